@@ -3,13 +3,18 @@ import { bundledPackages } from './hack/jest/bundled-packages.mjs';
 
 // Definitions and objects of other projects, to test against; they lie beside the repository and are no part of it.
 const hasRealData = existsSync(new URL('../shared/data', import.meta.url));
-if (!hasRealData) process.stderr.write('WARNING: ../shared/data is not there, so what is tested against it is skipped.\n');
+if (!hasRealData)
+  process.stderr.write('WARNING: ../shared/data is not there, so what is tested against it is skipped.\n');
 
 /** Tests that run for minutes, of whole programs that work together: `make whole`, and CI. */
 const isWhole = process.env['SVC_TEST_WHOLE'] === '1';
 
 export default {
-  testPathIgnorePatterns: ['/node_modules/', ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']), ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents'])],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']),
+    ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents']),
+  ],
   testMatch: ['<rootDir>/pkg/**/*.test.ts', '<rootDir>/cmd/**/*.test.ts', '<rootDir>/hack/**/*.test.ts'],
   testEnvironment: '<rootDir>/hack/jest/environment.js',
   testEnvironmentOptions: {
@@ -33,7 +38,8 @@ export default {
   maxWorkers: 3,
   // Modules of test files that are done stay in a worker's memory, and cost it time.
   workerIdleMemoryLimit: '1GB',
-  // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one. Tests without I/O have less: hack/jest/unit-limit.ts.
+  // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one. Tests without I/O
+  // have less: hack/jest/unit-limit.ts.
   testTimeout: 120_000,
   coverageProvider: 'v8',
 };

@@ -1,8 +1,8 @@
 /**
- * Adds up what CI ran: `node hack/print-summary.mjs <report.json> ...`; says once more what failed, where whoever sees only the end of the
- * output finds it, then prints `N passed, N failed`, and exits 1 on any failure.
- * A report is jest's, or `{"passed": 6, "failed": 0, "failures": ["..."]}`. One that is missing or broken is one failure: whatever was to write it
- * did not come to its end.
+ * Adds up what CI ran: `node hack/print-summary.mjs <report.json> ...`; says once more what failed, where whoever sees
+ * only the end of the output finds it, then prints `N passed, N failed`, and exits 1 on any failure. A report is
+ * jest's, or `{"passed": 6, "failed": 0, "failures": ["..."]}`. One that is missing or broken is one failure: whatever
+ * was to write it did not come to its end.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -13,7 +13,8 @@ const shownFailures = 30;
 
 const parts = process.argv.slice(2).map(read);
 const total = { passed: sum('passed'), failed: sum('failed') };
-for (const failure of parts.flatMap(({ failures }) => failures).slice(0, shownFailures)) process.stdout.write(`FAILED ${failure.trim().split('\n').slice(0, shownLines).join('\n  ')}\n`);
+for (const failure of parts.flatMap(({ failures }) => failures).slice(0, shownFailures))
+  process.stdout.write(`FAILED ${failure.trim().split('\n').slice(0, shownLines).join('\n  ')}\n`);
 process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
 process.exitCode = total.failed === 0 && parts.length > 0 ? 0 : 1;
 
@@ -37,10 +38,18 @@ function read(file) {
 function countTests({ numPassedTests, numFailedTests, numRuntimeErrorTestSuites, success, testResults = [] }) {
   const failed = numFailedTests + numRuntimeErrorTestSuites;
   const failures = testResults.flatMap(({ name, message = '', assertionResults = [] }) => {
-    const tests = assertionResults.filter(({ status }) => status === 'failed').map(({ fullName, failureMessages = [] }) => `${basename(name)}: ${fullName}\n${plain(failureMessages[0] ?? '')}`);
+    const tests = assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(
+        ({ fullName, failureMessages = [] }) => `${basename(name)}: ${fullName}\n${plain(failureMessages[0] ?? '')}`,
+      );
     return tests.length > 0 || message === '' ? tests : [`${basename(name)}\n${plain(message)}`];
   });
-  return { passed: numPassedTests, failed: failed === 0 && !success ? 1 : failed, ...(failures.length > 0 ? { failures } : {}) };
+  return {
+    passed: numPassedTests,
+    failed: failed === 0 && !success ? 1 : failed,
+    ...(failures.length > 0 ? { failures } : {}),
+  };
 }
 
 /** Without the colours. */

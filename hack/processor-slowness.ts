@@ -3,11 +3,17 @@ const referenceMs = 5;
 const repetitions = 15;
 
 /**
- * How much slower this machine's processor is than that one, at least 1: limits in milliseconds are meant for that one. The middle of several
- * measurements, in processor time, so that what else runs here counts little.
+ * How much slower this machine's processor is than that one, at least 1: limits in milliseconds are meant for that one.
+ * The middle of several measurements, in processor time, so that what else runs here counts little.
  */
 export function processorSlowness(): number {
-  const text = JSON.stringify(Array.from({ length: 5000 }, (_, i) => ({ name: `object-${i}`, labels: { app: 'blog', tier: String(i % 7) }, numbers: [i, i * 2, i / 3] })));
+  const text = JSON.stringify(
+    Array.from({ length: 5000 }, (_, i) => ({
+      name: `object-${i}`,
+      labels: { app: 'blog', tier: String(i % 7) },
+      numbers: [i, i * 2, i / 3],
+    })),
+  );
   const taken = Array.from({ length: repetitions }, () => cpuMsOf(() => work(text)));
   const middle = taken.toSorted((a, b) => a - b)[Math.floor(repetitions / 2)]!;
   return Math.max(1, middle / referenceMs);

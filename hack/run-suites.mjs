@@ -1,5 +1,6 @@
 /**
- * Runs what proves and measures the system, one suite after another, and prints a table and `N passed, N failed`; exits 1 on any failure.
+ * Runs what proves and measures the system, one suite after another, and prints a table and `N passed, N failed`; exits
+ * 1 on any failure.
  *
  *   node hack/run-suites.mjs             each suite whole: `make everything`, for hours
  *   node hack/run-suites.mjs --sample    of each suite as much as CI waits for: `.ci/run`
@@ -15,16 +16,39 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * In the order they run. A suite gets `arguments`, and `sample` or `whole` besides; it writes its counts where `--summary` says, or with
- * `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as one.
+ * In the order they run. A suite gets `arguments`, and `sample` or `whole` besides; it writes its counts where
+ * `--summary` says, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as one.
  */
 const suites = [
   { name: 'verify', run: npmRun('verify') },
   { name: 'test', run: npmTest(), report: 'jest' },
-  { name: 'whole', run: npmTest(), report: 'jest', env: { SVC_TEST_WHOLE: '1' }, sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`], whole: ['\\.whole\\.test'] },
-  { name: 'plans', run: npmTest(), report: 'jest', env: { SVC_TEST_WHOLE: '1', SVC_TEST_PLAN_OBJECTS: '100000' }, arguments: ['pkg/storage/postgres/list-plans'], isWholeOnly: true },
-  // With a seed CI tries the same each time: what chance finds on a long run of its own is not for the next commit to stumble over.
-  { name: 'faults', run: built('faults'), sample: ['--seed=1', '--seconds=30', '--faults=kill-server,terminate-listeners,fast-restart,connections-cut,answers-lost,disk-full,history-compacted,watchers-cut'] },
+  {
+    name: 'whole',
+    run: npmTest(),
+    report: 'jest',
+    env: { SVC_TEST_WHOLE: '1' },
+    sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`],
+    whole: ['\\.whole\\.test'],
+  },
+  {
+    name: 'plans',
+    run: npmTest(),
+    report: 'jest',
+    env: { SVC_TEST_WHOLE: '1', SVC_TEST_PLAN_OBJECTS: '100000' },
+    arguments: ['pkg/storage/postgres/list-plans'],
+    isWholeOnly: true,
+  },
+  // With a seed CI tries the same each time: what chance finds on a long run of its own is not for the next commit to
+  // stumble over.
+  {
+    name: 'faults',
+    run: built('faults'),
+    sample: [
+      '--seed=1',
+      '--seconds=30',
+      '--faults=kill-server,terminate-listeners,fast-restart,connections-cut,answers-lost,disk-full,history-compacted,watchers-cut',
+    ],
+  },
   { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
   { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status' },
@@ -77,7 +101,9 @@ const { values } = parseArgs({ options: { sample: { type: 'boolean' }, only: { t
 const only = values.only?.split(',');
 const unknown = only?.filter((name) => !suites.some((suite) => suite.name === name)) ?? [];
 if (unknown.length > 0) {
-  process.stderr.write(`There is no suite ${unknown.join(', ')}; there are ${suites.map(({ name }) => name).join(', ')}.\n`);
+  process.stderr.write(
+    `There is no suite ${unknown.join(', ')}; there are ${suites.map(({ name }) => name).join(', ')}.\n`,
+  );
   process.exit(2);
 }
 
@@ -88,9 +114,14 @@ process.on('exit', () => {
   killRunning();
   rmSync(reports, { recursive: true, force: true });
 });
-for (const [signal, status] of [['SIGINT', 130], ['SIGTERM', 143]]) process.on(signal, () => process.exit(status));
+for (const [signal, status] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+])
+  process.on(signal, () => process.exit(status));
 
-const isShallow = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
+const isShallow =
+  spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
 const table = [];
 const files = [];
 for (const suite of suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly))) {
@@ -102,20 +133,28 @@ for (const suite of suites.filter(({ name, isWholeOnly }) => only?.includes(name
   const file = join(reports, `${suite.name}.json`);
   files.push(file);
   const status = await runSuite(suite, file);
-  if (suite.report === 'exit status') writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
+  if (suite.report === 'exit status')
+    writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
   const row = [suite.name, status === 0 ? 'passed' : 'FAILED', `${Math.round((Date.now() - began) / 1000)} s`];
   table.push(row);
   process.stdout.write(`### ${row.join(', ')}\n`);
 }
 process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
-process.exitCode = spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
+process.exitCode =
+  spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
 
 function runSuite({ run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
-  const summary = report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
+  const summary =
+    report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
   const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
   process.stdout.write(`\n### ${[program, ...args].join(' ')}\n`);
   return new Promise((resolve, reject) => {
-    running = spawn(program, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+    running = spawn(program, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
+    });
     running.once('error', reject);
     running.once('exit', (code) => {
       killRunning();

@@ -1,6 +1,6 @@
 /**
- * `npm start`: builds what has changed, then runs `svc serve` in this process with the arguments given (`npm start -- --svc.server.port=9000`).
- * Another command may come first: `npm start -- migrate`.
+ * `npm start`: builds what has changed, then runs `svc serve` in this process with the arguments given (`npm start --
+ * --svc.server.port=9000`). Another command may come first: `npm start -- migrate`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,9 @@ const compiler = join(root, 'node_modules/typescript/bin/tsc');
 const isInstalledBuild = !existsSync(compiler);
 if (needsBuild()) build();
 if (!existsSync(main)) {
-  process.stderr.write('svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n');
+  process.stderr.write(
+    'svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n',
+  );
   process.exit(1);
 }
 if (!isInstalledBuild) writeBuildInfo(root);
@@ -27,7 +29,9 @@ const hasCommand = args[0] === '--version' || (args[0] !== undefined && !args[0]
 process.argv = [process.argv[0], main, ...(hasCommand ? [] : ['serve']), ...args];
 await import(pathToFileURL(main).href);
 
-/** A SIGTERM to npm ends npm and its shell, and does not reach this process: that its parent is gone is what it can see. */
+/**
+ * A SIGTERM to npm ends npm and its shell, and does not reach this process: that its parent is gone is what it can see.
+ */
 function stopWithParent() {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -43,7 +47,9 @@ function needsBuild() {
   if (isInstalledBuild) return false;
   if (!existsSync(main) || !existsSync(stamp)) return true;
   const built = statSync(stamp).mtimeMs;
-  return ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].some((path) => isNewer(join(root, path), built));
+  return ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].some((path) =>
+    isNewer(join(root, path), built),
+  );
 }
 
 /** Folders count too: a file that was removed or renamed changes only them. */
@@ -55,7 +61,9 @@ function isNewer(path, time) {
 
 function build() {
   const began = new Date();
-  const { status, error } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
+  const { status, error } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
+    stdio: 'inherit',
+  });
   if (status !== 0) {
     process.stderr.write(`svc: The build failed${error === undefined ? '' : `: ${error.message}`}.\n`);
     process.exit(1);

@@ -25,7 +25,9 @@ async function installWithoutDevelopment(): Promise<void> {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await copyFile(join(repository, file), join(folder, file));
   }
-  const { packages } = JSON.parse(await readFile(join(repository, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean }> };
+  const { packages } = JSON.parse(await readFile(join(repository, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
   for (const [path, { dev }] of Object.entries(packages)) {
     if (dev === true || path.lastIndexOf('node_modules/') !== 0) continue;
     await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -34,17 +36,35 @@ async function installWithoutDevelopment(): Promise<void> {
 }
 
 test('without the compiler and without a build it says what to do', async () => {
-  const child = spawn('npm', ['start', '--silent'], { cwd: folder, env: { PATH, HOME }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('npm', ['start', '--silent'], {
+    cwd: folder,
+    env: { PATH, HOME },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (text += piece.toString()));
   expect(await once(child, 'close')).toEqual([1, null]);
-  expect(text).toBe('svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n');
+  expect(text).toBe(
+    'svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n',
+  );
 });
 
 test('without development dependencies it runs what was built, on a PostgreSQL of its own', async () => {
-  await promisify(execFile)(process.execPath, [join(repository, 'node_modules/typescript/bin/tsc'), '-p', join(repository, 'tsconfig.build.json'), '--outDir', join(folder, 'dist'), '--tsBuildInfoFile', join(folder, '.tsbuildinfo')]);
+  await promisify(execFile)(process.execPath, [
+    join(repository, 'node_modules/typescript/bin/tsc'),
+    '-p',
+    join(repository, 'tsconfig.build.json'),
+    '--outDir',
+    join(folder, 'dist'),
+    '--tsBuildInfoFile',
+    join(folder, '.tsbuildinfo'),
+  ]);
   const ports = ['server.port', 'access.port', 'server.tls.port', 'access.tls.port'].map((name) => `--svc.${name}=0`);
-  const child = spawn('npm', ['start', '--silent', '--', `--svc.data.dir=${join(folder, 'data')}`, ...ports], { cwd: folder, env: { PATH, HOME }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('npm', ['start', '--silent', '--', `--svc.data.dir=${join(folder, 'data')}`, ...ports], {
+    cwd: folder,
+    env: { PATH, HOME },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const closed = once(child, 'close');
   let text = '';
   const ready = new Promise<void>((resolve) => {

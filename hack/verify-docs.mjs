@@ -1,8 +1,10 @@
 /**
- * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its own.
- * `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` before it.
- * The ports of the server that a reader runs beside it are held. Where a page says http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as $BASE too. What must hold wherever
- * controllers run is executed twice: in one process, and with API and controllers in processes of their own.
+ * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its
+ * own. `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run
+ * build` before it. The ports of the server that a reader runs beside it are held. Where a page says
+ * http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as
+ * $BASE too. What must hold wherever controllers run is executed twice: in one process, and with API and controllers in
+ * processes of their own.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -15,7 +17,10 @@ import { startServer, withoutOptions } from './docs/start-server.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const named = process.argv.slice(2).map((file) => resolve(file));
-const files = named.length > 0 ? named : [join(root, 'README.md'), ...listMarkdown(join(root, 'docs'))].filter((file) => existsSync(file));
+const files =
+  named.length > 0
+    ? named
+    : [join(root, 'README.md'), ...listMarkdown(join(root, 'docs'))].filter((file) => existsSync(file));
 
 /** Of `npm start`. */
 const readersPorts = [8090, 8091, 8443, 8444];
@@ -32,7 +37,11 @@ for (const file of files) {
     const problem = await problemOf(blocks, inParts);
     if (problem !== undefined) failures += 1;
     const how = inParts ? ' in separate processes' : '';
-    process.stdout.write(problem === undefined ? `${name}: ${blocks.length} blocks ran${how}\n` : `${name}:${problem}\n${inParts ? '(in separate processes)\n' : ''}`);
+    process.stdout.write(
+      problem === undefined
+        ? `${name}: ${blocks.length} blocks ran${how}\n`
+        : `${name}:${problem}\n${inParts ? '(in separate processes)\n' : ''}`,
+    );
   }
 }
 process.exitCode = failures === 0 ? 0 : 1;
@@ -48,12 +57,26 @@ async function problemOf(blocks, inParts) {
   const server = await startServer(root, { inParts });
   const release = await holdPorts(readersPorts);
   try {
-    const addresses = { 'http:8090': server.url, 'http:8091': server.accessUrl, 'https:8443': server.tlsUrl, 'https:8444': server.accessTlsUrl };
+    const addresses = {
+      'http:8090': server.url,
+      'http:8091': server.accessUrl,
+      'https:8443': server.tlsUrl,
+      'https:8444': server.accessTlsUrl,
+    };
     const ours = (url, scheme, port) => addresses[`${scheme}:${port}`] ?? url;
-    const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/(https?):\/\/(?:127\.0\.0\.1|localhost):(\d+)/g, ours) }));
-    const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), SVC_LOG_SLOW_REQUEST: '1h', BASE: server.url } });
-    const wrong = blocks.findIndex(({ expected }, index) => expected !== undefined && outputs[index] !== undefined && !matchesOutput(outputs[index], expected));
-    if (code !== 0) return `${blocks[Math.max(0, outputs.length - 1)].line}: the block failed (${code})\n${outputs.at(-1) ?? ''}${stderr}`;
+    const scripts = blocks.map(({ script }) => ({
+      script: script.replaceAll(/(https?):\/\/(?:127\.0\.0\.1|localhost):(\d+)/g, ours),
+    }));
+    const { code, outputs, stderr } = await runBlocks(scripts, {
+      cwd: server.folder,
+      env: { ...withoutOptions(process.env), SVC_LOG_SLOW_REQUEST: '1h', BASE: server.url },
+    });
+    const wrong = blocks.findIndex(
+      ({ expected }, index) =>
+        expected !== undefined && outputs[index] !== undefined && !matchesOutput(outputs[index], expected),
+    );
+    if (code !== 0)
+      return `${blocks[Math.max(0, outputs.length - 1)].line}: the block failed (${code})\n${outputs.at(-1) ?? ''}${stderr}`;
     if (wrong !== -1) return `${blocks[wrong].line}: the block printed something else:\n${outputs[wrong]}`;
     return undefined;
   } finally {

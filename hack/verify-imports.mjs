@@ -1,4 +1,7 @@
-/** Holds the arrows between the wings (hack/imports/arrows.mjs): `node hack/verify-imports.mjs [root]`. Prints each violation, exits 1 on any. */
+/**
+ * Holds the arrows between the wings (hack/imports/arrows.mjs): `node hack/verify-imports.mjs [root]`. Prints each
+ * violation, exits 1 on any.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,19 +22,31 @@ for (const file of files) {
     const problem = specifier === undefined ? problemOfComputed(file) : problemOf(file, specifier);
     if (problem !== undefined) violations.push(`${file}:${line}: ${problem}`);
   }
-  graph.set(file, imports.flatMap(({ specifier }) => (specifier?.startsWith('.') ? [target(file, specifier)] : [])));
+  graph.set(
+    file,
+    imports.flatMap(({ specifier }) => (specifier?.startsWith('.') ? [target(file, specifier)] : [])),
+  );
 }
 // A plugin's folder goes elsewhere: it may import what is in it, and the SDK.
 for (const file of listSources(samples)) {
-  const home = file.split('/').slice(0, samples.split('/').length + 1).join('/');
+  const home = file
+    .split('/')
+    .slice(0, samples.split('/').length + 1)
+    .join('/');
   for (const { specifier, line } of scanImports(readFileSync(join(root, file), 'utf8'))) {
     const isOwn = specifier?.startsWith('.') === true && target(file, specifier).startsWith(`${home}/`);
-    if (!isOwn && specifier !== '@svc/sdk') violations.push(`${file}:${line}: a plugin imports @svc/sdk and its own files, not ${specifier}`);
+    if (!isOwn && specifier !== '@svc/sdk')
+      violations.push(`${file}:${line}: a plugin imports @svc/sdk and its own files, not ${specifier}`);
   }
 }
-for (const circle of findCircles(graph)) violations.push(`these files import each other in a circle: ${[...circle, circle[0]].join(' -> ')}`);
+for (const circle of findCircles(graph))
+  violations.push(`these files import each other in a circle: ${[...circle, circle[0]].join(' -> ')}`);
 
-process.stdout.write(violations.length === 0 ? `${files.length} files, all arrows allowed, no circles\n` : `${violations.join('\n')}\n${violations.length} violations\n`);
+process.stdout.write(
+  violations.length === 0
+    ? `${files.length} files, all arrows allowed, no circles\n`
+    : `${violations.join('\n')}\n${violations.length} violations\n`,
+);
 process.exitCode = violations.length === 0 ? 0 : 1;
 
 function listSources(folder) {
@@ -45,18 +60,25 @@ function listSources(folder) {
 
 /** A worker loads the bundle of its plugin, which is no file of ours. */
 function problemOfComputed(file) {
-  return file === 'pkg/plugin/worker/load-bundle.ts' ? undefined : 'the module of an import() is computed, so nobody can check it';
+  return file === 'pkg/plugin/worker/load-bundle.ts'
+    ? undefined
+    : 'the module of an import() is computed, so nobody can check it';
 }
 
 function problemOf(file, specifier) {
   if (specifier.startsWith('.')) return problemOfRelative(file, target(file, specifier), specifier);
   if (specifier.startsWith('#')) return problemOfAlias(file, specifier);
-  return specifier.startsWith('/') || specifier.startsWith('file:') ? `${specifier} is no way to import a file` : undefined;
+  return specifier.startsWith('/') || specifier.startsWith('file:')
+    ? `${specifier} is no way to import a file`
+    : undefined;
 }
 
 function problemOfRelative(file, imported, specifier) {
   const isHome = imported.startsWith(homeOf(file));
-  if (isTestFile(file)) return isHome || imported.startsWith('pkg/testenv/') ? undefined : `${specifier} leaves the wing; use #pkg/<wing>/index`;
+  if (isTestFile(file))
+    return isHome || imported.startsWith('pkg/testenv/')
+      ? undefined
+      : `${specifier} leaves the wing; use #pkg/<wing>/index`;
   if (!isHome) return `${specifier} leaves the wing; use #pkg/<wing>/index`;
   return isTestFile(imported) ? `${specifier} is for tests only` : undefined;
 }
@@ -69,7 +91,8 @@ function problemOfAlias(file, specifier) {
   if (!arrows.has(to)) return `${specifier} is a wing that is not in the table of arrows`;
   const allowed = arrows.get(from);
   if (to === 'testenv' && !isTestFile(file)) return 'testenv is for tests only';
-  if (allowed === 'anything' || allowed?.includes(to) || (isTestFile(file) && arrowsOfTests.includes(to))) return undefined;
+  if (allowed === 'anything' || allowed?.includes(to) || (isTestFile(file) && arrowsOfTests.includes(to)))
+    return undefined;
   return `${from} may not import ${to}`;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `@svc/sdk`: what authors of plugins and controllers import, and nothing else. Models, controllers, endpoints, the Client they speak the
- * API through, and the failures it answers with.
+ * `@svc/sdk`: what authors of plugins and controllers import, and nothing else. Models, controllers, endpoints, the
+ * Client they speak the API through, and the failures it answers with.
  */
 export {
   isStatusError,

@@ -27,7 +27,10 @@ import { svcVersion } from './svc-version.ts';
 /** For an answer of the content platform. */
 const PATIENCE_MS = 5000;
 
-/** Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
+/**
+ * Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws
+ * OperatorError where it cannot start.
+ */
 export async function accessServer(loaded: LoadedOptions): Promise<number> {
   const { options } = loaded;
   checkAdminToken(options);
@@ -42,7 +45,12 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     warnOfShortDelay(options, log);
     const metrics = new Registry();
     const observer = new DatabaseMetrics(metrics);
-    const database = await openPlatformDatabase(options, { log, teardown, patienceMs: options['svc.database.start-timeout'], observer });
+    const database = await openPlatformDatabase(options, {
+      log,
+      teardown,
+      patienceMs: options['svc.database.start-timeout'],
+      observer,
+    });
     observer.showPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
     observer.showWrites(writes);
@@ -54,12 +62,30 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const token = await readTokenFile(options, 'svc.access.token-file');
     const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
     teardown.add('client', async () => client.close());
-    const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: rolesOf(client), isSubject: subjectsByClient(client) });
+    const access = await openAccess(options, {
+      database: accessDatabase,
+      log,
+      teardown,
+      client,
+      roles: rolesOf(client),
+      isSubject: subjectsByClient(client),
+    });
     server.serve(access, writes);
     teardown.add('requests', server.stop);
     const host = options['svc.access.host'];
-    const accessTlsUrl = server.tlsAddress === undefined ? undefined : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');
-    log.info({ accessUrl: urlOf(host, server.address), ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }), tokenFile, version: svcVersion() }, 'ready');
+    const accessTlsUrl =
+      server.tlsAddress === undefined
+        ? undefined
+        : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');
+    log.info(
+      {
+        accessUrl: urlOf(host, server.address),
+        ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }),
+        tokenFile,
+        version: svcVersion(),
+      },
+      'ready',
+    );
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
@@ -68,8 +94,8 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
 }
 
 /**
- * Which roles there are is all that can be asked from here: a token may name one that its owner does not have. It opens nothing, as a token's roles
- * only ever take away.
+ * Which roles there are is all that can be asked from here: a token may name one that its owner does not have. It opens
+ * nothing, as a token's roles only ever take away.
  */
 function rolesOf(client: Client): TokenRoles {
   const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(PATIENCE_MS) });

@@ -2,15 +2,41 @@ import { expect, test } from '@jest/globals';
 import { accessHttpOptions, apiHttpOptions } from './api-http-options.ts';
 import { loadOptions } from './options/load-options.ts';
 
-const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> => apiHttpOptions(loadOptions({ environment: {}, args }).options);
+const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> =>
+  apiHttpOptions(loadOptions({ environment: {}, args }).options);
 
 test('limits are on by default', () => {
-  expect(optionsOf().maxInFlight).toEqual({ total: 256, perUser: 192, maxWaitMs: 1000, watches: 8000, watchesPerUser: 2000, wrongCredentialsPerMinute: 2048, senders: { total: 1024, perAddress: 16, minRate: 512 } });
-  expect(optionsOf().limits).toMatchObject({ connections: 10_000, connectionsPerAddress: 0, requestsPerConnection: 0, urlBytes: 65_536, headerBytes: 32_768, headerCount: 256, headersTimeoutMs: 30_000, keepAliveTimeoutMs: 75_000 });
+  expect(optionsOf().maxInFlight).toEqual({
+    total: 256,
+    perUser: 192,
+    maxWaitMs: 1000,
+    watches: 8000,
+    watchesPerUser: 2000,
+    wrongCredentialsPerMinute: 2048,
+    senders: { total: 1024, perAddress: 16, minRate: 512 },
+  });
+  expect(optionsOf().limits).toMatchObject({
+    connections: 10_000,
+    connectionsPerAddress: 0,
+    requestsPerConnection: 0,
+    urlBytes: 65_536,
+    headerBytes: 32_768,
+    headerCount: 256,
+    headersTimeoutMs: 30_000,
+    keepAliveTimeoutMs: 75_000,
+  });
 });
 
 test('0 is no limit', () => {
-  const off = ['max-in-flight', 'max-in-flight-per-user', 'max-watches', 'max-watches-per-user', 'max-wrong-credentials', 'max-senders', 'max-senders-per-address'].map((name) => `--svc.http.${name}=0`);
+  const off = [
+    'max-in-flight',
+    'max-in-flight-per-user',
+    'max-watches',
+    'max-watches-per-user',
+    'max-wrong-credentials',
+    'max-senders',
+    'max-senders-per-address',
+  ].map((name) => `--svc.http.${name}=0`);
   expect(optionsOf(...off, '--svc.http.min-body-rate=0B').maxInFlight).toEqual({ maxWaitMs: 1000, senders: {} });
 });
 
@@ -31,7 +57,16 @@ test.each([
   { args: ['--svc.access.throttle.anonymous=100'], is: 100 },
   { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=50'], is: 50 },
   { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=0'], is: undefined },
-])('of access management no more wrong credentials are looked up than its throttle lets pass: $args', ({ args, is }) => {
-  const { options } = loadOptions({ environment: {}, args });
-  expect(accessHttpOptions(options)).toEqual({ ...apiHttpOptions(options), maxInFlight: { ...apiHttpOptions(options).maxInFlight, ...(is === undefined ? {} : { wrongCredentialsPerMinute: is }) } });
-});
+])(
+  'of access management no more wrong credentials are looked up than its throttle lets pass: $args',
+  ({ args, is }) => {
+    const { options } = loadOptions({ environment: {}, args });
+    expect(accessHttpOptions(options)).toEqual({
+      ...apiHttpOptions(options),
+      maxInFlight: {
+        ...apiHttpOptions(options).maxInFlight,
+        ...(is === undefined ? {} : { wrongCredentialsPerMinute: is }),
+      },
+    });
+  },
+);

@@ -5,9 +5,12 @@ import type { Options } from './options/option-table.ts';
 const STALL_TIMEOUT_MS = 120_000;
 
 /** How the platform's listener behaves. */
-export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { stallTimeoutMs: number }; proxies: TrustedProxies } {
+export function apiHttpOptions(
+  options: Options,
+): ApiHttpOptions & { limits: { stallTimeoutMs: number }; proxies: TrustedProxies } {
   const requestTimeoutMs = options['svc.api.request-timeout'];
-  // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be held to it.
+  // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be
+  // held to it.
   const strictTransportDays = options['svc.tls.cert-file'] === undefined ? undefined : options['svc.http.hsts-days'];
   return {
     host: options['svc.server.host'],
@@ -45,11 +48,22 @@ export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { s
   };
 }
 
-/** How that of access management does. Its throttle counts wrong credentials too: beyond what that lets pass none is looked up, only to be refused. */
+/**
+ * How that of access management does. Its throttle counts wrong credentials too: beyond what that lets pass none is
+ * looked up, only to be refused.
+ */
 export function accessHttpOptions(options: Options): ReturnType<typeof apiHttpOptions> {
   const { maxInFlight, ...http } = apiHttpOptions(options);
   const most = maxInFlight?.wrongCredentialsPerMinute;
-  return { ...http, maxInFlight: { ...maxInFlight, ...(most === undefined ? {} : { wrongCredentialsPerMinute: Math.min(most, options['svc.access.throttle.anonymous']) }) } };
+  return {
+    ...http,
+    maxInFlight: {
+      ...maxInFlight,
+      ...(most === undefined
+        ? {}
+        : { wrongCredentialsPerMinute: Math.min(most, options['svc.access.throttle.anonymous']) }),
+    },
+  };
 }
 
 function limit<K extends string>(name: K, value: number): { [k in K]?: number } {

@@ -1,12 +1,26 @@
 import { accessMigrations } from '#pkg/access/index';
 import { BackupError, type BackedUpSchema, type SchemaState } from '#pkg/backup/index';
-import { adoptRestored, historyLimits, modelTables, platformMigrations, readHistory, rememberedChanges, type HistoryState } from '#pkg/storage/index';
+import {
+  adoptRestored,
+  historyLimits,
+  modelTables,
+  platformMigrations,
+  readHistory,
+  rememberedChanges,
+  type HistoryState,
+} from '#pkg/storage/index';
 import { accessContents, platformContents } from './migrated-contents.ts';
 
 /** What a backup holds. */
 export const backedUpSchemas: readonly BackedUpSchema[] = [
   // Who was logged in logs in again: a session that was ended since the backup must not come back.
-  { name: 'access', migrations: accessMigrations, contents: accessContents, leftOut: ['sessions', 'bearer_tokens'], selections: {} },
+  {
+    name: 'access',
+    migrations: accessMigrations,
+    contents: accessContents,
+    leftOut: ['sessions', 'bearer_tokens'],
+    selections: {},
+  },
   {
     name: 'platform',
     migrations: platformMigrations,

@@ -13,8 +13,21 @@ test.each([
 });
 
 test('the options decide where they are set: two thirds are moved, one is parsed', () => {
-  const budget = newByteBudget(loadOptions({ environment: {}, args: ['--svc.http.max-bytes-in-flight=90MiB', '--svc.http.max-bytes-in-flight-per-user=10MiB', '--svc.http.max-wait=0s'] }).options);
-  expect({ moved: budget.moved.total, parsed: budget.parsed.total, maxWaitMs: budget.maxWaitMs }).toEqual({ moved: 60 * megabyte, parsed: 30 * megabyte, maxWaitMs: 0 });
+  const budget = newByteBudget(
+    loadOptions({
+      environment: {},
+      args: [
+        '--svc.http.max-bytes-in-flight=90MiB',
+        '--svc.http.max-bytes-in-flight-per-user=10MiB',
+        '--svc.http.max-wait=0s',
+      ],
+    }).options,
+  );
+  expect({ moved: budget.moved.total, parsed: budget.parsed.total, maxWaitMs: budget.maxWaitMs }).toEqual({
+    moved: 60 * megabyte,
+    parsed: 30 * megabyte,
+    maxWaitMs: 0,
+  });
   const first = { owner: 'a', bytes: 0 };
   expect(budget.moved.take(first, 10 * megabyte)).toBe(true);
   expect(budget.moved.isShareOf('a', 1)).toBe(true);

@@ -3,7 +3,10 @@ import { ByteBudget } from '#pkg/http/index';
 import { memoryLimit } from './memory-limit.ts';
 import type { Options } from './options/option-table.ts';
 
-/** Of what the process may take, and of the heap: the rest is for the process at rest, watches, and what is garbage but not collected yet. */
+/**
+ * Of what the process may take, and of the heap: the rest is for the process at rest, watches, and what is garbage but
+ * not collected yet.
+ */
 const ofLimit = 0.3;
 const ofHeap = 0.55;
 /** The least that two large bodies of different users can be worked on with. */
@@ -17,8 +20,15 @@ export function automaticBytes({ memory, heap }: { memory: number; heap: number 
 
 /** The one budget of all listeners of this process. */
 export function newByteBudget(options: Options): ByteBudget {
-  const all = options['svc.http.max-bytes-in-flight'] ?? automaticBytes({ memory: memoryLimit(), heap: getHeapStatistics().heap_size_limit });
+  const all =
+    options['svc.http.max-bytes-in-flight'] ??
+    automaticBytes({ memory: memoryLimit(), heap: getHeapStatistics().heap_size_limit });
   const perUser = options['svc.http.max-bytes-in-flight-per-user'];
   const parsed = Math.floor(all * ofParsed);
-  return new ByteBudget({ total: all - parsed, parsed, ...(perUser === undefined ? {} : { perUser }), maxWaitMs: options['svc.http.max-wait'] });
+  return new ByteBudget({
+    total: all - parsed,
+    parsed,
+    ...(perUser === undefined ? {} : { perUser }),
+    maxWaitMs: options['svc.http.max-wait'],
+  });
 }

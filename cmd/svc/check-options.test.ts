@@ -3,18 +3,30 @@ import { newPersonalToken } from '#pkg/identity/index';
 import { checkDatabaseUrl, checkOptions } from './check-options.ts';
 import { loadOptions } from './options/load-options.ts';
 
-const check = (...args: string[]) => (): void => checkOptions(loadOptions({ environment: {}, args }).options);
-const checkUrl = (...args: string[]) => (): void => checkDatabaseUrl(loadOptions({ environment: {}, args }).options, 'apiserver');
+const check =
+  (...args: string[]) =>
+  (): void =>
+    checkOptions(loadOptions({ environment: {}, args }).options);
+const checkUrl =
+  (...args: string[]) =>
+  (): void =>
+    checkDatabaseUrl(loadOptions({ environment: {}, args }).options, 'apiserver');
 const token = newPersonalToken();
 
 describe('the listener', () => {
-  test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1', '::ffff:127.0.0.1'])('on %s is for this machine only', (host) => {
-    expect(check(`--svc.server.host=${host}`)).not.toThrow();
-  });
-  test.each(['0.0.0.0', '::', '10.0.0.7', 'example.com', '127.example.com', '1270.0.0.1'])('on %s needs a token of its own', (host) => {
-    expect(check(`--svc.server.host=${host}`)).toThrow(/initial-admin-token/);
-    expect(check(`--svc.server.host=${host}`, `--svc.security.initial-admin-token=${token}`)).not.toThrow();
-  });
+  test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1', '::ffff:127.0.0.1'])(
+    'on %s is for this machine only',
+    (host) => {
+      expect(check(`--svc.server.host=${host}`)).not.toThrow();
+    },
+  );
+  test.each(['0.0.0.0', '::', '10.0.0.7', 'example.com', '127.example.com', '1270.0.0.1'])(
+    'on %s needs a token of its own',
+    (host) => {
+      expect(check(`--svc.server.host=${host}`)).toThrow(/initial-admin-token/);
+      expect(check(`--svc.server.host=${host}`, `--svc.security.initial-admin-token=${token}`)).not.toThrow();
+    },
+  );
 });
 
 test.each(['secret', 'pat_', `${token}0`, token.toUpperCase()])('%s is no token, and is not repeated', (wrong) => {

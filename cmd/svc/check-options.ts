@@ -22,11 +22,16 @@ function checkReachability(options: Options): void {
   for (const name of ['svc.server.host', 'svc.server.tls.host'] as const) {
     const host = options[name];
     if (host === undefined || isLoopback(host)) continue;
-    throw new OperatorError(`${name} is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`);
+    throw new OperatorError(
+      `${name} is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`,
+    );
   }
 }
 
-/** Before anything is written: a token that nobody can use must not become the administrator's. Throws OperatorError, which does not repeat it. */
+/**
+ * Before anything is written: a token that nobody can use must not become the administrator's. Throws OperatorError,
+ * which does not repeat it.
+ */
 export function checkAdminToken(options: Options): void {
   const token = options['svc.security.initial-admin-token'];
   if (token !== undefined && !isPersonalToken(token)) {

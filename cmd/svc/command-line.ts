@@ -30,7 +30,12 @@ interface Given {
 }
 
 const verbs: readonly Verb[] = [
-  { name: 'serve', summary: 'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, local: true, environment }) },
+  {
+    name: 'serve',
+    summary:
+      'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)',
+    run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, local: true, environment }),
+  },
   {
     name: 'apiserver',
     summary: 'the API alone, without controllers and plugins, on the PostgreSQL of svc.database.url',
@@ -41,17 +46,25 @@ const verbs: readonly Verb[] = [
   },
   {
     name: 'access-server',
-    summary: 'the access management service alone, on the PostgreSQL of svc.database.url, for the content platform at svc.access.api-url',
+    summary:
+      'the access management service alone, on the PostgreSQL of svc.database.url, for the content platform at svc.access.api-url',
     run: (loaded) => {
       checkDatabaseUrl(loaded.options, 'access-server');
       return accessServer(loaded);
     },
   },
-  { name: 'controller-manager', summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url', run: controllerManager },
+  {
+    name: 'controller-manager',
+    summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url',
+    run: controllerManager,
+  },
   {
     name: 'migrate',
     summary: 'bring the database up to date, and end',
-    flags: { '--check': 'change nothing: say what would be run, and end with 1 where this version cannot take the database over' },
+    flags: {
+      '--check':
+        'change nothing: say what would be run, and end with 1 where this version cannot take the database over',
+    },
     run: (loaded, _environment, { check }) => (check === true ? checkMigrate(loaded) : migrate(loaded)),
   },
 ];
@@ -61,7 +74,9 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   let exitCode = 0;
   const program = new Command('svc').description('The Kubernetes way of working without Kubernetes.');
   program.addHelpText('after', `\n${formatOptionTable(optionNames)}`);
-  program.helpCommand(false).configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) });
+  program
+    .helpCommand(false)
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) });
   for (const { name, summary, flags = {}, run } of verbs) {
     const command = program.command(name, { isDefault: name === 'serve' });
     for (const [flag, effect] of Object.entries(flags)) command.option(flag, effect);
@@ -78,7 +93,10 @@ export async function runCommandLine(args: readonly string[], environment: Envir
       });
   }
   program.version(svcVersion(), '--version', 'print the version');
-  program.command('version').summary('print the version').action(() => void process.stdout.write(`${svcVersion()}\n`));
+  program
+    .command('version')
+    .summary('print the version')
+    .action(() => void process.stdout.write(`${svcVersion()}\n`));
   program
     .command('new-token')
     .summary('print a new personal token, for svc.security.initial-admin-token')
@@ -98,12 +116,23 @@ function addOptionHelp(command: Command, words: string): void {
   for (const each of command.commands) addOptionHelp(each, `${words} ${each.name()}`);
   const names = command.commands.length > 0 ? [] : optionsOfCommand(words, optionNames);
   if (names.length === 0) return;
-  command.addHelpText('after', `\n${formatOptionTable(names)}\n\nThe other options of svc may be given, and have no effect here.`);
+  command.addHelpText(
+    'after',
+    `\n${formatOptionTable(names)}\n\nThe other options of svc may be given, and have no effect here.`,
+  );
 }
 
 function checkFirstWord([word]: readonly string[]): void {
   if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
-  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', ...serverCommandNames, ...operatorCommandNames];
+  const names = [
+    ...verbs.map(({ name }) => name),
+    'version',
+    'new-token',
+    ...serverCommandNames,
+    ...operatorCommandNames,
+  ];
   const nearest = nearestName(word, names);
-  throw new OperatorError(`There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`);
+  throw new OperatorError(
+    `There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`,
+  );
 }

@@ -12,7 +12,14 @@ export function servedType(definition: CustomResourceDefinition): ResourceType |
   const version = versions.find(({ served }) => served);
   if (version === undefined) return undefined;
   const { kind, plural } = names;
-  return { group, version: version.name, kind, plural, namespaced: scope === 'Namespaced', hasStatusSubresource: version.subresources.status };
+  return {
+    group,
+    version: version.name,
+    kind,
+    plural,
+    namespaced: scope === 'Namespaced',
+    hasStatusSubresource: version.subresources.status,
+  };
 }
 
 /** Deletes the objects of a type that are there; answers how many. */
@@ -36,8 +43,14 @@ export async function deleteObjects(client: Client, type: ResourceType): Promise
 }
 
 /** Objects of a type that are deleted and held, as far as one list goes; and the finalizers of them. */
-export async function heldObjects(client: Client, type: ResourceType): Promise<{ count: number; isMore: boolean; finalizers: string[] }> {
-  const { items, continue: next } = await client.list(type, { fieldSelector: 'metadata.deletionTimestamp', limit: chunkSize });
+export async function heldObjects(
+  client: Client,
+  type: ResourceType,
+): Promise<{ count: number; isMore: boolean; finalizers: string[] }> {
+  const { items, continue: next } = await client.list(type, {
+    fieldSelector: 'metadata.deletionTimestamp',
+    limit: chunkSize,
+  });
   const finalizers = new Set(items.flatMap(({ metadata }) => metadata.finalizers ?? []));
   return { count: items.length, isMore: next !== undefined, finalizers: [...finalizers].toSorted() };
 }

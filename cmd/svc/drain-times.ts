@@ -18,10 +18,16 @@ export function drainTimes(options: Options): DrainTimes {
   return { delayMs, drainTimeoutMs: forRequests - delayMs };
 }
 
-/** Said at the start, as at the end nobody would hear of it: load balancers that take longer than the delay that is left lose requests. */
+/**
+ * Said at the start, as at the end nobody would hear of it: load balancers that take longer than the delay that is left
+ * lose requests.
+ */
 export function warnOfShortDelay(options: Options, log: Logger): void {
   const wanted = options['svc.server.shutdown-delay'];
   const { delayMs } = drainTimes(options);
   if (delayMs === wanted) return;
-  log.warn({ shutdownDelayMs: wanted, usedMs: delayMs }, 'svc.server.shutdown-delay is cut, as svc.server.drain-timeout leaves no more: make that twice the delay and 5s');
+  log.warn(
+    { shutdownDelayMs: wanted, usedMs: delayMs },
+    'svc.server.shutdown-delay is cut, as svc.server.drain-timeout leaves no more: make that twice the delay and 5s',
+  );
 }

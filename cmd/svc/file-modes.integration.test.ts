@@ -27,10 +27,17 @@ interface Warning {
   msg: string;
 }
 
-async function check(args: readonly string[] = [], parts: { runsPlugins?: boolean; mostEntries?: number } = {}): Promise<Warning[]> {
+async function check(
+  args: readonly string[] = [],
+  parts: { runsPlugins?: boolean; mostEntries?: number } = {},
+): Promise<Warning[]> {
   const lines: Warning[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Warning) });
-  const loaded = loadOptions({ configFolder: join(folder, 'config'), environment: {}, args: [`--svc.data.dir=${join(folder, 'data')}`, ...args] });
+  const loaded = loadOptions({
+    configFolder: join(folder, 'config'),
+    environment: {},
+    args: [`--svc.data.dir=${join(folder, 'data')}`, ...args],
+  });
   await checkFileModes(loaded, { runsPlugins: true, log, ...parts });
   return lines.map(({ path, mode, msg }) => ({ path, mode, msg }));
 }
@@ -40,7 +47,8 @@ beforeEach(async () => {
 
 test('nothing is said of modes as the server makes them, nor of what is not there', async () => {
   expect(await check()).toEqual([]);
-  for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key']) await put(`data/${name}`, 0o600);
+  for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key'])
+    await put(`data/${name}`, 0o600);
   await put('data/plugins/blog/plugin.yaml', 0o644);
   await put('config/secrets.yaml', 0o600, `svc.database.url: postgres://svc:secret@db/svc\n`);
   expect(await check()).toEqual([]);
@@ -48,9 +56,17 @@ test('nothing is said of modes as the server makes them, nor of what is not ther
 
 describe('a secret of the data folder', () => {
   const names = ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key'];
-  test.each(names.flatMap((name) => [0o644, 0o604, 0o602, 0o666, 0o444].map((mode) => ({ name, mode, octal: mode.toString(8) }))))('$name with mode 0$octal ends the start with one sentence', async ({ name, mode, octal }) => {
+  test.each(
+    names.flatMap((name) =>
+      [0o644, 0o604, 0o602, 0o666, 0o444].map((mode) => ({ name, mode, octal: mode.toString(8) })),
+    ),
+  )('$name with mode 0$octal ends the start with one sentence', async ({ name, mode, octal }) => {
     const path = await put(`data/${name}`, mode);
-    await expect(check()).rejects.toThrow(new OperatorError(`The file ${path} holds a secret and is open to others (mode 0${octal}); make it 0600, or 0640 where its group must read it.`));
+    await expect(check()).rejects.toThrow(
+      new OperatorError(
+        `The file ${path} holds a secret and is open to others (mode 0${octal}); make it 0600, or 0640 where its group must read it.`,
+      ),
+    );
   });
   test.each(names)('%s may be for its group', async (name) => {
     await put(`data/${name}`, 0o640);
@@ -69,10 +85,13 @@ describe('code that others can write', () => {
     ['a file of a dependency', 'data/plugins/blog/node_modules/a/index.js', 0o646],
     ['what was bundled', 'data/plugin-bundles/sdk.js', 0o666],
   ])('ends the start: %s', async (_what, name, mode) => {
-    for (const file of ['plugins/blog/src/index.ts', 'plugins/blog/node_modules/a/index.js', 'plugin-bundles/sdk.js']) await put(`data/${file}`, 0o644);
+    for (const file of ['plugins/blog/src/index.ts', 'plugins/blog/node_modules/a/index.js', 'plugin-bundles/sdk.js'])
+      await put(`data/${file}`, 0o644);
     await chmod(join(folder, name), mode);
     await expect(check()).rejects.toThrow(OperatorError);
-    await expect(check()).rejects.toThrow(`Others can write ${join(folder, name)} (mode 0${(mode & 0o777).toString(8)}), which holds code that this program runs`);
+    await expect(check()).rejects.toThrow(
+      `Others can write ${join(folder, name)} (mode 0${(mode & 0o777).toString(8)}), which holds code that this program runs`,
+    );
     // Who runs no plugins has nothing to fear of them.
     expect(await check([], { runsPlugins: false })).toEqual([]);
   });
@@ -88,7 +107,11 @@ describe('code that others can write', () => {
 
   test('a link is what it leads to: its own mode says nothing, and one may lead back, or nowhere', async () => {
     await put('data/plugins/blog/index.ts', 0o644);
-    const links = [['index.ts', 'link.ts'], ['..', 'back'], ['none', 'broken']] as const;
+    const links = [
+      ['index.ts', 'link.ts'],
+      ['..', 'back'],
+      ['none', 'broken'],
+    ] as const;
     for (const [to, name] of links) await symlink(to, join(folder, 'data/plugins/blog', name));
     expect(await check()).toEqual([]);
   });
@@ -102,13 +125,17 @@ describe('code that others can write', () => {
     await symlink(join(folder, linked), join(folder, 'data/plugins/blog'));
     expect(await check()).toEqual([]);
     await chmod(join(folder, name), mode);
-    await expect(check()).rejects.toThrow(`Others can write ${join(folder, name)} (mode 0${mode.toString(8)}), which holds code that this program runs; take that away with chmod -R o-w ${join(folder, linked)}.`);
+    await expect(check()).rejects.toThrow(
+      `Others can write ${join(folder, name)} (mode 0${mode.toString(8)}), which holds code that this program runs; take that away with chmod -R o-w ${join(folder, linked)}.`,
+    );
   });
 
   test('of a folder with very many entries not all are looked at, and the log says so', async () => {
     for (const name of ['a', 'b', 'c']) await put(`data/plugins/${name}`, 0o644);
     expect(await check([], { mostEntries: 4 })).toEqual([]);
-    expect(await check([], { mostEntries: 3 })).toEqual([{ path: join(folder, 'data/plugins'), mode: undefined, msg: expect.stringContaining('not checked') }]);
+    expect(await check([], { mostEntries: 3 })).toEqual([
+      { path: join(folder, 'data/plugins'), mode: undefined, msg: expect.stringContaining('not checked') },
+    ]);
   });
 });
 
@@ -116,27 +143,42 @@ describe('what the operator hands in', () => {
   const named = ['svc.tls.key-file', 'svc.access.token-file', 'svc.controllers.token-file'] as const;
   test.each(named)('%s that others can read is warned of', async (option) => {
     const path = await put('handed', 0o644);
-    expect(await check([`--${option}=${path}`])).toEqual([{ path, mode: '0644', msg: expect.stringContaining('others can read this file, which holds a secret') }]);
+    expect(await check([`--${option}=${path}`])).toEqual([
+      { path, mode: '0644', msg: expect.stringContaining('others can read this file, which holds a secret') },
+    ]);
     await chmod(path, 0o640);
     expect(await check([`--${option}=${path}`])).toEqual([]);
   });
 
   test("so are a database's key, and a config file with a secret", async () => {
     const key = await put('client.key', 0o644);
-    const config = await put('config/secrets.yaml', 0o644, `svc.database.url: postgres://svc:secret@db/svc?sslkey=${key}\n`);
+    const config = await put(
+      'config/secrets.yaml',
+      0o644,
+      `svc.database.url: postgres://svc:secret@db/svc?sslkey=${key}\n`,
+    );
     expect((await check()).map(({ path }) => path)).toEqual([key, config]);
   });
 
-  test.each(['svc.tls.cert-file', 'svc.access.ca-file', 'svc.controllers.ca-file', 'svc.database.ca-file'])('%s that others can write is warned of, and may be read', async (option) => {
-    const path = await put('handed', 0o644);
-    expect(await check([`--${option}=${path}`])).toEqual([]);
-    await chmod(path, 0o666);
-    expect(await check([`--${option}=${path}`])).toEqual([{ path, mode: '0666', msg: expect.stringContaining('others can write this') }]);
-  });
+  test.each(['svc.tls.cert-file', 'svc.access.ca-file', 'svc.controllers.ca-file', 'svc.database.ca-file'])(
+    '%s that others can write is warned of, and may be read',
+    async (option) => {
+      const path = await put('handed', 0o644);
+      expect(await check([`--${option}=${path}`])).toEqual([]);
+      await chmod(path, 0o666);
+      expect(await check([`--${option}=${path}`])).toEqual([
+        { path, mode: '0666', msg: expect.stringContaining('others can write this') },
+      ]);
+    },
+  );
 
   test('so are the data folder, the config folder and its files', async () => {
     await mkdir(join(folder, 'data'));
     for (const name of ['data', 'config', 'config/svc.yaml']) await chmod(join(folder, name), 0o777);
-    expect((await check()).map(({ path }) => path)).toEqual([join(folder, 'data'), join(folder, 'config'), join(folder, 'config/svc.yaml')]);
+    expect((await check()).map(({ path }) => path)).toEqual([
+      join(folder, 'data'),
+      join(folder, 'config'),
+      join(folder, 'config/svc.yaml'),
+    ]);
   });
 });

@@ -19,17 +19,44 @@ export interface FileModeParts {
 }
 
 /**
- * Looks at the modes of what a server reads at its start. Throws OperatorError for a secret of the data folder that is open to others, and for code of plugins that others
- * can write. What the operator hands in, as an orchestrator may have mounted it, is warned of: a secret of this program's user that others can read, and
- * whatever others can write. `secret-key` is looked at where it is read.
+ * Looks at the modes of what a server reads at its start. Throws OperatorError for a secret of the data folder that is
+ * open to others, and for code of plugins that others can write. What the operator hands in, as an orchestrator may
+ * have mounted it, is warned of: a secret of this program's user that others can read, and whatever others can write.
+ * `secret-key` is looked at where it is read.
  */
-export async function checkFileModes({ options, configFiles }: LoadedOptions, { runsPlugins, log, mostEntries = 20_000 }: FileModeParts): Promise<void> {
+export async function checkFileModes(
+  { options, configFiles }: LoadedOptions,
+  { runsPlugins, log, mostEntries = 20_000 }: FileModeParts,
+): Promise<void> {
   const dataDir = resolve(options['svc.data.dir']);
-  for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key']) await refuseOpenSecret(join(dataDir, name));
-  if (runsPlugins) for (const folder of codeFolders(options, dataDir)) await refuseForeignCode(folder, { mostEntries, log });
-  const secrets = [...secretFiles(options), ...configFiles.filter(({ holdsSecret }) => holdsSecret).map(({ path }) => path)];
-  for (const path of secrets) await warnOfMode(path, { bits: readableByOthers, isOwnOnly: true, what: 'others can read this file, which holds a secret; make it 0600, or 0640 where its group must read it' }, log);
-  for (const path of trustedPaths(options, { dataDir, configFiles, secrets })) await warnOfMode(path, { bits: writableByOthers, isOwnOnly: false, what: 'others can write this, and the server believes what is in it; take that away with chmod o-w' }, log);
+  for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key'])
+    await refuseOpenSecret(join(dataDir, name));
+  if (runsPlugins)
+    for (const folder of codeFolders(options, dataDir)) await refuseForeignCode(folder, { mostEntries, log });
+  const secrets = [
+    ...secretFiles(options),
+    ...configFiles.filter(({ holdsSecret }) => holdsSecret).map(({ path }) => path),
+  ];
+  for (const path of secrets)
+    await warnOfMode(
+      path,
+      {
+        bits: readableByOthers,
+        isOwnOnly: true,
+        what: 'others can read this file, which holds a secret; make it 0600, or 0640 where its group must read it',
+      },
+      log,
+    );
+  for (const path of trustedPaths(options, { dataDir, configFiles, secrets }))
+    await warnOfMode(
+      path,
+      {
+        bits: writableByOthers,
+        isOwnOnly: false,
+        what: 'others can write this, and the server believes what is in it; take that away with chmod o-w',
+      },
+      log,
+    );
 }
 
 function codeFolders(options: Options, dataDir: string): string[] {
@@ -38,11 +65,30 @@ function codeFolders(options: Options, dataDir: string): string[] {
 
 /** Named by options; `svc.security.key-file` is looked at where it is read. */
 function secretFiles(options: Options): string[] {
-  return [options['svc.tls.key-file'], options['svc.access.token-file'], options['svc.controllers.token-file'], databaseFile(options, 'sslkey')].filter((path) => path !== undefined);
+  return [
+    options['svc.tls.key-file'],
+    options['svc.access.token-file'],
+    options['svc.controllers.token-file'],
+    databaseFile(options, 'sslkey'),
+  ].filter((path) => path !== undefined);
 }
 
-function trustedPaths(options: Options, { dataDir, configFiles, secrets }: { dataDir: string; configFiles: LoadedOptions['configFiles']; secrets: readonly string[] }): Set<string> {
-  const named = [options['svc.tls.cert-file'], options['svc.access.ca-file'], options['svc.controllers.ca-file'], options['svc.database.ca-file'], databaseFile(options, 'sslrootcert'), databaseFile(options, 'sslcert')];
+function trustedPaths(
+  options: Options,
+  {
+    dataDir,
+    configFiles,
+    secrets,
+  }: { dataDir: string; configFiles: LoadedOptions['configFiles']; secrets: readonly string[] },
+): Set<string> {
+  const named = [
+    options['svc.tls.cert-file'],
+    options['svc.access.ca-file'],
+    options['svc.controllers.ca-file'],
+    options['svc.database.ca-file'],
+    databaseFile(options, 'sslrootcert'),
+    databaseFile(options, 'sslcert'),
+  ];
   const config = configFiles.flatMap(({ path }) => [dirname(path), path]);
   return new Set([dataDir, join(dataDir, 'tls'), ...config, ...named.filter((path) => path !== undefined), ...secrets]);
 }
@@ -56,15 +102,24 @@ function databaseFile(options: Options, parameter: 'sslkey' | 'sslcert' | 'sslro
 async function refuseOpenSecret(path: string): Promise<void> {
   const stats = await statOf(path);
   if (stats === undefined || !stats.isFile() || (stats.mode & openToOthers) === 0) return;
-  throw new OperatorError(`The file ${path} holds a secret and is open to others (mode ${modeOf(stats)}); make it 0600, or 0640 where its group must read it.`);
+  throw new OperatorError(
+    `The file ${path} holds a secret and is open to others (mode ${modeOf(stats)}); make it 0600, or 0640 where its group must read it.`,
+  );
 }
 
 /** The folder and all that is in it, and what links in it lead to, as a plugin may be one. */
-async function refuseForeignCode(folder: string, { mostEntries, log }: Required<Pick<FileModeParts, 'mostEntries' | 'log'>>): Promise<void> {
+async function refuseForeignCode(
+  folder: string,
+  { mostEntries, log }: Required<Pick<FileModeParts, 'mostEntries' | 'log'>>,
+): Promise<void> {
   const waiting = [{ path: folder, root: folder }];
   const seen = new Set<string>();
   for (let count = 0; waiting.length > 0; count += 1) {
-    if (count === mostEntries) return log.warn({ path: folder, mostEntries }, 'the folder holds more than is looked at: whether others can write the rest of this code was not checked');
+    if (count === mostEntries)
+      return log.warn(
+        { path: folder, mostEntries },
+        'the folder holds more than is looked at: whether others can write the rest of this code was not checked',
+      );
     const { path, root } = waiting.pop()!;
     const isLink = path !== folder && (await statOf(path, lstat))?.isSymbolicLink() === true;
     const target = isLink ? await realpath(path).catch(() => undefined) : path;
@@ -72,13 +127,23 @@ async function refuseForeignCode(folder: string, { mostEntries, log }: Required<
     if (target === undefined || stats === undefined || seen.has(`${stats.dev} ${stats.ino}`)) continue;
     seen.add(`${stats.dev} ${stats.ino}`);
     const from = isLink ? target : root;
-    if ((stats.mode & writableByOthers) !== 0) throw new OperatorError(`Others can write ${target} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${from}.`);
-    if (stats.isDirectory()) waiting.push(...(await namesIn(target)).map((name) => ({ path: join(target, name), root: from })));
+    if ((stats.mode & writableByOthers) !== 0)
+      throw new OperatorError(
+        `Others can write ${target} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${from}.`,
+      );
+    if (stats.isDirectory())
+      waiting.push(...(await namesIn(target)).map((name) => ({ path: join(target, name), root: from })));
   }
 }
 
-/** With `isOwnOnly` files of other users are left alone: that others can read them may be how this program reads them. */
-async function warnOfMode(path: string, { bits, isOwnOnly, what }: { bits: number; isOwnOnly: boolean; what: string }, log: Logger): Promise<void> {
+/**
+ * With `isOwnOnly` files of other users are left alone: that others can read them may be how this program reads them.
+ */
+async function warnOfMode(
+  path: string,
+  { bits, isOwnOnly, what }: { bits: number; isOwnOnly: boolean; what: string },
+  log: Logger,
+): Promise<void> {
   const stats = await statOf(path);
   if (stats === undefined || (stats.mode & bits) === 0) return;
   const user = process.getuid?.();

@@ -44,10 +44,16 @@ const longestToken = 4096;
 const tryTimeoutMs = 5_000;
 
 /**
- * The server that is named, or that which was started with the same options: files, environment and flags. Of several places the first that
- * answers is taken. @throws OperatorError which says what was tried
+ * The server that is named, or that which was started with the same options: files, environment and flags. Of several
+ * places the first that answers is taken. @throws OperatorError which says what was tried
  */
-export async function findServer({ server, tokenFile, config, args, environment }: ServerSources): Promise<FoundServer> {
+export async function findServer({
+  server,
+  tokenFile,
+  config,
+  args,
+  environment,
+}: ServerSources): Promise<FoundServer> {
   if (server !== undefined && tokenFile !== undefined && config === undefined) {
     // Nothing is left to be found; a folder ./config may be another program's.
     readFlags(args);
@@ -71,10 +77,16 @@ function* placesOf(options: Options, token: { file: string; isGiven: boolean }):
   const [host, port] = [options['svc.server.host'], options['svc.server.port']];
   const url = urlOf(host, { port });
   // 0 is any free port.
-  if (port !== 0) yield { url, from: 'svc.server.host and svc.server.port', connect: async () => connect(url, token.file) };
+  if (port !== 0)
+    yield { url, from: 'svc.server.host and svc.server.port', connect: async () => connect(url, token.file) };
   const kubeconfig = join(options['svc.data.dir'], 'kubeconfig');
   const tlsUrl = token.isGiven ? undefined : serverOf(kubeconfig);
-  if (tlsUrl !== undefined) yield { url: tlsUrl, from: kubeconfig, connect: async () => RestClient.fromKubeConfig(await loadKubeConfig(kubeconfig)) };
+  if (tlsUrl !== undefined)
+    yield {
+      url: tlsUrl,
+      from: kubeconfig,
+      connect: async () => RestClient.fromKubeConfig(await loadKubeConfig(kubeconfig)),
+    };
   const option = 'svc.controllers.api-url';
   if (options[option] !== optionTable[option].default) {
     const api = platformServer(options, 'svc.controllers', newLogger(options, 2));
@@ -119,7 +131,9 @@ function serverOf(kubeconfig: string): string | undefined {
   try {
     const text = readFileSync(kubeconfig, 'utf8');
     if (!text.startsWith(kubeconfigMark)) return undefined;
-    const { clusters } = JSON.parse(text.slice(kubeconfigMark.length)) as { clusters: [{ cluster: { server: string } }] };
+    const { clusters } = JSON.parse(text.slice(kubeconfigMark.length)) as {
+      clusters: [{ cluster: { server: string } }];
+    };
     return clusters[0].cluster.server;
   } catch {
     // There is none, or none of ours.
@@ -144,7 +158,9 @@ function readToken(file: string): string {
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`The token cannot be read from ${file} (${code}); name its file with --token-file.`, { cause: error });
+    throw new OperatorError(`The token cannot be read from ${file} (${code}); name its file with --token-file.`, {
+      cause: error,
+    });
   }
   if (!/^[!-~]+$/.test(token)) throw new OperatorError(`${file} holds no token.`);
   return token;

@@ -23,12 +23,25 @@ afterAll(async () => {
 });
 
 function generate(out: string, args: readonly string[] = []): Promise<number> {
-  return runCommandLine(['generate', 'types', `--server=${env.url}`, `--token-file=${join(folder, 'token')}`, `--out=${join(folder, out)}`, ...args], {});
+  return runCommandLine(
+    [
+      'generate',
+      'types',
+      `--server=${env.url}`,
+      `--token-file=${join(folder, 'token')}`,
+      `--out=${join(folder, out)}`,
+      ...args,
+    ],
+    {},
+  );
 }
 
 async function filesIn(out: string): Promise<string[]> {
   const entries = await readdir(join(folder, out), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(join(folder, out).length + 1)).toSorted();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, out).length + 1))
+    .toSorted();
 }
 
 describe('svc generate types', () => {
@@ -54,24 +67,50 @@ describe('svc generate types', () => {
   });
 
   test('writes what it is asked for, of the server itself too', async () => {
-    expect(await generate('some', ['--model=leases.coordination.k8s.io', '--model=namespaces', '--group=test.example.com', '--sdk=../sdk.ts'])).toBe(0);
+    expect(
+      await generate('some', [
+        '--model=leases.coordination.k8s.io',
+        '--model=namespaces',
+        '--group=test.example.com',
+        '--sdk=../sdk.ts',
+      ]),
+    ).toBe(0);
     expect(await filesIn('some')).toEqual(['coordination.k8s.io/v1.ts', 'core/v1.ts', 'test.example.com/v1.ts']);
     expect(await readFile(join(folder, 'some/core/v1.ts'), 'utf8')).toContain("from '../sdk.ts';");
   });
 
   const refused: [string, string[], RegExp][] = [
-    ['an unknown model', ['--model=tags.test.example.com'], /^The server has no model "tags\.test\.example\.com"; models are named <plural>\.<group>\.$/],
-    ['an unknown group', ['--group=nowhere.example.com'], /^The server has no models in the group "nowhere\.example\.com"\.$/],
+    [
+      'an unknown model',
+      ['--model=tags.test.example.com'],
+      /^The server has no model "tags\.test\.example\.com"; models are named <plural>\.<group>\.$/,
+    ],
+    [
+      'an unknown group',
+      ['--group=nowhere.example.com'],
+      /^The server has no models in the group "nowhere\.example\.com"\.$/,
+    ],
     ['no URL', ['--server=here'], /^--server is not the URL of a server/],
     ['another scheme', ['--server=file:///etc'], /^--server is not the URL of a server/],
-    ['a server that is away', ['--server=http://127.0.0.1:1'], /^The models of http:\/\/127\.0\.0\.1:1 cannot be read: .* \(503\)\.$/],
+    [
+      'a server that is away',
+      ['--server=http://127.0.0.1:1'],
+      /^The models of http:\/\/127\.0\.0\.1:1 cannot be read: .* \(503\)\.$/,
+    ],
     ['a wrong token', ['--token-file=wrong'], /^The models of .* cannot be read: Unauthorized \(401\)\.$/],
-    ['no file', ['--token-file=absent'], /^The token cannot be read from .*absent \(ENOENT\); name its file with --token-file\.$/],
+    [
+      'no file',
+      ['--token-file=absent'],
+      /^The token cannot be read from .*absent \(ENOENT\); name its file with --token-file\.$/,
+    ],
     ['an empty file', ['--token-file=empty'], /empty holds no token\.$/],
     ['a large file', ['--token-file=large'], /large is too large for a token\.$/],
   ];
   test.each(refused)('refuses %s in one sentence', async (_case, args, sentence) => {
     const placed = args.map((arg) => arg.replace(/^--token-file=/, `--token-file=${folder}/`));
-    await expect(generate('refused', placed)).rejects.toMatchObject({ name: 'OperatorError', message: expect.stringMatching(sentence) });
+    await expect(generate('refused', placed)).rejects.toMatchObject({
+      name: 'OperatorError',
+      message: expect.stringMatching(sentence),
+    });
   });
 });

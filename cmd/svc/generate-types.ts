@@ -11,12 +11,18 @@ export interface GenerateTypesOptions extends ServerSources {
   out: string;
   /** Module that the port's types are imported from. */
   sdk: string;
-  /** Only these groups and models (`posts.blog.example.com`), the server's own ones too. None: all that definitions declare. */
+  /**
+   * Only these groups and models (`posts.blog.example.com`), the server's own ones too. None: all that definitions
+   * declare.
+   */
   groups: readonly string[];
   models: readonly string[];
 }
 
-/** Writes TypeScript for the models of a running server; a file that says the same already is left alone. Throws OperatorError. */
+/**
+ * Writes TypeScript for the models of a running server; a file that says the same already is left alone. Throws
+ * OperatorError.
+ */
 export async function writeTypes({ out, sdk, groups, models, ...sources }: GenerateTypesOptions): Promise<number> {
   const { url: server, client } = await findServer(sources);
   let served: Model[];
@@ -40,7 +46,10 @@ async function servedModels(client: Client, server: string): Promise<Model[]> {
     const { items } = await client.list(definitionType);
     return items.filter((item) => isDefinition(item) && isEstablished(item)).map(modelFromDefinition);
   } catch (error) {
-    if (isStatusError(error)) throw new OperatorError(`The models of ${server} cannot be read: ${error.message} (${error.code}).`, { cause: error });
+    if (isStatusError(error))
+      throw new OperatorError(`The models of ${server} cannot be read: ${error.message} (${error.code}).`, {
+        cause: error,
+      });
     throw error;
   }
 }
@@ -50,10 +59,12 @@ function choose(served: readonly Model[], groups: readonly string[], models: rea
   const all = [...builtinModels, ...served];
   const nameOf = (model: Model): string => formatGroupResource(groupResource(model));
   for (const group of groups) {
-    if (!all.some((model) => model.group === group)) throw new OperatorError(`The server has no models in the group ${JSON.stringify(group)}.`);
+    if (!all.some((model) => model.group === group))
+      throw new OperatorError(`The server has no models in the group ${JSON.stringify(group)}.`);
   }
   for (const name of models) {
-    if (!all.some((model) => nameOf(model) === name)) throw new OperatorError(`The server has no model ${JSON.stringify(name)}; models are named <plural>.<group>.`);
+    if (!all.some((model) => nameOf(model) === name))
+      throw new OperatorError(`The server has no model ${JSON.stringify(name)}; models are named <plural>.<group>.`);
   }
   return all.filter((model) => groups.includes(model.group) || models.includes(nameOf(model)));
 }
@@ -62,7 +73,8 @@ function written(models: readonly Model[], sdk: string): Map<string, string> {
   try {
     return generateTypes(models, { sdk });
   } catch (error) {
-    if (error instanceof TypeError) throw new OperatorError(`The server's models cannot be written: ${error.message}.`, { cause: error });
+    if (error instanceof TypeError)
+      throw new OperatorError(`The server's models cannot be written: ${error.message}.`, { cause: error });
     throw error;
   }
 }

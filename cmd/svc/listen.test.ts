@@ -10,9 +10,20 @@ function warned(address: string): Record<string, unknown>[] {
   return lines;
 }
 
-test.each(['0.0.0.0', '::', '10.0.0.7', '2001:db8::1', '::ffff:10.0.0.7'])('a port without TLS on %s is warned of', (address) => {
-  expect(warned(address)).toEqual([expect.objectContaining({ level: 40, option: 'svc.access.host', address, port: 8091, msg: expect.stringContaining('no TLS') })]);
-});
+test.each(['0.0.0.0', '::', '10.0.0.7', '2001:db8::1', '::ffff:10.0.0.7'])(
+  'a port without TLS on %s is warned of',
+  (address) => {
+    expect(warned(address)).toEqual([
+      expect.objectContaining({
+        level: 40,
+        option: 'svc.access.host',
+        address,
+        port: 8091,
+        msg: expect.stringContaining('no TLS'),
+      }),
+    ]);
+  },
+);
 
 test.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])('one on %s is not', (address) => {
   expect(warned(address)).toEqual([]);

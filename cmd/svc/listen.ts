@@ -11,7 +11,11 @@ interface At {
 }
 
 /** A `listen` whose failure is an OperatorError that names the options to change. */
-export async function explained(listening: Promise<AddressInfo>, at: At, named: { host: OptionName; port: OptionName }): Promise<AddressInfo> {
+export async function explained(
+  listening: Promise<AddressInfo>,
+  at: At,
+  named: { host: OptionName; port: OptionName },
+): Promise<AddressInfo> {
   try {
     return await listening;
   } catch (error) {
@@ -20,12 +24,19 @@ export async function explained(listening: Promise<AddressInfo>, at: At, named: 
 }
 
 /** Listens for https. Throws OperatorError. */
-export function listenTls(server: { listenTls(at: At & { certificate: ServerCertificate }): Promise<AddressInfo> }, at: At & { certificate: ServerCertificate }, service: 'svc.server' | 'svc.access'): Promise<AddressInfo> {
+export function listenTls(
+  server: { listenTls(at: At & { certificate: ServerCertificate }): Promise<AddressInfo> },
+  at: At & { certificate: ServerCertificate },
+  service: 'svc.server' | 'svc.access',
+): Promise<AddressInfo> {
   return explained(server.listenTls(at), at, { host: `${service}.tls.host`, port: `${service}.tls.port` });
 }
 
 /** A port in clear: what is sent to it from other machines can be read, and changed, on the way. */
 export function warnWithoutTls(address: AddressInfo, host: 'svc.server.host' | 'svc.access.host', log: Logger): void {
   if (isLoopback(address.address)) return;
-  log.warn({ option: host, address: address.address, port: address.port }, 'other machines can reach this port, which has no TLS: passwords, tokens and sessions can be read on the way; let it listen on 127.0.0.1 and serve https, or allow nobody but a proxy that does');
+  log.warn(
+    { option: host, address: address.address, port: address.port },
+    'other machines can reach this port, which has no TLS: passwords, tokens and sessions can be read on the way; let it listen on 127.0.0.1 and serve https, or allow nobody but a proxy that does',
+  );
 }

@@ -9,12 +9,38 @@ test('what is logged under err says what it is, where it comes from and why, whe
   try {
     const file = join(folder, 'log');
     const log = newLogger({ 'svc.log.level': 'info', 'svc.log.format': 'auto' }, openSync(file, 'w'));
-    log.warn({ err: new TypeError('failed', { cause: Object.assign(new Error('lost'), { client: { key: 'k' } }) }) }, 'one');
-    log.warn({ err: { type: 'TypeError', message: 'failed', stack: 'TypeError: failed\n    at index.ts:3:1', cause: { message: 'lost' } } }, 'another');
+    log.warn(
+      { err: new TypeError('failed', { cause: Object.assign(new Error('lost'), { client: { key: 'k' } }) }) },
+      'one',
+    );
+    log.warn(
+      {
+        err: {
+          type: 'TypeError',
+          message: 'failed',
+          stack: 'TypeError: failed\n    at index.ts:3:1',
+          cause: { message: 'lost' },
+        },
+      },
+      'another',
+    );
     log.warn({ err: { headers: { cookie: 'c' } } }, 'none');
-    const [one, another, none] = readFileSync(file, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { err: unknown }).err);
-    expect(one).toEqual({ type: 'TypeError', message: 'failed', stack: expect.stringContaining('logger.test'), cause: { type: 'Error', message: 'lost', stack: expect.any(String) } });
-    expect(another).toEqual({ type: 'TypeError', message: 'failed', stack: 'TypeError: failed\n    at index.ts:3:1', cause: { message: 'lost' } });
+    const [one, another, none] = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { err: unknown }).err);
+    expect(one).toEqual({
+      type: 'TypeError',
+      message: 'failed',
+      stack: expect.stringContaining('logger.test'),
+      cause: { type: 'Error', message: 'lost', stack: expect.any(String) },
+    });
+    expect(another).toEqual({
+      type: 'TypeError',
+      message: 'failed',
+      stack: 'TypeError: failed\n    at index.ts:3:1',
+      cause: { message: 'lost' },
+    });
     expect(none).toEqual({ message: 'an object without a message: {"headers":{"cookie":"***"}}' });
   } finally {
     rmSync(folder, { recursive: true });
@@ -27,9 +53,17 @@ test('how the database failed is told of an error, and of one that was made of i
     const file = join(folder, 'log');
     const log = newLogger({ 'svc.log.level': 'info', 'svc.log.format': 'json' }, openSync(file, 'w'));
     const full = Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' });
-    const errors = [full, new Error('translated', { cause: new Error('once', { cause: full }) }), new Error('lost', { cause: new Error('Connection terminated unexpectedly') }), new Error('a fault of ours')];
+    const errors = [
+      full,
+      new Error('translated', { cause: new Error('once', { cause: full }) }),
+      new Error('lost', { cause: new Error('Connection terminated unexpectedly') }),
+      new Error('a fault of ours'),
+    ];
     for (const err of errors) log.warn({ err }, 'failed');
-    const failures = readFileSync(file, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { err: { failure?: string } }).err.failure);
+    const failures = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { err: { failure?: string } }).err.failure);
     expect(failures).toEqual(['disk_full', 'disk_full', 'connection_lost', undefined]);
   } finally {
     rmSync(folder, { recursive: true });

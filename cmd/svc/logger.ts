@@ -8,8 +8,8 @@ import { prettyLine } from './pretty-line.ts';
 export type LogOptions = Pick<Options, 'svc.log.level' | 'svc.log.format'>;
 
 /**
- * Logs one JSON object a line, or text for people, on stdout unless another file descriptor is given. It is written before the call
- * returns, so the last entry before an exit arrives. What is logged never holds a secret.
+ * Logs one JSON object a line, or text for people, on stdout unless another file descriptor is given. It is written
+ * before the call returns, so the last entry before an exit arrives. What is logged never holds a secret.
  */
 export function newLogger(options: LogOptions, dest = 1): Logger {
   const settings = {
@@ -30,7 +30,9 @@ export function isPretty(format: LogOptions['svc.log.format'], fileDescriptor: n
 function destination(format: LogOptions['svc.log.format'], dest: number): DestinationStream {
   const file = pino.destination({ dest, sync: true });
   if (!isPretty(format, dest)) return file;
-  const pretty = prettyLine({ colors: isatty(dest) && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb' });
+  const pretty = prettyLine({
+    colors: isatty(dest) && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb',
+  });
   return { write: (line) => void file.write(pretty(line)) };
 }
 

@@ -22,7 +22,10 @@ export async function migrate({ options }: LoadedOptions): Promise<number> {
   return 0;
 }
 
-/** Tells what `migrate` would do to each schema, and changes nothing; returns the exit code. Throws OperatorError, DatabaseError where it could not. */
+/**
+ * Tells what `migrate` would do to each schema, and changes nothing; returns the exit code. Throws OperatorError,
+ * DatabaseError where it could not.
+ */
 export async function checkMigrate({ options }: LoadedOptions): Promise<number> {
   const log = newLogger(options);
   const teardown = new Teardown(log);
@@ -33,10 +36,19 @@ export async function checkMigrate({ options }: LoadedOptions): Promise<number> 
       { schema: 'platform', migrations: platformMigrations },
     ]);
     for (const { inUseBy, underWay, newer, ...facts } of schemas) {
-      log.info(facts, facts.pending.length === 0 ? 'the schema is up to date' : 'the schema would be brought up to date');
-      if (newer.length > 0) log.info({ schema: facts.schema, newer }, 'a newer version was here, and this one may work beside it');
-      if (underWay) log.warn({ schema: facts.schema }, 'another process is bringing the schema up to date at this moment');
-      if (inUseBy.length > 0) log.warn({ schema: facts.schema, inUseBy }, 'a step that changes a table waits until these transactions are done');
+      log.info(
+        facts,
+        facts.pending.length === 0 ? 'the schema is up to date' : 'the schema would be brought up to date',
+      );
+      if (newer.length > 0)
+        log.info({ schema: facts.schema, newer }, 'a newer version was here, and this one may work beside it');
+      if (underWay)
+        log.warn({ schema: facts.schema }, 'another process is bringing the schema up to date at this moment');
+      if (inUseBy.length > 0)
+        log.warn(
+          { schema: facts.schema, inUseBy },
+          'a step that changes a table waits until these transactions are done',
+        );
     }
     log.info({}, verdict(schemas));
   } finally {
@@ -46,5 +58,7 @@ export async function checkMigrate({ options }: LoadedOptions): Promise<number> 
 }
 
 function verdict(schemas: readonly CheckedSchema[]): string {
-  return schemas.every(({ pending }) => pending.length === 0) ? 'the database is up to date' : 'the database can be brought up to date';
+  return schemas.every(({ pending }) => pending.length === 0)
+    ? 'the database is up to date'
+    : 'the database can be brought up to date';
 }

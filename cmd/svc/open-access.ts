@@ -1,5 +1,15 @@
 import type { Logger } from 'pino';
-import { AccessService, Audit, ensureAdministrator, InitialPasswordError, PasswordHasher, type AccessDatabase, type AccessSettings, type SubjectCheck, type TokenRoles } from '#pkg/access/index';
+import {
+  AccessService,
+  Audit,
+  ensureAdministrator,
+  InitialPasswordError,
+  PasswordHasher,
+  type AccessDatabase,
+  type AccessSettings,
+  type SubjectCheck,
+  type TokenRoles,
+} from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { TrustedProxies } from '#pkg/http/index';
 import { OperatorError } from './operator-error.ts';
@@ -21,9 +31,16 @@ export interface AccessSurroundings {
 }
 
 /** Access management on the database of the options, begun. Throws OperatorError. */
-export async function openAccess(options: Options, { database, log, teardown, client, roles, isSubject }: AccessSurroundings): Promise<AccessService> {
+export async function openAccess(
+  options: Options,
+  { database, log, teardown, client, roles, isSubject }: AccessSurroundings,
+): Promise<AccessService> {
   const keys = await openSecrets(database, options, log);
-  if (keys.isEmpty) log.warn({ file: keys.file?.path }, 'no key for secrets: access keys and private tokens cannot be used here until the key of this database is in this file, or in svc.security.key');
+  if (keys.isEmpty)
+    log.warn(
+      { file: keys.file?.path },
+      'no key for secrets: access keys and private tokens cannot be used here until the key of this database is in this file, or in svc.security.key',
+    );
   const access = new AccessService({
     database,
     log,
@@ -39,7 +56,10 @@ export async function openAccess(options: Options, { database, log, teardown, cl
 }
 
 /** The first way in; returns the file that holds a token. Throws OperatorError. */
-export async function prepareAdministrator(options: Options, { database, log }: Pick<AccessSurroundings, 'database' | 'log'>): Promise<string> {
+export async function prepareAdministrator(
+  options: Options,
+  { database, log }: Pick<AccessSurroundings, 'database' | 'log'>,
+): Promise<string> {
   try {
     const { tokenFile } = await ensureAdministrator({
       database,

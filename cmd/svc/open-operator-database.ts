@@ -8,8 +8,9 @@ import type { Options } from './options/option-table.ts';
 import { Teardown } from './teardown.ts';
 
 /**
- * Runs a command on the database that servers may be using at this moment. An embedded PostgreSQL that runs is left running; one that does not is started
- * for the time being. Logs go to stderr: stdout is for what was asked for. Throws OperatorError, DatabaseError.
+ * Runs a command on the database that servers may be using at this moment. An embedded PostgreSQL that runs is left
+ * running; one that does not is started for the time being. Logs go to stderr: stdout is for what was asked for. Throws
+ * OperatorError, DatabaseError.
  */
 export function onDatabase(options: Options, work: (database: AccessDatabase) => Promise<number>): Promise<number> {
   return besideServers(options, {}, async ({ database }) => {
@@ -31,7 +32,11 @@ export interface BesideServersOptions {
 }
 
 /** The same on the database as it is. */
-export async function besideServers(options: Options, surroundings: BesideServersOptions, work: (opened: OperatorDatabase) => Promise<number>): Promise<number> {
+export async function besideServers(
+  options: Options,
+  surroundings: BesideServersOptions,
+  work: (opened: OperatorDatabase) => Promise<number>,
+): Promise<number> {
   const log = newLogger(options, 2);
   const teardown = new Teardown(log);
   try {
@@ -43,13 +48,22 @@ export async function besideServers(options: Options, surroundings: BesideServer
   }
 }
 
-/** The database that servers may be using, closed by the teardown. Throws OperatorError where there is none, DatabaseError. */
-export async function openBesideServers(options: Options, { log, teardown, applicationName, mayCreate = false }: BesideServersOptions & { log: Logger; teardown: Teardown }): Promise<Database> {
+/**
+ * The database that servers may be using, closed by the teardown. Throws OperatorError where there is none,
+ * DatabaseError.
+ */
+export async function openBesideServers(
+  options: Options,
+  { log, teardown, applicationName, mayCreate = false }: BesideServersOptions & { log: Logger; teardown: Teardown },
+): Promise<Database> {
   const dataDir = options['svc.data.dir'];
   const name = applicationName === undefined ? {} : { applicationName };
   if (options['svc.database.url'] === undefined) {
     const embedded = await findEmbedded(dataDir);
-    if (embedded === undefined && !mayCreate) throw new OperatorError(`There is no database in ${dataDir}; set svc.data.dir or svc.database.url as the server has it.`);
+    if (embedded === undefined && !mayCreate)
+      throw new OperatorError(
+        `There is no database in ${dataDir}; set svc.data.dir or svc.database.url as the server has it.`,
+      );
     if (embedded?.connection !== undefined) {
       const database = await Database.connect({ connection: embedded.connection, log, ...name });
       teardown.add('database', () => database.close());

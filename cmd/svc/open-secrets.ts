@@ -1,11 +1,25 @@
 import type { Log } from '#pkg/database/index';
-import { openKeyRing, PrivateTokenError, SecretError, SecretKeyError, type AccessDatabase, type KeyRing } from '#pkg/access/index';
+import {
+  openKeyRing,
+  PrivateTokenError,
+  SecretError,
+  SecretKeyError,
+  type AccessDatabase,
+  type KeyRing,
+} from '#pkg/access/index';
 import { OperatorError } from './operator-error.ts';
 import type { Options } from './options/option-table.ts';
 
 /** The keys of the options, which fit the database; of a replica without one an empty ring. Throws OperatorError. */
 export function openSecrets(database: AccessDatabase, options: Options, log?: Log): Promise<KeyRing> {
-  return explained(openKeyRing(database, { keys: options['svc.security.key'], keyFile: options['svc.security.key-file'], dataDir: options['svc.data.dir'], ...(log === undefined ? {} : { log }) }));
+  return explained(
+    openKeyRing(database, {
+      keys: options['svc.security.key'],
+      keyFile: options['svc.security.key-file'],
+      dataDir: options['svc.data.dir'],
+      ...(log === undefined ? {} : { log }),
+    }),
+  );
 }
 
 /** For a command that does nothing without a key. */
@@ -21,7 +35,8 @@ export async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof SecretKeyError || error instanceof SecretError || error instanceof PrivateTokenError) throw new OperatorError(error.message, { cause: error });
+    if (error instanceof SecretKeyError || error instanceof SecretError || error instanceof PrivateTokenError)
+      throw new OperatorError(error.message, { cause: error });
     throw error;
   }
 }

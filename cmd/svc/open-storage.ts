@@ -1,6 +1,13 @@
 import type { Logger } from 'pino';
 import { accessMigrations } from '#pkg/access/index';
-import { failureSentence, migrate, openDatabase, WriteMonitor, type Database, type DatabaseObserver } from '#pkg/database/index';
+import {
+  failureSentence,
+  migrate,
+  openDatabase,
+  WriteMonitor,
+  type Database,
+  type DatabaseObserver,
+} from '#pkg/database/index';
 import { NotReadyError, type HealthCheck } from '#pkg/http/index';
 import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/storage/index';
 import type { Options } from './options/option-table.ts';
@@ -22,7 +29,10 @@ interface Surroundings<Observer> {
 }
 
 /** The database of the options, or an embedded one. */
-export async function openPlatformDatabase(options: Options, { log, teardown, observer, applicationName, patienceMs }: Surroundings<DatabaseObserver>): Promise<Database> {
+export async function openPlatformDatabase(
+  options: Options,
+  { log, teardown, observer, applicationName, patienceMs }: Surroundings<DatabaseObserver>,
+): Promise<Database> {
   const url = options['svc.database.url'];
   const caFile = options['svc.database.ca-file'];
   const opened = await openDatabase({
@@ -33,7 +43,10 @@ export async function openPlatformDatabase(options: Options, { log, teardown, ob
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     queryTimeoutMs: STATEMENT_TIMEOUT_MS + 5_000,
     // A restore makes the tables of all models in one transaction: nine locks each.
-    settings: { max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS), max_locks_per_transaction: '512' },
+    settings: {
+      max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS),
+      max_locks_per_transaction: '512',
+    },
     log,
     ...(observer === undefined ? {} : { observer }),
     ...(applicationName === undefined ? {} : { applicationName }),
@@ -44,14 +57,19 @@ export async function openPlatformDatabase(options: Options, { log, teardown, ob
 }
 
 /** Says whether PostgreSQL takes writes, from now on: a migration may be what waits. */
-export function startWriteMonitor(database: Database, { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>): WriteMonitor {
+export function startWriteMonitor(
+  database: Database,
+  { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>,
+): WriteMonitor {
   const monitor = new WriteMonitor({ database, log });
   monitor.start();
   teardown.add('write monitor', () => monitor.stop());
   return monitor;
 }
 
-/** Of `/readyz`. A load balancer leaves it out: another replica takes no writes either, and all would go on with reads. */
+/**
+ * Of `/readyz`. A load balancer leaves it out: another replica takes no writes either, and all would go on with reads.
+ */
 export function writesCheck(monitor: WriteMonitor): HealthCheck {
   return {
     name: 'writes',
@@ -63,9 +81,20 @@ export function writesCheck(monitor: WriteMonitor): HealthCheck {
 }
 
 /** The store, with both schemas up to date. */
-export async function openStorage(database: Database, options: Options, { log, teardown, observer, keyEvaluator }: Surroundings<StoreObserver> & { keyEvaluator?: KeyEvaluator }): Promise<PostgresStore> {
+export async function openStorage(
+  database: Database,
+  options: Options,
+  { log, teardown, observer, keyEvaluator }: Surroundings<StoreObserver> & { keyEvaluator?: KeyEvaluator },
+): Promise<PostgresStore> {
   await migrate(database, 'access', accessMigrations);
-  const store = await PostgresStore.open({ database, log, ...(keyEvaluator === undefined ? {} : { keyEvaluator }), ...(observer === undefined ? {} : { observer }), readTimeout: options['svc.api.request-timeout'], ownsFiles: options['svc.database.url'] === undefined });
+  const store = await PostgresStore.open({
+    database,
+    log,
+    ...(keyEvaluator === undefined ? {} : { keyEvaluator }),
+    ...(observer === undefined ? {} : { observer }),
+    readTimeout: options['svc.api.request-timeout'],
+    ownsFiles: options['svc.database.url'] === undefined,
+  });
   teardown.add('store', () => store.close());
   return store;
 }

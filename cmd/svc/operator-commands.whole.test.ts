@@ -2,7 +2,15 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { AccessDatabase, accessMigrations, Audit, LoginFailures, openKeyRing, PrivateTokens, SecretBox } from '#pkg/access/index';
+import {
+  AccessDatabase,
+  accessMigrations,
+  Audit,
+  LoginFailures,
+  openKeyRing,
+  PrivateTokens,
+  SecretBox,
+} from '#pkg/access/index';
 import { Database, EmbeddedPostgres, migrate, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
 import { runCommandLine } from './command-line.ts';
@@ -26,7 +34,9 @@ beforeAll(async () => {
   await chmod(folder, 0o711);
 });
 beforeEach(async () => {
-  await database.pool.query('TRUNCATE access.users, access.key_checks, access.login_failures, access.operate_logs CASCADE');
+  await database.pool.query(
+    'TRUNCATE access.users, access.key_checks, access.login_failures, access.operate_logs CASCADE',
+  );
   await addMia(database);
   count += 1;
   dataDir = join(folder, String(count));
@@ -39,7 +49,9 @@ afterAll(async () => {
 });
 
 async function addMia({ pool }: Database): Promise<void> {
-  await pool.query("INSERT INTO access.users (username, username_key, name, email, email_key, search_text) VALUES ('Mia', 'mia', 'Mia', 'Mia@example.com', 'mia@example.com', 'mia')");
+  await pool.query(
+    "INSERT INTO access.users (username, username_key, name, email, email_key, search_text) VALUES ('Mia', 'mia', 'Mia', 'Mia@example.com', 'mia@example.com', 'mia')",
+  );
 }
 
 interface Ended {
@@ -83,25 +95,54 @@ describe('svc private-token', () => {
     const created = await runProgram('private-token', 'create', ...onUrl(), '--user', 'MIA', '--svc.log.level=trace');
     expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(aToken) });
     expect(created.stderr).not.toContain(created.stdout.trim());
-    expect(await run('private-token', 'show', '--user=mia', ...onUrl())).toEqual({ code: 0, stdout: created.stdout, stderr: '' });
+    expect(await run('private-token', 'show', '--user=mia', ...onUrl())).toEqual({
+      code: 0,
+      stdout: created.stdout,
+      stderr: '',
+    });
     const refusals: { args: string[]; sentence: string | RegExp }[] = [
-      { args: ['create', '--user=mia', ...onUrl()], sentence: 'The user "Mia" has a private token already; svc private-token show prints it, rotate replaces it.' },
+      {
+        args: ['create', '--user=mia', ...onUrl()],
+        sentence: 'The user "Mia" has a private token already; svc private-token show prints it, rotate replaces it.',
+      },
       { args: ['show', '--user=nobody', ...onUrl()], sentence: 'There is no user "nobody".' },
-      { args: ['rotate', '--user=mia', ...onUrl(), `--svc.data.dir=${dataDir}/other`], sentence: /^The secrets in this database are sealed with a key, and there is none in .*\/other\/secret-key; [^\n]*$/ },
-      { args: ['show', '--user=mia', `--svc.data.dir=${dataDir}/other`], sentence: /^There is no database in .*\/other; set svc\.data\.dir or svc\.database\.url as the server has it\.$/ },
+      {
+        args: ['rotate', '--user=mia', ...onUrl(), `--svc.data.dir=${dataDir}/other`],
+        sentence:
+          /^The secrets in this database are sealed with a key, and there is none in .*\/other\/secret-key; [^\n]*$/,
+      },
+      {
+        args: ['show', '--user=mia', `--svc.data.dir=${dataDir}/other`],
+        sentence:
+          /^There is no database in .*\/other; set svc\.data\.dir or svc\.database\.url as the server has it\.$/,
+      },
     ];
     for (const { args, sentence } of refusals) {
-      expect(await run('private-token', ...args)).toEqual({ code: 1, stdout: '', stderr: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence) });
+      expect(await run('private-token', ...args)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
+      });
     }
     expect(await readdir(dataDir)).toEqual(['secret-key']);
 
     const fresh = await run('private-token', 'rotate', '--user=mia', ...onUrl());
     expect(fresh).toMatchObject({ code: 0, stdout: expect.stringMatching(aToken), stderr: '' });
     expect(fresh.stdout).not.toBe(created.stdout);
-    expect(await run('private-token', 'delete', '--user=mia', ...onUrl())).toEqual({ code: 0, stdout: '', stderr: 'The private token is deleted.\n' });
+    expect(await run('private-token', 'delete', '--user=mia', ...onUrl())).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'The private token is deleted.\n',
+    });
     const none = await run('private-token', 'show', '--user=mia', ...onUrl());
-    expect(none).toEqual({ code: 1, stdout: '', stderr: 'The user "Mia" has no private token; svc private-token create makes one.' });
-    const { rows } = await database.pool.query<{ action: string }>('SELECT action FROM access.operate_logs ORDER BY id');
+    expect(none).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The user "Mia" has no private token; svc private-token create makes one.',
+    });
+    const { rows } = await database.pool.query<{ action: string }>(
+      'SELECT action FROM access.operate_logs ORDER BY id',
+    );
     expect(rows.map(({ action }) => action)).toEqual(['create', 'show', 'rotate', 'delete']);
   });
 
@@ -116,7 +157,9 @@ describe('svc private-token', () => {
     expect(await readFile(join(dataDir, 'owner.pid'), 'utf8')).toBe(`${process.pid}\n`);
     await server.close();
     await embedded.stop();
-    expect(await run('private-token', 'show', '--user=mia', `--svc.data.dir=${dataDir}`, '--svc.log.level=silent')).toEqual({ code: 0, stdout: created.stdout, stderr: '' });
+    expect(
+      await run('private-token', 'show', '--user=mia', `--svc.data.dir=${dataDir}`, '--svc.log.level=silent'),
+    ).toEqual({ code: 0, stdout: created.stdout, stderr: '' });
     // Nothing is left running.
     expect(await readdir(dataDir)).not.toContain('owner.pid');
     const pgdata = (await readdir(dataDir)).find((name) => name.startsWith('pgdata-'))!;
@@ -128,13 +171,24 @@ test('svc unblock forgets the failures of a user, by username or e-mail, and of 
   const failures = new LoginFailures(access);
   const limit = { failures: 1, seconds: 1800, isExtended: true };
   const keys = ['user:mia', 'user:nobody', 'user:other'];
-  const blocked = async (): Promise<boolean[]> => Promise.all(keys.map(async (key) => (await failures.take(key, limit)).isLocked));
+  const blocked = async (): Promise<boolean[]> =>
+    Promise.all(keys.map(async (key) => (await failures.take(key, limit)).isLocked));
   await blocked();
   expect(await blocked()).toEqual([true, true, true]);
-  expect(await run('unblock', '--user=MIA@example.com', ...onUrl())).toEqual({ code: 0, stdout: '', stderr: 'Failed logins of Mia are forgotten.\n' });
-  expect(await run('unblock', '--user', ' Nobody ', ...onUrl())).toEqual({ code: 0, stdout: '', stderr: 'There is no such user; failed logins by this name are forgotten.\n' });
+  expect(await run('unblock', '--user=MIA@example.com', ...onUrl())).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'Failed logins of Mia are forgotten.\n',
+  });
+  expect(await run('unblock', '--user', ' Nobody ', ...onUrl())).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'There is no such user; failed logins by this name are forgotten.\n',
+  });
   expect(await blocked()).toEqual([false, false, true]);
-  const { rows } = await database.pool.query<{ resource: string }>("SELECT resource FROM access.operate_logs WHERE action = 'unblock' ORDER BY resource");
+  const { rows } = await database.pool.query<{ resource: string }>(
+    "SELECT resource FROM access.operate_logs WHERE action = 'unblock' ORDER BY resource",
+  );
   expect(rows.map(({ resource }) => resource)).toEqual([' Nobody ', 'Mia']);
 });
 
@@ -151,7 +205,11 @@ test('svc rotate-keys seals anew while a server goes on, drops old keys, and pri
   });
   expect(await server.findOwner(token)).toBeDefined();
   const dropped = await run('rotate-keys', '--drop-old', ...onUrl());
-  expect(dropped).toEqual({ code: 0, stdout: `Sealed anew: 0 access keys, 0 private tokens.\n1 old key dropped from ${dataDir}/secret-key.\n`, stderr: '' });
+  expect(dropped).toEqual({
+    code: 0,
+    stdout: `Sealed anew: 0 access keys, 0 private tokens.\n1 old key dropped from ${dataDir}/secret-key.\n`,
+    stderr: '',
+  });
   expect(await server.show('mia')).toBe(token);
   expect(await readFile(join(dataDir, 'secret-key'), 'utf8')).not.toContain(first);
 });

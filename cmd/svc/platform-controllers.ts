@@ -33,7 +33,14 @@ export interface PlatformControllers {
 }
 
 /** The platform's controllers, which run, once started, for as long as this process holds their lease. */
-export function platformControllers({ client, log, host, identity = `${hostname()}_${randomUUID()}`, metrics, stopTimeoutMs }: ControllersOptions): PlatformControllers {
+export function platformControllers({
+  client,
+  log,
+  host,
+  identity = `${hostname()}_${randomUUID()}`,
+  metrics,
+  stopTimeoutMs,
+}: ControllersOptions): PlatformControllers {
   const controllers = [...builtinControllers({ client, log }), host.controller];
   const manager = new Manager({
     client,
@@ -45,7 +52,13 @@ export function platformControllers({ client, log, host, identity = `${hostname(
   });
   metrics?.showLeading(LEASE, () => manager.isLeading);
   return {
-    readyz: [...controllerChecks(manager, controllers.map(({ name }) => name)), pluginCheck(host)],
+    readyz: [
+      ...controllerChecks(
+        manager,
+        controllers.map(({ name }) => name),
+      ),
+      pluginCheck(host),
+    ],
     start: () => manager.start(),
     stop: () => manager.stop(),
   };
@@ -53,7 +66,10 @@ export function platformControllers({ client, log, host, identity = `${hostname(
 
 const WORDS: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
 
-function controllerChecks(manager: Pick<Manager, 'controllers' | 'isLeading' | 'electionProblem' | 'failures'>, names: readonly string[]): HealthCheck[] {
+function controllerChecks(
+  manager: Pick<Manager, 'controllers' | 'isLeading' | 'electionProblem' | 'failures'>,
+  names: readonly string[],
+): HealthCheck[] {
   const isInformative = true;
   return [
     {
@@ -78,7 +94,11 @@ function controllerChecks(manager: Pick<Manager, 'controllers' | 'isLeading' | '
       isInformative,
       check: async () => {
         const { last, objects } = manager.failures ?? {};
-        if (last !== undefined) throw new Error(`${objects} objects fail; the last of controller ${last.controller}: ${last.request}, attempt ${last.attempt}`, { cause: last.error });
+        if (last !== undefined)
+          throw new Error(
+            `${objects} objects fail; the last of controller ${last.controller}: ${last.request}, attempt ${last.attempt}`,
+            { cause: last.error },
+          );
       },
     },
   ];

@@ -6,7 +6,14 @@ import { PlatformNamespaces } from './platform-namespaces.ts';
 
 const id = '0a0b0c0d-0000-4000-8000-00000000000a';
 const namespace = `org-${id}`;
-const namespaceType: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+const namespaceType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 
 let env: TestEnv;
 let client: Client;
@@ -21,27 +28,59 @@ beforeEach(() => namespaces.ensure({ id, name: 'Press' }));
 
 const bindings = async (): Promise<string[]> => {
   const { items } = await client.list(roleBindingType, { namespace });
-  return items.map(({ metadata, roleRef, subjects = [] }) => `${metadata.name}: ${roleRef.name} of ${subjects.map(({ kind, name }) => `${kind} ${name}`).join()}`).toSorted();
+  return items
+    .map(
+      ({ metadata, roleRef, subjects = [] }) =>
+        `${metadata.name}: ${roleRef.name} of ${subjects.map(({ kind, name }) => `${kind} ${name}`).join()}`,
+    )
+    .toSorted();
 };
-const right = [`svc:org-admins: admin of Group org:${id}:OrgAdmin`, `svc:org-auditors: view of Group org:${id}:OrgAuditor`, `svc:org-users: edit of Group org:${id}:OrgUser`];
+const right = [
+  `svc:org-admins: admin of Group org:${id}:OrgAdmin`,
+  `svc:org-auditors: view of Group org:${id}:OrgAuditor`,
+  `svc:org-users: edit of Group org:${id}:OrgUser`,
+];
 const users = { namespace, name: 'svc:org-users' };
 
 test('the namespace tells the name of its organization, a new one too, and keeps what else it tells', async () => {
-  await client.patch(namespaceType, { namespace: '', name: namespace }, { type: 'merge', patch: { metadata: { annotations: { mine: 'stays' } } } });
+  await client.patch(
+    namespaceType,
+    { namespace: '', name: namespace },
+    { type: 'merge', patch: { metadata: { annotations: { mine: 'stays' } } } },
+  );
   await namespaces.ensure({ id, name: 'Print' });
-  expect((await client.get(namespaceType, { namespace: '', name: namespace })).metadata.annotations).toMatchObject({ 'svc.run/organization': 'Print', mine: 'stays' });
+  expect((await client.get(namespaceType, { namespace: '', name: namespace })).metadata.annotations).toMatchObject({
+    'svc.run/organization': 'Print',
+    mine: 'stays',
+  });
 });
 
 test.each<[string, () => Promise<unknown>]>([
   ['deleted', () => client.delete(roleBindingType, users)],
   ['emptied', () => client.patch(roleBindingType, users, { type: 'merge', patch: { subjects: null } })],
-  ['given to another', () => client.patch(roleBindingType, users, { type: 'merge', patch: { subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'eve' }] } })],
-  ['made one of another role', async () => {
-    const { roleRef, ...binding } = await client.get(roleBindingType, users);
-    await client.delete(roleBindingType, users);
-    const other: RoleBinding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { ...users }, roleRef: { ...roleRef, name: 'admin' }, subjects: binding.subjects! };
-    await client.create(roleBindingType, other);
-  }],
+  [
+    'given to another',
+    () =>
+      client.patch(roleBindingType, users, {
+        type: 'merge',
+        patch: { subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'eve' }] },
+      }),
+  ],
+  [
+    'made one of another role',
+    async () => {
+      const { roleRef, ...binding } = await client.get(roleBindingType, users);
+      await client.delete(roleBindingType, users);
+      const other: RoleBinding = {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { ...users },
+        roleRef: { ...roleRef, name: 'admin' },
+        subjects: binding.subjects!,
+      };
+      await client.create(roleBindingType, other);
+    },
+  ],
 ])('a binding that was %s is put right, and others stay', async (_what, change) => {
   await change();
   expect(await bindings()).not.toEqual(right);
@@ -52,5 +91,7 @@ test.each<[string, () => Promise<unknown>]>([
 test('what is as it should be is not written', async () => {
   const before = await client.list(roleBindingType, { namespace });
   await namespaces.ensure({ id, name: 'Press' });
-  expect((await client.list(roleBindingType, { namespace })).items.map(({ metadata }) => metadata.resourceVersion)).toEqual(before.items.map(({ metadata }) => metadata.resourceVersion));
+  expect(
+    (await client.list(roleBindingType, { namespace })).items.map(({ metadata }) => metadata.resourceVersion),
+  ).toEqual(before.items.map(({ metadata }) => metadata.resourceVersion));
 });

@@ -1,12 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isStatusError, type AnyObject, type Client, type Model, type ObjectKey, type ResourceType, type Stored } from '#pkg/apimachinery/index';
-import { builtinModels, defaultNamespace, definitionType, eventType, isDefinition, isEstablished, modelFromDefinition, namespaceModel, rbacGroup, roleBindingType, type RoleBinding } from '#pkg/apis/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type Client,
+  type Model,
+  type ObjectKey,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
+import {
+  builtinModels,
+  defaultNamespace,
+  definitionType,
+  eventType,
+  isDefinition,
+  isEstablished,
+  modelFromDefinition,
+  namespaceModel,
+  rbacGroup,
+  roleBindingType,
+  type RoleBinding,
+} from '#pkg/apis/index';
 import { namespaceOf, type Namespaces } from '#pkg/access/index';
 
-const namespaceType: ResourceType = { group: '', version: 'v1', kind: namespaceModel.names.kind, plural: namespaceModel.names.plural, namespaced: false, hasStatusSubresource: true };
+const namespaceType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: namespaceModel.names.kind,
+  plural: namespaceModel.names.plural,
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 /** What a role of an organization is in its namespace: ClusterRoles by roles. */
 const rolesOf = { OrgAdmin: 'admin', OrgUser: 'edit', OrgAuditor: 'view' } as const;
-const bindingNames: Readonly<Record<keyof typeof rolesOf, string>> = { OrgAdmin: 'svc:org-admins', OrgUser: 'svc:org-users', OrgAuditor: 'svc:org-auditors' };
+const bindingNames: Readonly<Record<keyof typeof rolesOf, string>> = {
+  OrgAdmin: 'svc:org-admins',
+  OrgUser: 'svc:org-users',
+  OrgAuditor: 'svc:org-auditors',
+};
 const organizationAnnotation = 'svc.run/organization';
 const timeoutMs = 5_000;
 
@@ -23,10 +54,21 @@ export class PlatformNamespaces implements Namespaces {
     const namespace = namespaceOf(id)!;
     const annotations = { [organizationAnnotation]: name };
     if (namespace !== defaultNamespace) {
-      const present = await this.#createUnlessThere(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, annotations } });
-      if (present !== undefined && present.metadata.annotations?.[organizationAnnotation] !== name) await this.#client.patch(namespaceType, keyOf(present), { type: 'merge', patch: { metadata: { annotations } } }, timed());
+      const present = await this.#createUnlessThere(namespaceType, {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name: namespace, annotations },
+      });
+      if (present !== undefined && present.metadata.annotations?.[organizationAnnotation] !== name)
+        await this.#client.patch(
+          namespaceType,
+          keyOf(present),
+          { type: 'merge', patch: { metadata: { annotations } } },
+          timed(),
+        );
     }
-    for (const [role, clusterRole] of Object.entries(rolesOf)) await this.#ensureBinding(bindingOf(id, namespace, role as keyof typeof rolesOf, clusterRole));
+    for (const [role, clusterRole] of Object.entries(rolesOf))
+      await this.#ensureBinding(bindingOf(id, namespace, role as keyof typeof rolesOf, clusterRole));
   }
 
   async remove({ id }: { id: string }): Promise<'removed' | 'in use'> {
@@ -44,7 +86,8 @@ export class PlatformNamespaces implements Namespaces {
     const present = await this.#createUnlessThere(roleBindingType, binding);
     if (present === undefined) return;
     if (isDeepStrictEqual(present.roleRef, binding.roleRef)) {
-      if (!isDeepStrictEqual(present.subjects, binding.subjects)) await this.#client.update(roleBindingType, { ...present, ...binding, metadata: present.metadata }, timed());
+      if (!isDeepStrictEqual(present.subjects, binding.subjects))
+        await this.#client.update(roleBindingType, { ...present, ...binding, metadata: present.metadata }, timed());
       return;
     }
     // The role of a binding cannot be changed.
@@ -56,7 +99,8 @@ export class PlatformNamespaces implements Namespaces {
   async #createUnlessThere<T extends AnyObject>(type: ResourceType<T>, object: T): Promise<Stored<T> | undefined> {
     const present = await this.#find(type, keyOf(object));
     // It will be gone soon, and with it what is in it.
-    if (present?.metadata.deletionTimestamp !== undefined) throw new Error(`${type.kind} ${present.metadata.name} is being deleted`);
+    if (present?.metadata.deletionTimestamp !== undefined)
+      throw new Error(`${type.kind} ${present.metadata.name} is being deleted`);
     if (present === undefined) await this.#client.create(type, object, timed());
     return present;
   }
@@ -72,7 +116,10 @@ export class PlatformNamespaces implements Namespaces {
 
   async #namespacedTypes(): Promise<ResourceType[]> {
     const { items } = await this.#client.list(definitionType, timed());
-    const models = [...builtinModels, ...items.filter((each) => isDefinition(each) && isEstablished(each)).map((each) => modelFromDefinition(each))];
+    const models = [
+      ...builtinModels,
+      ...items.filter((each) => isDefinition(each) && isEstablished(each)).map((each) => modelFromDefinition(each)),
+    ];
     return models.filter(({ scope }) => scope === 'Namespaced').flatMap(typeOf);
   }
 
@@ -113,5 +160,14 @@ function bindingOf(id: string, namespace: string, role: keyof typeof rolesOf, cl
 function typeOf({ group, names, scope, versions }: Model): ResourceType[] {
   const version = versions.find(({ served }) => served);
   if (version === undefined) return [];
-  return [{ group, version: version.name, kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced', hasStatusSubresource: version.subresources.status }];
+  return [
+    {
+      group,
+      version: version.name,
+      kind: names.kind,
+      plural: names.plural,
+      namespaced: scope === 'Namespaced',
+      hasStatusSubresource: version.subresources.status,
+    },
+  ];
 }

@@ -11,7 +11,14 @@ import { loadOptions } from './options/load-options.ts';
 import { platformServer } from './platform-server.ts';
 import { issueCertificate, makeAuthority } from './tls/local-authority.ts';
 
-const namespaces: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+const namespaces: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 const added = { type: 'ADDED', object: { metadata: { name: 'default', resourceVersion: '8' } } };
 
 let folder: string;
@@ -23,8 +30,16 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const warnings: string[] = [];
-const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push((JSON.parse(line) as { reason: string }).reason) });
-const serverOf = (url: string): ReturnType<typeof platformServer> => platformServer(loadOptions({ environment: {}, args: [`--svc.access.api-url=${url}`, `--svc.access.ca-file=${caFile}`] }).options, 'svc.access', log);
+const log = pino(
+  { level: 'warn' },
+  { write: (line: string) => void warnings.push((JSON.parse(line) as { reason: string }).reason) },
+);
+const serverOf = (url: string): ReturnType<typeof platformServer> =>
+  platformServer(
+    loadOptions({ environment: {}, args: [`--svc.access.api-url=${url}`, `--svc.access.ca-file=${caFile}`] }).options,
+    'svc.access',
+    log,
+  );
 
 async function replace(text: string): Promise<void> {
   await writeFile(`${caFile}.new`, text);
@@ -53,7 +68,8 @@ test('an authority that is replaced is trusted from the next request on, and wat
   const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate });
   await replace(authority.cert);
   const client = RestClient.connect(serverOf(`https://127.0.0.1:${port}`));
-  const get = async (): Promise<string | undefined> => (await client.get(namespaces, { namespace: '', name: 'default' })).metadata.name;
+  const get = async (): Promise<string | undefined> =>
+    (await client.get(namespaces, { namespace: '', name: 'default' })).metadata.name;
   expect(await get()).toBe('default');
   const watch = await client.watch(namespaces, { resourceVersion: '7' });
   certificate.replace(await issueCertificate(next, ['127.0.0.1']));
@@ -74,7 +90,11 @@ test('an authority that is replaced is trusted from the next request on, and wat
 
 test.each([
   ['that is not there', undefined, /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ENOENT\)/],
-  ['without an authority', 'x', /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ERR_OSSL_PEM_NO_START_LINE\)/],
+  [
+    'without an authority',
+    'x',
+    /^svc\.access\.ca-file is ".*ca\.crt", which cannot be used \(ERR_OSSL_PEM_NO_START_LINE\)/,
+  ],
 ])('a file %s is refused at the start', async (_reason, text, says) => {
   if (text !== undefined) await writeFile(caFile, text);
   expect(() => serverOf('https://127.0.0.1:1')).toThrow(says);

@@ -5,24 +5,39 @@ import type { ConnectOptions } from '#pkg/client/index';
 import { OperatorError } from './operator-error.ts';
 import type { Options } from './options/option-table.ts';
 
-/** The content platform that a process works with, by its options `<of>.api-url` and `<of>.ca-file`. Throws OperatorError for what cannot be used. */
-export function platformServer(options: Options, of: 'svc.controllers' | 'svc.access', log: Logger): Pick<ConnectOptions, 'url' | 'ca'> {
+/**
+ * The content platform that a process works with, by its options `<of>.api-url` and `<of>.ca-file`. Throws
+ * OperatorError for what cannot be used.
+ */
+export function platformServer(
+  options: Options,
+  of: 'svc.controllers' | 'svc.access',
+  log: Logger,
+): Pick<ConnectOptions, 'url' | 'ca'> {
   const url = options[`${of}.api-url`];
   const caFile = options[`${of}.ca-file`];
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new OperatorError(`${of}.api-url is ${JSON.stringify(url)}, which is no URL of a server: http://host:port or https://host:port.`);
+    throw new OperatorError(
+      `${of}.api-url is ${JSON.stringify(url)}, which is no URL of a server: http://host:port or https://host:port.`,
+    );
   }
   return { url, ...(caFile === undefined ? {} : { ca: authorityOf(caFile, { option: `${of}.ca-file`, log }) }) };
 }
 
-/** What is in the file whenever it is asked, as authorities are renewed; what was there before while it cannot be used, half replaced: the log says so once. */
+/**
+ * What is in the file whenever it is asked, as authorities are renewed; what was there before while it cannot be used,
+ * half replaced: the log says so once.
+ */
 function authorityOf(file: string, { option, log }: { option: string; log: Logger }): () => string {
   let used: string;
   let complaint: string | undefined;
   try {
     used = readAuthority(file);
   } catch (error) {
-    throw new OperatorError(`${option} is ${JSON.stringify(file)}, which cannot be used (${codeOf(error)}); name the PEM file of a certificate.`, { cause: error });
+    throw new OperatorError(
+      `${option} is ${JSON.stringify(file)}, which cannot be used (${codeOf(error)}); name the PEM file of a certificate.`,
+      { cause: error },
+    );
   }
   return () => {
     try {
@@ -30,7 +45,8 @@ function authorityOf(file: string, { option, log }: { option: string; log: Logge
       complaint = undefined;
     } catch (error) {
       const reason = codeOf(error);
-      if (reason !== complaint) log.warn({ file, reason }, 'the new authority of the server cannot be used; the one before stays');
+      if (reason !== complaint)
+        log.warn({ file, reason }, 'the new authority of the server cannot be used; the one before stays');
       complaint = reason;
     }
     return used;

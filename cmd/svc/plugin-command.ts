@@ -12,15 +12,29 @@ const pollMs = 200;
 export function listPlugins(options: ServerSources): Promise<number> {
   return asking(options, async (client) => {
     const { items } = await client.list(pluginType);
-    const rows = items.map(({ metadata, spec, status }) => [metadata.name, spec.version, spec.enabled === true ? 'true' : 'false', status?.phase ?? '-']);
+    const rows = items.map(({ metadata, spec, status }) => [
+      metadata.name,
+      spec.version,
+      spec.enabled === true ? 'true' : 'false',
+      status?.phase ?? '-',
+    ]);
     const table = [['NAME', 'VERSION', 'ENABLED', 'PHASE'], ...rows];
     const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
-    for (const row of table) process.stdout.write(`${row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()}\n`);
+    for (const row of table)
+      process.stdout.write(
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column]!))
+          .join('  ')
+          .trimEnd()}\n`,
+      );
     return 0;
   });
 }
 
-/** Starts or stops a plugin of a running server, and waits for what comes of it: 0 where it is as asked. Throws OperatorError. */
+/**
+ * Starts or stops a plugin of a running server, and waits for what comes of it: 0 where it is as asked. Throws
+ * OperatorError.
+ */
 export function enablePlugin(options: ServerSources, name: string, enabled: boolean): Promise<number> {
   return asking(options, async (client) => {
     const key = { namespace: '', name };
@@ -51,7 +65,8 @@ export async function asking(sources: ServerSources, work: (client: Client) => P
   try {
     return await work(client);
   } catch (error) {
-    if (isStatusError(error)) throw new OperatorError(`${url} answered: ${error.message} (${error.code}).`, { cause: error });
+    if (isStatusError(error))
+      throw new OperatorError(`${url} answered: ${error.message} (${error.code}).`, { cause: error });
     throw error;
   } finally {
     client.close();

@@ -12,7 +12,10 @@ test.each([
   expect(pluginHostUrl(options, 7)).toBe(url);
 });
 
-test.each(['http://[10.0.0.300]:8092', 'http://[10.0.0]:8092', 'http://[name]:8092'])('%s is no URL of a host', (given) => {
-  const { options } = loadOptions({ environment: {}, args: [`--svc.plugins.host-url=${given}`] });
-  expect(() => pluginHostUrl(options, 7)).toThrow(/^svc.plugins.host-url is /);
-});
+test.each(['http://[10.0.0.300]:8092', 'http://[10.0.0]:8092', 'http://[name]:8092'])(
+  '%s is no URL of a host',
+  (given) => {
+    const { options } = loadOptions({ environment: {}, args: [`--svc.plugins.host-url=${given}`] });
+    expect(() => pluginHostUrl(options, 7)).toThrow(/^svc.plugins.host-url is /);
+  },
+);

@@ -53,7 +53,14 @@ afterAll(async () => {
 async function start(command: 'serve' | 'apiserver', name: string): Promise<string> {
   const { connectionString, host, port, user } = home.connection;
   const database = connectionString ?? `postgres://${user}@${encodeURIComponent(String(host))}:${port}/${home.name}`;
-  const program = new Program([command, '--svc.server.port=0', `--svc.data.dir=${join(folder, name)}`, `--svc.plugins.dir=${join(folder, 'plugins')}`, `--svc.database.url=${database}`, `--svc.security.initial-admin-token=${token}`]);
+  const program = new Program([
+    command,
+    '--svc.server.port=0',
+    `--svc.data.dir=${join(folder, name)}`,
+    `--svc.plugins.dir=${join(folder, 'plugins')}`,
+    `--svc.database.url=${database}`,
+    `--svc.security.initial-admin-token=${token}`,
+  ]);
   return String((await program.line('ready'))['url']);
 }
 
@@ -70,12 +77,27 @@ async function answer(url: string, status: number, init: RequestInit = {}): Prom
 
 async function checkAll(servers: readonly string[]): Promise<void> {
   for (const url of servers) {
-    expect(await (await answer(`${url}${open}?loud=true`, 200)).json()).toEqual({ text: 'ANN', by: 'system:anonymous' });
-    expect(await (await fetch(`${url}${open}?loud=perhaps`)).json()).toMatchObject({ code: 422, details: { causes: [{ field: 'query.loud' }] } });
+    expect(await (await answer(`${url}${open}?loud=true`, 200)).json()).toEqual({
+      text: 'ANN',
+      by: 'system:anonymous',
+    });
+    expect(await (await fetch(`${url}${open}?loud=perhaps`)).json()).toMatchObject({
+      code: 422,
+      details: { causes: [{ field: 'query.loud' }] },
+    });
     expect((await fetch(`${url}${closed}`, { method: 'PUT', body: '{}' })).status).toBe(401);
-    const put = (text: string): Promise<Response> => fetch(`${url}${closed}`, { method: 'PUT', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ text }) });
+    const put = (text: string): Promise<Response> =>
+      fetch(`${url}${closed}`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ text }),
+      });
     const created = await put('hello');
-    expect([created.status, created.headers.get('location'), await created.json()]).toEqual([201, '/x', { text: 'hello', by: 'admin' }]);
+    expect([created.status, created.headers.get('location'), await created.json()]).toEqual([
+      201,
+      '/x',
+      { text: 'hello', by: 'admin' },
+    ]);
     expect(await (await put('taken')).json()).toMatchObject({ kind: 'Status', code: 409, reason: 'Conflict' });
     expect((await put('longer')).status).toBe(422);
     const reference = (await (await fetch(`${url}/docs/openapi/public.json`)).json()) as { paths: object };
@@ -85,11 +107,25 @@ async function checkAll(servers: readonly string[]): Promise<void> {
 
 test('a plugin in a process of its own answers through every API server, and is gone with one PATCH', async () => {
   const servers = [await start('apiserver', 'a'), await start('apiserver', 'b')];
-  const manager = new Program(['controller-manager', '--svc.controllers.port=0', `--svc.data.dir=${join(folder, 'm')}`, `--svc.plugins.dir=${join(folder, 'plugins')}`, `--svc.controllers.api-url=${servers[0]!}`, `--svc.controllers.token-file=${join(folder, 'token')}`]);
+  const manager = new Program([
+    'controller-manager',
+    '--svc.controllers.port=0',
+    `--svc.data.dir=${join(folder, 'm')}`,
+    `--svc.plugins.dir=${join(folder, 'plugins')}`,
+    `--svc.controllers.api-url=${servers[0]!}`,
+    `--svc.controllers.token-file=${join(folder, 'token')}`,
+  ]);
   await checkAll(servers);
   const { port } = await manager.line('ready');
-  expect((await fetch(`http://127.0.0.1:${String(port)}/plugin-endpoints/greet/x`, { method: 'POST', body: '{}\n' })).status).toBe(401);
-  const switched = (enabled: boolean): Promise<Response> => fetch(`${servers[1]!}/apis/plugin.svc.run/v1alpha1/plugins/greet`, { ...admin, method: 'PATCH', body: JSON.stringify({ spec: { enabled } }) });
+  expect(
+    (await fetch(`http://127.0.0.1:${String(port)}/plugin-endpoints/greet/x`, { method: 'POST', body: '{}\n' })).status,
+  ).toBe(401);
+  const switched = (enabled: boolean): Promise<Response> =>
+    fetch(`${servers[1]!}/apis/plugin.svc.run/v1alpha1/plugins/greet`, {
+      ...admin,
+      method: 'PATCH',
+      body: JSON.stringify({ spec: { enabled } }),
+    });
   expect((await switched(false)).status).toBe(200);
   for (const url of servers) await answer(`${url}${open}`, 401);
   await switched(true);
@@ -110,7 +146,10 @@ test.each([
   ['an address of version 6', { 'svc.server.host': 'fd00::1' }, 'http://[fd00::1]:7'],
   ['what was given', { 'svc.plugins.host-url': 'https://plugins.internal:444/x' }, 'https://plugins.internal:444/x'],
 ])('the URL of a host is %s', (_reason, given, url) => {
-  const { options } = loadOptions({ environment: {}, args: Object.entries(given).map(([name, value]) => `--${name}=${value}`) });
+  const { options } = loadOptions({
+    environment: {},
+    args: Object.entries(given).map(([name, value]) => `--${name}=${value}`),
+  });
   expect(pluginHostUrl(options, 7)).toEqual(typeof url === 'string' ? url : expect.stringMatching(url));
 });
 

@@ -18,12 +18,29 @@ import { PluginClients } from './plugin-clients.ts';
 
 const managers = 'system:controller-managers';
 const users: ReadonlyMap<string, UserInfo> = new Map(
-  [{ name: 'manager', uid: '1', groups: [managers, systemAuthenticated] }, { name: 'ann', uid: '2', groups: [systemAuthenticated] }].map((user) => [newPersonalToken(), user]),
+  [
+    { name: 'manager', uid: '1', groups: [managers, systemAuthenticated] },
+    { name: 'ann', uid: '2', groups: [systemAuthenticated] },
+  ].map((user) => [newPersonalToken(), user]),
 );
 const tokenOf = (name: string): string => Array.from(users).find(([, user]) => user.name === name)![0];
 type Note = AnyObject & { status?: { seen?: string } };
-const noteType = (plugin: string): ResourceType<Note> => ({ group: `${plugin}.example.com`, version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: true });
-const namespaces: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+const noteType = (plugin: string): ResourceType<Note> => ({
+  group: `${plugin}.example.com`,
+  version: 'v1',
+  kind: 'Note',
+  plural: 'notes',
+  namespaced: false,
+  hasStatusSubresource: true,
+});
+const namespaces: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 
 /** They are enough for all that it does but to list namespaces. */
 const permissionsOf = (plugin: string): object[] => [
@@ -51,14 +68,22 @@ let authorizer: RbacAuthorizer;
 let folder: string;
 const stops: (() => void | Promise<void>)[] = [];
 const lines: { msg: string; plugin?: string; err?: { message: string } }[] = [];
-const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
+const log = pino(
+  { level: 'info' },
+  { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
+);
 
 beforeAll(async () => {
   env = await startTestEnv();
   folder = await mkdtemp(join(tmpdir(), 'svc-plugin-identity-'));
   const { registry, store } = env.servers[0]!;
   authorizer = new RbacAuthorizer(registry.roles);
-  server = new ApiServer({ svcVersion: '0.0.0-test', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  server = new ApiServer({
+    svcVersion: '0.0.0-test',
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    http: { host: '127.0.0.1', port: 0 },
+  });
   const authenticator = new BearerAuthenticator({ authenticateToken: async (token) => users.get(token) });
   server.serve({ registry, store, authenticator, authorizer });
   url = `http://127.0.0.1:${(await server.listen()).port}`;
@@ -82,9 +107,29 @@ function rest(name: string, actAs?: ActAs): RestClient {
 function run(client: Client, open: ConstructorParameters<typeof PluginClients>[0]): void {
   const clients = new PluginClients(open);
   stops.push(() => clients.close());
-  const host = new PluginHost({ client, clientOf: clients.of, dir: join(folder, 'plugins'), bundleDir: join(folder, 'bundles'), log, platformVersion: '2.22.0', intervalMs: 50 });
-  const election = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'controllers', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
-  const manager = new Manager({ client, log, controllers: [...builtinControllers({ client, log }), host.controller], election });
+  const host = new PluginHost({
+    client,
+    clientOf: clients.of,
+    dir: join(folder, 'plugins'),
+    bundleDir: join(folder, 'bundles'),
+    log,
+    platformVersion: '2.22.0',
+    intervalMs: 50,
+  });
+  const election = {
+    identity: `test-${Math.random()}`,
+    namespace: 'default',
+    lease: 'controllers',
+    durationMs: 60_000,
+    deadlineMs: 50_000,
+    retryMs: 100,
+  };
+  const manager = new Manager({
+    client,
+    log,
+    controllers: [...builtinControllers({ client, log }), host.controller],
+    election,
+  });
   stops.push(() => manager.stop());
   manager.start();
 }
@@ -100,57 +145,124 @@ describe('a plugin has the permissions of its manifest, and no others', () => {
       where: 'in the process of the server',
       start: () => {
         const { client, registry } = env.servers[0]!;
-        run(client, (plugin) => new LoopbackClient({ registry, authorizer, user: { name: pluginUser(plugin), uid: '', groups: [pluginsGroup, systemAuthenticated] } }));
+        run(
+          client,
+          (plugin) =>
+            new LoopbackClient({
+              registry,
+              authorizer,
+              user: { name: pluginUser(plugin), uid: '', groups: [pluginsGroup, systemAuthenticated] },
+            }),
+        );
       },
     },
     {
       name: 'far',
       where: 'in a controller-manager, whose user is no administrator',
-      start: () => run(rest('manager'), (plugin) => rest('manager', { user: pluginUser(plugin), groups: [pluginsGroup] })),
+      start: () =>
+        run(rest('manager'), (plugin) => rest('manager', { user: pluginUser(plugin), groups: [pluginsGroup] })),
     },
   ];
 
   test.each(doors)('$where', async ({ name, start }) => {
     const { client } = env.servers[0]!;
-    const readers = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: `${name}:readers`, labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } }, rules: [{ apiGroups: [`uc.api.${name}.example.com`], resources: ['notes'], verbs: ['get'] }] };
+    const readers = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: `${name}:readers`, labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+      rules: [{ apiGroups: [`uc.api.${name}.example.com`], resources: ['notes'], verbs: ['get'] }],
+    };
     const home = join(folder, 'plugins', name);
     await mkdir(join(home, 'presets'), { recursive: true });
     await writeFile(join(home, 'presets/roles.yaml'), JSON.stringify(readers));
     await writeFile(join(home, 'index.ts'), moduleOf(name));
-    await writeFile(join(home, 'plugin.yaml'), JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version: '1.0.0', enabled: true, permissions: permissionsOf(name) } }));
+    await writeFile(
+      join(home, 'plugin.yaml'),
+      JSON.stringify({
+        apiVersion: 'plugin.svc.run/v1alpha1',
+        kind: 'Plugin',
+        metadata: { name },
+        spec: { version: '1.0.0', enabled: true, permissions: permissionsOf(name) },
+      }),
+    );
     start();
-    await until(async () => (await client.list(pluginType)).items.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Started'));
+    await until(async () =>
+      (await client.list(pluginType)).items.some(
+        ({ metadata, status }) => metadata.name === name && status?.phase === 'Started',
+      ),
+    );
     const ofReaders = JSON.stringify(readers.rules[0]!.apiGroups);
-    await until(async () => JSON.stringify((await client.get(clusterRoleType, { namespace: '', name: 'view' })).rules).includes(ofReaders));
+    await until(async () =>
+      JSON.stringify((await client.get(clusterRoleType, { namespace: '', name: 'view' })).rules).includes(ofReaders),
+    );
     const note = { namespace: '', name: 'first' };
-    await client.create(noteType(name), { apiVersion: `${name}.example.com/v1`, kind: 'Note', metadata: { name: 'first' }, spec: {} });
+    await client.create(noteType(name), {
+      apiVersion: `${name}.example.com/v1`,
+      kind: 'Note',
+      metadata: { name: 'first' },
+      spec: {},
+    });
     await until(async () => (await client.get(noteType(name), note)).status?.seen === 'yes');
     const events = `/api/v1/namespaces/default/events?fieldSelector=${encodeURIComponent(`reason=Seen,involvedObject.name=first`)}`;
-    await until(async () => (await env.request(events).then((answer) => answer.text())).includes(`${name}.example.com`));
+    await until(async () =>
+      (await env.request(events).then((answer) => answer.text())).includes(`${name}.example.com`),
+    );
     // What it follows it may have asked for before its role was there, and again after.
-    const refused = (): string[] => lines.flatMap(({ msg, plugin, err }) => (plugin === name && err !== undefined && msg.startsWith('the reconcile failed') ? [err.message] : []));
+    const refused = (): string[] =>
+      lines.flatMap(({ msg, plugin, err }) =>
+        plugin === name && err !== undefined && msg.startsWith('the reconcile failed') ? [err.message] : [],
+      );
     await until(() => refused().length > 0);
-    expect(new Set(refused())).toEqual(new Set([`namespaces is forbidden: User "system:plugin:${name}" cannot list resource "namespaces" in API group "" at the cluster scope`]));
+    expect(new Set(refused())).toEqual(
+      new Set([
+        `namespaces is forbidden: User "system:plugin:${name}" cannot list resource "namespaces" in API group "" at the cluster scope`,
+      ]),
+    );
   });
 });
 
 describe('who may act as whom', () => {
   const list = (name: string, actAs: ActAs): Promise<unknown> => rest(name, actAs).list(namespaces);
-  const cannot = (resource: string, name: string) => ({ code: 403, message: `${resource} "${name}" is forbidden: User "manager" cannot impersonate resource "${resource}" in API group "" at the cluster scope` });
+  const cannot = (resource: string, name: string) => ({
+    code: 403,
+    message: `${resource} "${name}" is forbidden: User "manager" cannot impersonate resource "${resource}" in API group "" at the cluster scope`,
+  });
 
   test('a controller-manager as plugins that there are, and as nobody else', async () => {
     const { client } = env.servers[0]!;
     run(client, () => rest('manager'));
-    await client.create(pluginType, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'there' }, spec: { version: '1.0.0', permissions: [{ apiGroups: [''], resources: ['namespaces'], verbs: ['list'] }] } });
+    await client.create(pluginType, {
+      apiVersion: 'plugin.svc.run/v1alpha1',
+      kind: 'Plugin',
+      metadata: { name: 'there' },
+      spec: { version: '1.0.0', permissions: [{ apiGroups: [''], resources: ['namespaces'], verbs: ['list'] }] },
+    });
     const there = rest('manager', { user: pluginUser('there'), groups: [pluginsGroup] });
-    await until(() => there.list(namespaces).then(() => true, () => false));
-    await expect(list('manager', { user: pluginUser('absent') })).rejects.toMatchObject(cannot('users', 'system:plugin:absent'));
+    await until(() =>
+      there.list(namespaces).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await expect(list('manager', { user: pluginUser('absent') })).rejects.toMatchObject(
+      cannot('users', 'system:plugin:absent'),
+    );
     await expect(list('manager', { user: 'ann' })).rejects.toMatchObject(cannot('users', 'ann'));
-    await expect(list('manager', { user: pluginUser('there'), groups: ['system:masters'] })).rejects.toMatchObject(cannot('groups', 'system:masters'));
+    await expect(list('manager', { user: pluginUser('there'), groups: ['system:masters'] })).rejects.toMatchObject(
+      cannot('groups', 'system:masters'),
+    );
     await expect(list('ann', { user: pluginUser('there') })).rejects.toMatchObject({ code: 403 });
     // What is not the plugin's is not, whoever asks as it.
-    await expect(there.list(pluginType)).rejects.toMatchObject({ code: 403, message: expect.stringContaining('User "system:plugin:there" cannot list') });
+    await expect(there.list(pluginType)).rejects.toMatchObject({
+      code: 403,
+      message: expect.stringContaining('User "system:plugin:there" cannot list'),
+    });
     await client.delete(pluginType, { namespace: '', name: 'there' });
-    await until(() => there.list(namespaces).then(() => false, (error: { code: number }) => error.code === 403));
+    await until(() =>
+      there.list(namespaces).then(
+        () => false,
+        (error: { code: number }) => error.code === 403,
+      ),
+    );
   });
 });

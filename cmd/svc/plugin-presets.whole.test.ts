@@ -10,8 +10,22 @@ import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-da
 import { killPrograms, Program } from './start-test-program.ts';
 
 const token = newPersonalToken();
-const noteType: ResourceType = { group: 'library.example.com', version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: false };
-const leaseType: ResourceType = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true, hasStatusSubresource: false };
+const noteType: ResourceType = {
+  group: 'library.example.com',
+  version: 'v1',
+  kind: 'Note',
+  plural: 'notes',
+  namespaced: false,
+  hasStatusSubresource: false,
+};
+const leaseType: ResourceType = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+  hasStatusSubresource: false,
+};
 /** So many that a kill meets them half done, though the test hears of the first late. */
 const count = 240;
 /** Shipped, and made by a person before it is its turn. */
@@ -21,7 +35,12 @@ let database: TestDatabase;
 let folder: string;
 let client: RestClient;
 
-const note = (name: string, text: string): AnyObject => ({ apiVersion: 'library.example.com/v1', kind: 'Note', metadata: { name }, spec: { text } });
+const note = (name: string, text: string): AnyObject => ({
+  apiVersion: 'library.example.com/v1',
+  kind: 'Note',
+  metadata: { name },
+  spec: { text },
+});
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -30,8 +49,14 @@ beforeAll(async () => {
   await writeFile(join(folder, 'token'), token, { mode: 0o600 });
   const plugin = join(folder, 'plugins/library');
   await mkdir(join(plugin, 'presets'), { recursive: true });
-  await writeFile(join(plugin, 'plugin.yaml'), 'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: library }\nspec: { version: 1.0.0, enabled: true }\n');
-  await writeFile(join(plugin, 'presets/notes.yaml'), Array.from({ length: count }, (_, i) => JSON.stringify(note(`note-${i}`, 'shipped'))).join('\n---\n'));
+  await writeFile(
+    join(plugin, 'plugin.yaml'),
+    'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: library }\nspec: { version: 1.0.0, enabled: true }\n',
+  );
+  await writeFile(
+    join(plugin, 'presets/notes.yaml'),
+    Array.from({ length: count }, (_, i) => JSON.stringify(note(`note-${i}`, 'shipped'))).join('\n---\n'),
+  );
   const module = `
     import { defineModel, definePlugin, Type } from '@svc/sdk';
     const Note = defineModel({ group: 'library.example.com', version: 'v1', kind: 'Note', plural: 'notes', singular: 'note', spec: Type.Object({ text: Type.String() }) });
@@ -50,8 +75,15 @@ afterAll(async () => {
 
 async function startServer(): Promise<string> {
   const { connectionString, host, port, user } = database.connection;
-  const databaseUrl = connectionString ?? `postgres://${user}@${encodeURIComponent(String(host))}:${port}/${database.name}`;
-  const program = new Program(['apiserver', '--svc.server.port=0', `--svc.data.dir=${join(folder, 'data')}`, `--svc.database.url=${databaseUrl}`, `--svc.security.initial-admin-token=${token}`]);
+  const databaseUrl =
+    connectionString ?? `postgres://${user}@${encodeURIComponent(String(host))}:${port}/${database.name}`;
+  const program = new Program([
+    'apiserver',
+    '--svc.server.port=0',
+    `--svc.data.dir=${join(folder, 'data')}`,
+    `--svc.database.url=${databaseUrl}`,
+    `--svc.security.initial-admin-token=${token}`,
+  ]);
   return String((await program.line('ready'))['url']);
 }
 
@@ -64,19 +96,29 @@ async function killedAt(manager: Program, line: string): Promise<void> {
 }
 
 function startManager(api: string): Program {
-  return new Program(['controller-manager', '--svc.controllers.port=0', `--svc.data.dir=${join(folder, 'data')}`, `--svc.plugins.dir=${join(folder, 'plugins')}`, `--svc.controllers.api-url=${api}`, `--svc.controllers.token-file=${join(folder, 'token')}`]);
+  return new Program([
+    'controller-manager',
+    '--svc.controllers.port=0',
+    `--svc.data.dir=${join(folder, 'data')}`,
+    `--svc.plugins.dir=${join(folder, 'plugins')}`,
+    `--svc.controllers.api-url=${api}`,
+    `--svc.controllers.token-file=${join(folder, 'token')}`,
+  ]);
 }
 
 /** So that the next need not wait until they have run out. */
 async function freeLeases(): Promise<void> {
   const { items } = await client.list(leaseType, { namespace: 'svc-system' });
-  await Promise.all(items.map(({ metadata }) => client.delete(leaseType, { namespace: 'svc-system', name: metadata.name })));
+  await Promise.all(
+    items.map(({ metadata }) => client.delete(leaseType, { namespace: 'svc-system', name: metadata.name })),
+  );
 }
 
 async function inPhase(phase: string): Promise<Stored<Plugin>> {
   for (;;) {
     const plugin = await client.get(pluginType, { namespace: '', name: 'library' });
-    if (plugin.status?.phase === phase && plugin.status.observedGeneration === plugin.metadata.generation) return plugin;
+    if (plugin.status?.phase === phase && plugin.status.observedGeneration === plugin.metadata.generation)
+      return plugin;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -85,7 +127,8 @@ async function notes(): Promise<Stored<AnyObject>[]> {
   return (await client.list(noteType)).items;
 }
 
-const setEnabled = (enabled: boolean) => client.patch(pluginType, { namespace: '', name: 'library' }, { type: 'merge', patch: { spec: { enabled } } });
+const setEnabled = (enabled: boolean) =>
+  client.patch(pluginType, { namespace: '', name: 'library' }, { type: 'merge', patch: { spec: { enabled } } });
 
 /** As a person would; what the plugin has made by then is the plugin's. */
 async function make(name: string): Promise<boolean> {
@@ -109,8 +152,13 @@ test('kill -9 amidst the presets, at the start and at the stop: nothing is forgo
   let manager = startManager(api);
   const { status } = await inPhase('Started');
   const found = await notes();
-  expect(found.map(({ metadata, spec }) => [metadata.labels, spec])).toEqual(Array.from({ length: count }, () => [{ 'svc.run/plugin': 'library' }, { text: 'shipped' }]));
-  expect([status?.presets?.length, status?.presets?.filter((record) => record.adopted === true).map((record) => record.name)]).toEqual([count, adopted]);
+  expect(found.map(({ metadata, spec }) => [metadata.labels, spec])).toEqual(
+    Array.from({ length: count }, () => [{ 'svc.run/plugin': 'library' }, { text: 'shipped' }]),
+  );
+  expect([
+    status?.presets?.length,
+    status?.presets?.filter((record) => record.adopted === true).map((record) => record.name),
+  ]).toEqual([count, adopted]);
 
   await setEnabled(false);
   await killedAt(manager, 'a preset was deleted');
@@ -123,7 +171,9 @@ test('kill -9 amidst the presets, at the start and at the stop: nothing is forgo
   await setEnabled(true);
   await inPhase('Started');
   const known = new Set(found.map(({ metadata }) => metadata.uid));
-  expect((await notes()).filter(({ metadata }) => known.has(metadata.uid)).map(({ metadata }) => metadata.name)).toEqual(adopted);
+  expect(
+    (await notes()).filter(({ metadata }) => known.has(metadata.uid)).map(({ metadata }) => metadata.name),
+  ).toEqual(adopted);
   manager.child.kill('SIGTERM');
   expect(await manager.exited).toBe(0);
 }, 240_000);

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { prettyLine } from './pretty-line.ts';
 
 const pretty = prettyLine({ colors: false });
-const line = (entry: object): string => pretty(`${JSON.stringify({ level: 'warn', time: '2026-01-31T09:30:00.125Z', ...entry })}\n`);
+const line = (entry: object): string =>
+  pretty(`${JSON.stringify({ level: 'warn', time: '2026-01-31T09:30:00.125Z', ...entry })}\n`);
 
 test('time, level, message and fields are one line', () => {
   const text = line({ plugin: 'blog', tries: 2, msg: 'a plugin failed' });
@@ -21,7 +22,11 @@ test('an error is shown with its stack and its causes', () => {
 
 test('nothing in an entry commands the terminal, or looks like another entry', () => {
   const hostile = '\u001b[2Jx\r\u009b1m\u202e\n[09:30:00.125] INFO: y';
-  const text = line({ path: hostile, err: { type: 'E', message: hostile, stack: hostile, cause: { stack: hostile } }, msg: hostile });
+  const text = line({
+    path: hostile,
+    err: { type: 'E', message: hostile, stack: hostile, cause: { stack: hostile } },
+    msg: hostile,
+  });
   // oxlint-disable-next-line no-control-regex -- they are what must not be there
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   expect(text).toContain('\\u001b[2Jx\\u000d\\u009b1m\\u202e\n    [09:30:00.125] INFO: y');

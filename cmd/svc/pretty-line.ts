@@ -6,11 +6,19 @@ const misleading = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const control = /[\u0000-\u0008\u000b-\u001f]/g;
 
-/** Makes a log entry, which is JSON, text for people: time, level, message and the other fields on one line, an error on several. */
+/**
+ * Makes a log entry, which is JSON, text for people: time, level, message and the other fields on one line, an error on
+ * several.
+ */
 export function prettyLine({ colors }: { colors: boolean }): (line: string) => string {
   // Only here: loading it takes longer than all else of a logger.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
-  const format = prettyFactory({ colorize: colors, singleLine: true, translateTime: 'SYS:HH:MM:ss.l', errorLikeObjectKeys: ['err'] });
+  const format = prettyFactory({
+    colorize: colors,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss.l',
+    errorLikeObjectKeys: ['err'],
+  });
   return (line) => {
     const { msg, err, ...fields } = JSON.parse(line) as { msg?: unknown; err?: unknown };
     const message = typeof msg === 'string' ? indented(visible(msg)) : '';

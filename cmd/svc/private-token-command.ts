@@ -5,7 +5,10 @@ import type { Options } from './options/option-table.ts';
 
 export type PrivateTokenVerb = 'show' | 'create' | 'rotate' | 'delete';
 
-/** Prints the token that is there afterwards, alone on stdout. Throws OperatorError for a user that is not there, and a token that is not or is. */
+/**
+ * Prints the token that is there afterwards, alone on stdout. Throws OperatorError for a user that is not there, and a
+ * token that is not or is.
+ */
 export function privateToken(options: Options, verb: PrivateTokenVerb, user: string): Promise<number> {
   return onDatabase(options, async (database) => {
     const box = new SecretBox(await openNeededSecrets(database, options));

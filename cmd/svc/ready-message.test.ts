@@ -4,7 +4,11 @@ import { readyMessage } from './ready-message.ts';
 const least = { url: 'http://127.0.0.1:8090', tokenFile: 'data/admin-token', username: 'admin' };
 
 test('it says where the server is, how to get in, and what to try', () => {
-  const urls = { tlsUrl: 'https://127.0.0.1:8443', accessUrl: 'http://127.0.0.1:8091', accessTlsUrl: 'https://127.0.0.1:8444' };
+  const urls = {
+    tlsUrl: 'https://127.0.0.1:8443',
+    accessUrl: 'http://127.0.0.1:8091',
+    accessTlsUrl: 'https://127.0.0.1:8444',
+  };
   const all = { ...least, ...urls, kubeconfig: 'data/kubeconfig', passwordFile: 'data/initial-admin-password' };
   expect(readyMessage(all)).toBe(`
   svc is ready. Ctrl-C stops it.
@@ -22,9 +26,13 @@ test('it says where the server is, how to get in, and what to try', () => {
 
 test('what is not there is not named', () => {
   expect(readyMessage(least)).not.toMatch(/Access|kubectl|undefined/);
-  expect(readyMessage({ ...least, accessUrl: 'http://127.0.0.1:8091' })).toContain('http://127.0.0.1:8091: log in as admin\n');
+  expect(readyMessage({ ...least, accessUrl: 'http://127.0.0.1:8091' })).toContain(
+    'http://127.0.0.1:8091: log in as admin\n',
+  );
 });
 
 test('the command works with any path', () => {
-  expect(readyMessage({ ...least, tokenFile: "it's mine/admin-token" })).toContain(`$(cat 'it'\\''s mine/admin-token')`);
+  expect(readyMessage({ ...least, tokenFile: "it's mine/admin-token" })).toContain(
+    `$(cat 'it'\\''s mine/admin-token')`,
+  );
 });

@@ -11,7 +11,16 @@ export interface ReadyFacts {
 }
 
 /** What a person who has started the server wants to know: where it is, how to get in, and what to try first. */
-export function readyMessage({ url, tlsUrl, accessUrl, accessTlsUrl, tokenFile, kubeconfig, passwordFile, username }: ReadyFacts): string {
+export function readyMessage({
+  url,
+  tlsUrl,
+  accessUrl,
+  accessTlsUrl,
+  tokenFile,
+  kubeconfig,
+  passwordFile,
+  username,
+}: ReadyFacts): string {
   const and = (other: string | undefined): string => (other === undefined ? '' : `, ${other}`);
   const login = `log in as ${username}${passwordFile === undefined ? '' : `; the password is in ${passwordFile}`}`;
   const rows: (readonly [string, string])[] = [
@@ -23,7 +32,14 @@ export function readyMessage({ url, tlsUrl, accessUrl, accessTlsUrl, tokenFile, 
     ...(kubeconfig === undefined ? [] : [['', `kubectl --kubeconfig ${quoted(kubeconfig)} get namespaces`] as const]),
     ['Next', 'README.md, "First success": declare a model, and use its API'],
   ];
-  return ['', '  svc is ready. Ctrl-C stops it.', '', ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`), '', ''].join('\n');
+  return [
+    '',
+    '  svc is ready. Ctrl-C stops it.',
+    '',
+    ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`),
+    '',
+    '',
+  ].join('\n');
 }
 
 /** As one word of a shell. */

@@ -1,7 +1,14 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isStatusError, type AnyObject, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
-import { definitionType, doNotOverwriteLabel, pluginLabel, pluginType, type CustomResourceDefinition, type Plugin } from '#pkg/apis/index';
+import {
+  definitionType,
+  doNotOverwriteLabel,
+  pluginLabel,
+  pluginType,
+  type CustomResourceDefinition,
+  type Plugin,
+} from '#pkg/apis/index';
 import { foldersNamed } from '#pkg/plugin/index';
 import { deleteObjects, heldObjects, servedType } from './delete-objects.ts';
 import type { ServerSources } from './find-server.ts';
@@ -28,8 +35,9 @@ interface LocalFolders {
 }
 
 /**
- * Removes a plugin of a running server: its objects while its controllers still run, which take their finalizers off; its folder; the
- * Plugin; its definitions. Data and folder only where that is asked for. Repeated, it goes on where it ended. Throws OperatorError.
+ * Removes a plugin of a running server: its objects while its controllers still run, which take their finalizers off;
+ * its folder; the Plugin; its definitions. Data and folder only where that is asked for. Repeated, it goes on where it
+ * ended. Throws OperatorError.
  */
 export function removePlugin(sources: ServerSources, { name, deleteData, deleteFolder }: Removal): Promise<number> {
   return asking(sources, async (client) => {
@@ -61,8 +69,14 @@ async function definitionsOf(client: Client, plugin: string): Promise<Stored<Cus
 function checkFolder({ metadata: { name }, status }: Stored<Plugin>, folders: LocalFolders | undefined): void {
   if (status?.phase === undefined) throw new OperatorError(`No controllers run, which would stop the plugin ${name}.`);
   if (isFolderMissing(status)) return;
-  if (folders === undefined) throw new OperatorError(`The folder of the plugin ${name} is still there: take it away first, or delete it with --delete-folder.`);
-  if (folders.paths.length === 0) throw new OperatorError(`The server has a folder of the plugin ${name}, and there is none in ${folders.dir}: ${elsewhere}`);
+  if (folders === undefined)
+    throw new OperatorError(
+      `The folder of the plugin ${name} is still there: take it away first, or delete it with --delete-folder.`,
+    );
+  if (folders.paths.length === 0)
+    throw new OperatorError(
+      `The server has a folder of the plugin ${name}, and there is none in ${folders.dir}: ${elsewhere}`,
+    );
 }
 
 function isFolderMissing(status: Plugin['status']): boolean {
@@ -104,7 +118,8 @@ async function emptyModels(client: Client, definitions: readonly Stored<CustomRe
         why = `Objects of ${name} are made as fast as they are deleted`;
         return more === 0;
       },
-      () => `${why}. Nothing else was removed: run this again when they are gone; or disable the plugin, and take the finalizers off yourself.`,
+      () =>
+        `${why}. Nothing else was removed: run this again when they are gone; or disable the plugin, and take the finalizers off yourself.`,
     );
     say(`${name}: ${count} objects deleted`);
   }
@@ -118,7 +133,10 @@ async function deletePlugin(client: Client, { metadata: { name, uid } }: Stored<
   );
 }
 
-async function removeDefinition(client: Client, { metadata: { name } }: Stored<CustomResourceDefinition>): Promise<void> {
+async function removeDefinition(
+  client: Client,
+  { metadata: { name } }: Stored<CustomResourceDefinition>,
+): Promise<void> {
   await deleteIfThere(client, definitionType, name);
   let why = '';
   await until(
@@ -127,7 +145,8 @@ async function removeDefinition(client: Client, { metadata: { name } }: Stored<C
       why = present?.status?.conditions?.find(({ type }) => type === 'Terminating')?.message ?? '';
       return present === undefined;
     },
-    () => `${name} is being deleted: ${why}. It goes when its objects are gone: they can be read and changed until then.`,
+    () =>
+      `${name} is being deleted: ${why}. It goes when its objects are gone: they can be read and changed until then.`,
   );
   say(`${name}: deleted, with all objects`);
 }
@@ -145,7 +164,11 @@ function findPlugin(client: Client, name: string): Promise<Stored<Plugin> | unde
   return find(client, pluginType, name);
 }
 
-function find<T extends AnyObject>(client: Client, type: ResourceType<T>, name: string): Promise<Stored<T> | undefined> {
+function find<T extends AnyObject>(
+  client: Client,
+  type: ResourceType<T>,
+  name: string,
+): Promise<Stored<T> | undefined> {
   return client.get(type, { namespace: '', name }).catch(undefinedIfNotFound);
 }
 

@@ -12,7 +12,10 @@ export interface ProgressView {
   fraction(): number | undefined;
 }
 
-/** Shows how far something is until the answer is called: a bar where stderr is a terminal, a line of the log each 10 s otherwise. */
+/**
+ * Shows how far something is until the answer is called: a bar where stderr is a terminal, a line of the log each 10 s
+ * otherwise.
+ */
 export function reportProgress(view: ProgressView): () => void {
   const start = performance.now();
   const { isTTY } = process.stderr;
@@ -31,8 +34,13 @@ export function reportProgress(view: ProgressView): () => void {
 }
 
 /** `[######..................]  25 %  1 200 000 rows  812 MB  14 s left` */
-export function progressLine({ stage, rows, bytes, indexes, expectedIndexes }: Progress, fraction: number | undefined, seconds: number): string {
-  if (stage === 'indexes') return `${bar(expectedIndexes === 0 ? 1 : indexes / expectedIndexes)}  ${grouped(indexes)} of ${grouped(expectedIndexes)} indexes`;
+export function progressLine(
+  { stage, rows, bytes, indexes, expectedIndexes }: Progress,
+  fraction: number | undefined,
+  seconds: number,
+): string {
+  if (stage === 'indexes')
+    return `${bar(expectedIndexes === 0 ? 1 : indexes / expectedIndexes)}  ${grouped(indexes)} of ${grouped(expectedIndexes)} indexes`;
   if (stage !== 'rows') return stage;
   const done = fraction === undefined ? undefined : Math.min(fraction, 0.999);
   const left = done === undefined || done < 0.01 ? '' : `  ${duration((seconds * (1 - done)) / done)} left`;

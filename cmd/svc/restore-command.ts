@@ -12,7 +12,10 @@ import { reportProgress } from './report-progress.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 
 /** Brings a backup back from a file, or from stdin. Throws OperatorError, DatabaseError. */
-export function restoreBackup(options: Options, { from, replace }: { from: string | undefined; replace: boolean }): Promise<number> {
+export function restoreBackup(
+  options: Options,
+  { from, replace }: { from: string | undefined; replace: boolean },
+): Promise<number> {
   return untilInterrupted(async (signal) => {
     const { source, size } = await openSource(from);
     try {
@@ -31,7 +34,8 @@ export function restoreBackup(options: Options, { from, replace }: { from: strin
 /** `size` in bytes, where it is known. */
 async function openSource(from: string | undefined): Promise<{ source: Readable; size: number | undefined }> {
   if (from === undefined || from === '-') {
-    if (process.stdin.isTTY) throw new OperatorError('There is no backup on stdin: give a file with --from, or send one with < or |.');
+    if (process.stdin.isTTY)
+      throw new OperatorError('There is no backup on stdin: give a file with --from, or send one with < or |.');
     return { source: process.stdin, size: undefined };
   }
   // Before the database is started for it.
@@ -46,21 +50,42 @@ async function openSource(from: string | undefined): Promise<{ source: Readable;
   return { source: handle.createReadStream({ highWaterMark: 256 * 1024 }), size: file.size };
 }
 
-/** A server with keys that open nothing does not start: better told now than then. Nothing is made where there are none. */
+/**
+ * A server with keys that open nothing does not start: better told now than then. Nothing is made where there are none.
+ */
 async function warnOfKeys({ database, log }: OperatorDatabase, options: Options): Promise<void> {
   try {
     // A database of before there were any, or without one, takes what it is given.
-    const { rows } = await database.pool.query<{ there: boolean }>("SELECT to_regclass('access.key_checks') IS NOT NULL AS there");
-    if (rows[0]?.there !== true || (await database.pool.query('SELECT FROM access.key_checks LIMIT 1')).rowCount === 0) return;
+    const { rows } = await database.pool.query<{ there: boolean }>(
+      "SELECT to_regclass('access.key_checks') IS NOT NULL AS there",
+    );
+    if (rows[0]?.there !== true || (await database.pool.query('SELECT FROM access.key_checks LIMIT 1')).rowCount === 0)
+      return;
     await openSecrets(new AccessDatabase(database), options);
   } catch (error) {
-    log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the keys here do not fit what was restored: no server starts with them');
+    log.warn(
+      { reason: error instanceof Error ? error.message : String(error) },
+      'the keys here do not fit what was restored: no server starts with them',
+    );
   }
 }
 
-async function read({ database, log }: OperatorDatabase, { source, size, replace, signal }: { source: Readable; size: number | undefined; replace: boolean; signal: AbortSignal }): Promise<RestoreSummary> {
+async function read(
+  { database, log }: OperatorDatabase,
+  {
+    source,
+    size,
+    replace,
+    signal,
+  }: { source: Readable; size: number | undefined; replace: boolean; signal: AbortSignal },
+): Promise<RestoreSummary> {
   const progress = newProgress();
-  const stop = reportProgress({ log, progress, fraction: () => (size === undefined || size === 0 ? undefined : (source as Readable & { bytesRead: number }).bytesRead / size) });
+  const stop = reportProgress({
+    log,
+    progress,
+    fraction: () =>
+      size === undefined || size === 0 ? undefined : (source as Readable & { bytesRead: number }).bytesRead / size,
+  });
   try {
     return await restore({ database, schemas: backedUpSchemas, replace, signal, progress }, source);
   } finally {

@@ -6,8 +6,19 @@ const none: RotationResult = { accessKeys: 0, privateTokens: 0, unreadable: 0, i
 const file = '/etc/svc/credentials/key';
 
 test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dropOld: boolean; last: string }>([
-  { reason: 'a file', file, dropOld: false, last: 'Nothing needs the old keys any more: svc rotate-keys --drop-old removes them.' },
-  { reason: 'a file that was replaced', file, dropOld: true, result: { dropped: 1, old: 0 }, last: `1 old key dropped from ${file}.` },
+  {
+    reason: 'a file',
+    file,
+    dropOld: false,
+    last: 'Nothing needs the old keys any more: svc rotate-keys --drop-old removes them.',
+  },
+  {
+    reason: 'a file that was replaced',
+    file,
+    dropOld: true,
+    result: { dropped: 1, old: 0 },
+    last: `1 old key dropped from ${file}.`,
+  },
   {
     reason: 'a file that a pod has from a Secret',
     file,
@@ -15,9 +26,23 @@ test.each<{ reason: string; result?: Partial<RotationResult>; file?: string; dro
     result: { obstacle: 'EROFS' },
     last: `Nothing needs the old keys any more, and the database has forgotten them. ${file} cannot be replaced here (EROFS): where it comes from, set it to the first key alone.`,
   },
-  { reason: 'an option', dropOld: false, last: 'Nothing needs the old keys any more: run svc rotate-keys --drop-old, then set svc.security.key to the first key alone.' },
-  { reason: 'an option, and the database knows one key', dropOld: true, last: 'Nothing needs the old keys any more, and the database has forgotten them: set svc.security.key to the first key alone.' },
-  { reason: 'a file, and what cannot be opened', file, dropOld: true, result: { unreadable: 1, obstacle: 'EROFS' }, last: '1 secret cannot be opened, and stays as it is with its key.' },
+  {
+    reason: 'an option',
+    dropOld: false,
+    last: 'Nothing needs the old keys any more: run svc rotate-keys --drop-old, then set svc.security.key to the first key alone.',
+  },
+  {
+    reason: 'an option, and the database knows one key',
+    dropOld: true,
+    last: 'Nothing needs the old keys any more, and the database has forgotten them: set svc.security.key to the first key alone.',
+  },
+  {
+    reason: 'a file, and what cannot be opened',
+    file,
+    dropOld: true,
+    result: { unreadable: 1, obstacle: 'EROFS' },
+    last: '1 secret cannot be opened, and stays as it is with its key.',
+  },
 ])('what is left to do: $reason', ({ result, file: path, dropOld, last }) => {
   expect(describeRotation({ ...none, ...result }, { file: path, dropOld }).at(-1)).toBe(last);
 });

@@ -25,11 +25,15 @@ test('and ends, too, where the stop does not', async () => {
     setInterval(() => {}, 1000);
     const running = { failed: Promise.resolve('the ground moved'), stop: () => new Promise(() => {}) };
     await runUntilSignal(async () => running, { log: pino({}, pino.destination({ sync: true })), drainTimeoutMs: 10 });`;
-  const child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', '--input-type=module', '--eval', program], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 60_000,
-  });
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', '--import', 'tsx', '--input-type=module', '--eval', program],
+    {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 60_000,
+    },
+  );
   const [said, code] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once('close', resolve))]);
   expect(said).toMatch(/the ground moved[^]*the stop took longer than svc\.server\.drain-timeout/);
   expect(code).toBe(1);

@@ -12,11 +12,14 @@ export interface Running {
 }
 
 /**
- * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during the start is obeyed after it.
- * A second signal, or a stop that takes longer than the drain timeout, ends the process with 1, and so does an error nobody caught.
- * Where the thread of a plugin might hold up the end, SIGKILL is that end.
+ * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during
+ * the start is obeyed after it. A second signal, or a stop that takes longer than the drain timeout, ends the process
+ * with 1, and so does an error nobody caught. Where the thread of a plugin might hold up the end, SIGKILL is that end.
  */
-export async function runUntilSignal(start: () => Promise<Running>, { log, drainTimeoutMs }: { log: Logger; drainTimeoutMs: number }): Promise<number> {
+export async function runUntilSignal(
+  start: () => Promise<Running>,
+  { log, drainTimeoutMs }: { log: Logger; drainTimeoutMs: number },
+): Promise<number> {
   const abandon = (details: object, why: string): never => {
     log.fatal(details, why);
     waitForNoThread(log);
@@ -25,7 +28,11 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
   process.on('unhandledRejection', (error) => abandon({ err: error }, 'a failure was handled by nobody'));
   process.on('uncaughtException', (error) => abandon({ err: error }, 'an error was caught by nobody'));
   let limit: NodeJS.Timeout | undefined;
-  const limitStop = (): void => void (limit ??= setTimeout(() => abandon({ drainTimeoutMs }, 'the stop took longer than svc.server.drain-timeout'), drainTimeoutMs).unref());
+  const limitStop = (): void =>
+    void (limit ??= setTimeout(
+      () => abandon({ drainTimeoutMs }, 'the stop took longer than svc.server.drain-timeout'),
+      drainTimeoutMs,
+    ).unref());
   const signalled = new Promise<void>((resolve) => {
     let first: number | undefined;
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -55,7 +62,10 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
   return isClean && reason === undefined ? 0 : 1;
 }
 
-/** An exit waits for all threads, and nothing ends one that is within a call of the system. To be called last, as what others do at the exit comes before. */
+/**
+ * An exit waits for all threads, and nothing ends one that is within a call of the system. To be called last, as what
+ * others do at the exit comes before.
+ */
 function waitForNoThread(log: Logger): void {
   process.once('exit', () => {
     if (threadCount() === 0) return;

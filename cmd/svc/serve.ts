@@ -16,7 +16,10 @@ import { svcVersion } from './svc-version.ts';
 /** Its file descriptor. */
 const stdout = 1;
 
-/** Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
+/**
+ * Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws
+ * OperatorError where it cannot start.
+ */
 export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
   const { options } = loaded;
   checkOptions(options);
@@ -30,18 +33,26 @@ export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<numb
   return runUntilSignal(start, { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 
-function announce({ address, tlsAddress, access, tokenFile, kubeconfig }: Platform, options: Options, log: Logger): void {
+function announce(
+  { address, tlsAddress, access, tokenFile, kubeconfig }: Platform,
+  options: Options,
+  log: Logger,
+): void {
   const [host, accessHost] = [options['svc.server.host'], options['svc.access.host']];
   const url = urlOf(host, address);
   const urls = {
     url,
     ...(tlsAddress === undefined ? {} : { tlsUrl: urlOf(options['svc.server.tls.host'] ?? host, tlsAddress, 'https') }),
     ...(access === undefined ? {} : { accessUrl: urlOf(accessHost, access.address) }),
-    ...(access?.tlsAddress === undefined ? {} : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
+    ...(access?.tlsAddress === undefined
+      ? {}
+      : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
   };
   const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
   log.info({ ...urls, ...files, version: svcVersion() }, 'ready');
   if (!isPretty(options['svc.log.format'], stdout)) return;
   const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
-  process.stdout.write(readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }));
+  process.stdout.write(
+    readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }),
+  );
 }

@@ -29,7 +29,11 @@ export function addServerCommands(adding: Adding): void {
 function addPlugin({ program, environment, setExitCode }: Adding): void {
   const group = program.command('plugin').helpCommand(false);
   group.summary('look at the plugins of a running server, start, stop and remove them');
-  const add = (usage: string, summary: string, run: (sources: ServerSources, plugin: GivenPlugin) => Promise<number>): Command => {
+  const add = (
+    usage: string,
+    summary: string,
+    run: (sources: ServerSources, plugin: GivenPlugin) => Promise<number>,
+  ): Command => {
     const command = withServer(group.command(usage), summary);
     const isNamed = usage.includes('<name>');
     return command.action(async () => {
@@ -42,26 +46,36 @@ function addPlugin({ program, environment, setExitCode }: Adding): void {
   // Loaded only when one is run: a server has no need of it.
   const commands = (): Promise<typeof import('./plugin-command.ts')> => import('./plugin-command.ts');
   add('list', 'the plugins, and the phase of each', async (sources) => (await commands()).listPlugins(sources));
-  add('enable <name>', 'start a plugin, and wait for what comes of it', async (sources, { name }) => (await commands()).enablePlugin(sources, name, true));
-  add('disable <name>', 'stop a plugin, and wait for it', async (sources, { name }) => (await commands()).enablePlugin(sources, name, false));
+  add('enable <name>', 'start a plugin, and wait for what comes of it', async (sources, { name }) =>
+    (await commands()).enablePlugin(sources, name, true),
+  );
+  add('disable <name>', 'stop a plugin, and wait for it', async (sources, { name }) =>
+    (await commands()).enablePlugin(sources, name, false),
+  );
   const removal = 'stop a plugin and delete it; its definitions and their objects stay, unless told otherwise';
   add('remove <name>', removal, async (sources, { name, deleteData = false, deleteFolder = false }) =>
     (await import('./remove-plugin.ts')).removePlugin(sources, { name, deleteData, deleteFolder }),
   )
-    .option('--delete-data', 'delete its definitions with all their objects, too: the objects first, while its controllers run')
+    .option(
+      '--delete-data',
+      'delete its definitions with all their objects, too: the objects first, while its controllers run',
+    )
     .option('--delete-folder', 'delete its folder in svc.plugins.dir, which brings it back otherwise');
 }
 
 function addGenerate({ program, environment, setExitCode }: Adding): void {
   const generate = program.command('generate').summary('write source files from what a server has').helpCommand(false);
-  const summary = 'write TypeScript types and clients for the models of a running server: one file for each group and version';
+  const summary =
+    'write TypeScript types and clients for the models of a running server: one file for each group and version';
   const types = withServer(generate.command('types'), summary)
     .option('--out <folder>', 'where the files go', './types')
     .option('--group <group>', 'only the models of this group; may be given several times', gather, [])
     .option('--model <plural.group>', 'only this model; may be given several times', gather, [])
     .option('--sdk <module>', "module of the client's types", '@svc/sdk');
   types.action(async () => {
-    const { group, model, ...given } = types.opts<GivenServer & { out: string; sdk: string; group: string[]; model: string[] }>();
+    const { group, model, ...given } = types.opts<
+      GivenServer & { out: string; sdk: string; group: string[]; model: string[] }
+    >();
     // Loaded only here: a server has no need of it.
     const { writeTypes } = await import('./generate-types.ts');
     setExitCode(await writeTypes({ ...given, args: types.args, environment, groups: group, models: model }));

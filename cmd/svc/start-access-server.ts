@@ -34,18 +34,52 @@ export interface ListenParts {
   drain?: () => DrainTimes;
 }
 
-/** Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError where a port is taken. */
-export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry(), byteBudget = newByteBudget(options), drain = () => drainTimes(options) }: ListenParts): Promise<ListeningAccess> {
+/**
+ * Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError
+ * where a port is taken.
+ */
+export async function listenForAccess(
+  options: Options,
+  {
+    log,
+    teardown,
+    certificate,
+    metrics = new Registry(),
+    byteBudget = newByteBudget(options),
+    drain = () => drainTimes(options),
+  }: ListenParts,
+): Promise<ListeningAccess> {
   showProcess(metrics, 'access-server');
   if (certificate !== undefined) showCertificate(metrics, certificate);
-  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = accessHttpOptions(options);
+  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } =
+    accessHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
-  const server = new AccessServer({ ...at, ...svcBuild(), log, metrics, limits, proxies, byteBudget, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
+  const server = new AccessServer({
+    ...at,
+    ...svcBuild(),
+    log,
+    metrics,
+    limits,
+    proxies,
+    byteBudget,
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    ...(slowRequestMs === undefined ? {} : { slowRequestMs }),
+    ...(strictTransportDays === undefined ? {} : { strictTransportDays }),
+  });
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
   warnWithoutTls(address, 'svc.access.host', log);
-  const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate }, 'svc.access');
-  const serve = ({ parts }: AccessService, writes: WriteMonitor): void => server.serve({ ...parts, readyz: [...parts.readyz, writesCheck(writes)] });
+  const tlsAddress =
+    certificate === undefined
+      ? undefined
+      : await listenTls(
+          server,
+          { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate },
+          'svc.access',
+        );
+  const serve = ({ parts }: AccessService, writes: WriteMonitor): void =>
+    server.serve({ ...parts, readyz: [...parts.readyz, writesCheck(writes)] });
   return { address, tlsAddress, serve, stop };
 }

@@ -16,21 +16,31 @@ const meanings: Readonly<Record<string, string>> = {
   ENFILE: 'too many files are open',
 };
 
-const tableInUse = 'A table of the platform has to change for this version, and a long transaction uses it, of a backup or a dump perhaps; start again when that is over.';
+const tableInUse =
+  'A table of the platform has to change for this version, and a long transaction uses it, of a backup or a dump perhaps; start again when that is over.';
 
 /** The sentence for what an operator can mend; undefined for a fault of the program itself. */
 export function explainStartFailure(error: unknown): string | undefined {
   if (error instanceof OperatorError || error instanceof DatabaseError) return error.message;
   if (error instanceof StorageError && error.code === 'TableInUse') return tableInUse;
   const { code, path } = error as NodeJS.ErrnoException;
-  if (path !== undefined) return code !== undefined && Object.hasOwn(meanings, code) ? `${path} cannot be used: ${meanings[code]} (${code}).` : undefined;
+  if (path !== undefined)
+    return code !== undefined && Object.hasOwn(meanings, code)
+      ? `${path} cannot be used: ${meanings[code]} (${code}).`
+      : undefined;
   const failure = error instanceof StorageError ? error.cause : error;
   const named = databaseFailure(failure);
-  return named === undefined ? undefined : `The start failed: ${failureSentence(named)} (${(failure as Error).message}). Start again when that is over.`;
+  return named === undefined
+    ? undefined
+    : `The start failed: ${failureSentence(named)} (${(failure as Error).message}). Start again when that is over.`;
 }
 
 /** What a failed `listen` means; `named` are the options that the address comes from. */
-export function explainListenFailure(error: unknown, { host, port }: { host: string; port: number }, named: { host: OptionName; port: OptionName }): unknown {
+export function explainListenFailure(
+  error: unknown,
+  { host, port }: { host: string; port: number },
+  named: { host: OptionName; port: OptionName },
+): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const sentences: Readonly<Record<string, string>> = {
     EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --${named.port}.`,

@@ -23,7 +23,10 @@ export interface PluginParts {
 }
 
 /** The host of plugins: its controller is for those who run the platform's own, and nothing of it runs before. */
-export function pluginHost(options: Options, { client, clientOf, metrics, url, environment, log }: PluginParts): PluginHost {
+export function pluginHost(
+  options: Options,
+  { client, clientOf, metrics, url, environment, log }: PluginParts,
+): PluginHost {
   const dataDir = resolve(options['svc.data.dir']);
   const observer = new PluginMetrics(metrics);
   // The platform's own variables hold secrets, and are for nobody else.

@@ -35,7 +35,9 @@ export class Program {
   constructor(args: readonly string[], { onTerminal = false, env = {} }: ProgramOptions = {}) {
     const { PATH } = process.env;
     const node = [process.execPath, '--conditions=source', '--import', 'tsx', main, ...args];
-    const [command, ...rest] = onTerminal ? ['script', '-qefc', `exec ${node.map((word) => `'${word}'`).join(' ')}`, '/dev/null'] : node;
+    const [command, ...rest] = onTerminal
+      ? ['script', '-qefc', `exec ${node.map((word) => `'${word}'`).join(' ')}`, '/dev/null']
+      : node;
     this.child = spawn(command!, rest, {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: { PATH, SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0', ...env },
@@ -62,7 +64,8 @@ export class Program {
     for (;;) {
       const found = find();
       if (found !== undefined) return found;
-      if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
+      if (this.child.exitCode !== null)
+        throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
       await new Promise<void>((resolve) => {
         this.wake.add(resolve);
       });
@@ -90,10 +93,19 @@ export interface Served {
 }
 
 /** `svc serve` on free ports; resolves when it is ready. */
-export async function startServe(dataDir: string, args: readonly string[] = [], options: ProgramOptions = {}): Promise<Served> {
+export async function startServe(
+  dataDir: string,
+  args: readonly string[] = [],
+  options: ProgramOptions = {},
+): Promise<Served> {
   const program = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`, ...args], options);
   const { url, accessUrl, tokenFile } = await program.line('ready');
-  return { program, url: String(url), accessUrl: String(accessUrl), token: (await readFile(String(tokenFile), 'utf8')).trim() };
+  return {
+    program,
+    url: String(url),
+    accessUrl: String(accessUrl),
+    token: (await readFile(String(tokenFile), 'utf8')).trim(),
+  };
 }
 
 export function databaseUrlOf({ connection, name }: Pick<TestDatabase, 'connection' | 'name'>): string {

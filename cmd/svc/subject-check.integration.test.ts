@@ -14,13 +14,31 @@ beforeAll(async () => {
   env = await startTestEnv();
   const { client, registry } = env.servers[0]!;
   checks = [subjectsByIndex(registry.roles), subjectsByClient(client)];
-  await client.create(clusterRoleBindingType, { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'everywhere' }, roleRef, subjects: [subject('User', 'Mia'), subject('Group', 'readers')] });
-  await client.create(roleBindingType, { apiVersion, kind: 'RoleBinding', metadata: { namespace: 'default', name: 'here' }, roleRef, subjects: [subject('User', 'last')] });
+  await client.create(clusterRoleBindingType, {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'everywhere' },
+    roleRef,
+    subjects: [subject('User', 'Mia'), subject('Group', 'readers')],
+  });
+  await client.create(roleBindingType, {
+    apiVersion,
+    kind: 'RoleBinding',
+    metadata: { namespace: 'default', name: 'here' },
+    roleRef,
+    subjects: [subject('User', 'last')],
+  });
   while (!registry.roles.isSubject('last')) await new Promise(setImmediate);
 });
 afterAll(() => env.stop());
 
-test.each([['mia', true], ['ＭＩＡ', true], ['Last', true], ['readers', false], ['nobody', false]])('%s: %s', async (name, isBound) => {
+test.each([
+  ['mia', true],
+  ['ＭＩＡ', true],
+  ['Last', true],
+  ['readers', false],
+  ['nobody', false],
+])('%s: %s', async (name, isBound) => {
   expect(await Promise.all(checks.map(async (check) => check(name)))).toEqual([isBound, isBound]);
 });
 

@@ -20,7 +20,12 @@ export function subjectsByClient(client: Pick<Reader, 'list'>): SubjectCheck {
   return async (username) => {
     const key = fold(username);
     const signal = AbortSignal.timeout(PATIENCE_MS);
-    const lists = await Promise.all([client.list(clusterRoleBindingType, { signal }), client.list(roleBindingType, { signal })]);
-    return lists.some(({ items }) => items.some(({ subjects = [] }) => subjects.some(({ kind, name }) => kind === 'User' && fold(name) === key)));
+    const lists = await Promise.all([
+      client.list(clusterRoleBindingType, { signal }),
+      client.list(roleBindingType, { signal }),
+    ]);
+    return lists.some(({ items }) =>
+      items.some(({ subjects = [] }) => subjects.some(({ kind, name }) => kind === 'User' && fold(name) === key)),
+    );
   };
 }

@@ -10,7 +10,10 @@ export interface SvcBuild {
 
 let known: SvcBuild | undefined;
 
-/** As `dist/build.json` has it (hack/builds/build-info.mjs); from the sources as BUILD_VERSION and BUILD_COMMIT say (`npm run dev`), else by package.json. */
+/**
+ * As `dist/build.json` has it (hack/builds/build-info.mjs); from the sources as BUILD_VERSION and BUILD_COMMIT say
+ * (`npm run dev`), else by package.json.
+ */
 export function svcBuild(): SvcBuild {
   known ??= readBuild();
   return known;
@@ -21,7 +24,8 @@ export function svcVersion(): string {
 }
 
 function readBuild(): SvcBuild {
-  const { version, commit = '' } = read('../../build.json') ?? told() ?? read('../../package.json') ?? read('../../../package.json') ?? nowhere();
+  const { version, commit = '' } =
+    read('../../build.json') ?? told() ?? read('../../package.json') ?? read('../../../package.json') ?? nowhere();
   return { svcVersion: version, gitCommit: commit };
 }
 

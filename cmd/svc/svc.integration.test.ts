@@ -26,7 +26,9 @@ afterAll(async () => {
 });
 
 const onUrl = (): string => `--svc.database.url=${databaseUrlOf(home)}`;
-const as = (token: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
+const as = (token: string): { headers: Record<string, string> } => ({
+  headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+});
 
 describe('svc serve', () => {
   test('on an embedded PostgreSQL: ready, stopped by SIGTERM, and all there at the next start', async () => {
@@ -35,7 +37,9 @@ describe('svc serve', () => {
     expect(await (await fetch(`${first.url}/readyz`)).text()).toBe('ok');
     expect((await fetch(`${first.url}/api/v1/namespaces`)).status).toBe(401);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kept' } });
-    expect((await fetch(`${first.url}/api/v1/namespaces`, { method: 'POST', body, ...as(first.token) })).status).toBe(201);
+    expect((await fetch(`${first.url}/api/v1/namespaces`, { method: 'POST', body, ...as(first.token) })).status).toBe(
+      201,
+    );
     first.program.child.kill('SIGTERM');
     expect(await first.program.exited).toBe(0);
     expect(first.program.stdout).not.toContain(first.token);
@@ -51,17 +55,36 @@ describe('svc serve', () => {
 
   test('is known by its public addresses, keeps its cookies to https, and warns of a port without it', async () => {
     const dataDir = join(folder, 'public');
-    const { program, url, accessUrl } = await startServe(dataDir, [onUrl(), '--svc.access.host=0.0.0.0', '--svc.server.public-url=https://svc.example.com', '--svc.access.public-url=https://access.example.com/']);
-    const servers = async (document: string): Promise<unknown> => ((await (await fetch(document)).json()) as { servers: unknown }).servers;
-    expect(await servers(`${url}/docs/openapi/public.json`)).toEqual([{ url: 'https://svc.example.com' }, { url: '/' }]);
-    expect(await servers(`${accessUrl}/api/openapi.json`)).toEqual([{ url: 'https://access.example.com' }, { url: '/' }]);
+    const { program, url, accessUrl } = await startServe(dataDir, [
+      onUrl(),
+      '--svc.access.host=0.0.0.0',
+      '--svc.server.public-url=https://svc.example.com',
+      '--svc.access.public-url=https://access.example.com/',
+    ]);
+    const servers = async (document: string): Promise<unknown> =>
+      ((await (await fetch(document)).json()) as { servers: unknown }).servers;
+    expect(await servers(`${url}/docs/openapi/public.json`)).toEqual([
+      { url: 'https://svc.example.com' },
+      { url: '/' },
+    ]);
+    expect(await servers(`${accessUrl}/api/openapi.json`)).toEqual([
+      { url: 'https://access.example.com' },
+      { url: '/' },
+    ]);
     const { accessTlsUrl } = await program.line('ready');
-    const request = get(`${String(accessTlsUrl)}/login/`, { ca: await readFile(join(dataDir, 'tls', 'ca.crt')), agent: false });
+    const request = get(`${String(accessTlsUrl)}/login/`, {
+      ca: await readFile(join(dataDir, 'tls', 'ca.crt')),
+      agent: false,
+    });
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     answer.resume();
-    expect(answer.headers['set-cookie']).toEqual([expect.stringMatching(/^svc_loginform=[\w-]{43}; Path=\/; SameSite=Lax; HttpOnly; Secure$/)]);
+    expect(answer.headers['set-cookie']).toEqual([
+      expect.stringMatching(/^svc_loginform=[\w-]{43}; Path=\/; SameSite=Lax; HttpOnly; Secure$/),
+    ]);
     const warnings = program.lines().filter(({ level }) => level === 'warn');
-    expect(warnings).toEqual([expect.objectContaining({ option: 'svc.access.host', msg: expect.stringContaining('no TLS') })]);
+    expect(warnings).toEqual([
+      expect.objectContaining({ option: 'svc.access.host', msg: expect.stringContaining('no TLS') }),
+    ]);
   });
 
   test('ends its watches at SIGTERM and lets no request be lost', async () => {

@@ -29,22 +29,36 @@ afterAll(async () => {
 });
 
 const onUrl = (): string => `--svc.database.url=${databaseUrlOf(home)}`;
-const as = (token: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
-
-test.each(['serve', 'apiserver', 'access-server', 'controller-manager'])('svc %s does not start on a token that everybody can read', async (command) => {
-  const dataDir = join(folder, `open-${command}`);
-  await mkdir(dataDir);
-  await writeFile(join(dataDir, 'admin-token'), newPersonalToken(), { mode: 0o644 });
-  const program = new Program([command, '--svc.server.port=0', `--svc.data.dir=${dataDir}`, onUrl()]);
-  expect(await program.exited).toBe(1);
-  expect(program.stderr).toMatch(/^svc: The file .*\/admin-token holds a secret and is open to others \(mode 0644\); make it 0600/);
+const as = (token: string): { headers: Record<string, string> } => ({
+  headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
 });
+
+test.each(['serve', 'apiserver', 'access-server', 'controller-manager'])(
+  'svc %s does not start on a token that everybody can read',
+  async (command) => {
+    const dataDir = join(folder, `open-${command}`);
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, 'admin-token'), newPersonalToken(), { mode: 0o644 });
+    const program = new Program([command, '--svc.server.port=0', `--svc.data.dir=${dataDir}`, onUrl()]);
+    expect(await program.exited).toBe(1);
+    expect(program.stderr).toMatch(
+      /^svc: The file .*\/admin-token holds a secret and is open to others \(mode 0644\); make it 0600/,
+    );
+  },
+);
 
 describe('svc serve', () => {
   test('is stopped at once by a second signal, whatever is under way', async () => {
     const { program, url, token } = await startServe(join(folder, 'second-signal'), [onUrl()]);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    const head = [`POST /api/v1/namespaces HTTP/1.1`, 'Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Content-Length: 9', 'Expect: 100-continue'];
+    const head = [
+      `POST /api/v1/namespaces HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${token}`,
+      'Content-Type: application/json',
+      'Content-Length: 9',
+      'Expect: 100-continue',
+    ];
     socket.write(`${head.join('\r\n')}\r\n\r\n`);
     // From here on the server waits for the body.
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /);
@@ -58,22 +72,34 @@ describe('svc serve', () => {
   });
 
   test('shows each series of its metrics once, and follows a request through its log', async () => {
-    const { program, url, token } = await startServe(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug', '--svc.log.slow-request=1h']);
+    const { program, url, token } = await startServe(join(folder, 'metrics'), [
+      onUrl(),
+      '--svc.log.level=debug',
+      '--svc.log.slow-request=1h',
+    ]);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'measured' } });
     const { headers } = as(token);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-    const created = await fetch(`${url}/api/v1/namespaces`, { method: 'POST', body, headers: { ...headers, 'x-request-id': 'follow-me', traceparent } });
+    const created = await fetch(`${url}/api/v1/namespaces`, {
+      method: 'POST',
+      body,
+      headers: { ...headers, 'x-request-id': 'follow-me', traceparent },
+    });
     expect([created.status, created.headers.get('x-request-id')]).toEqual([201, 'follow-me']);
     const { metadata } = (await created.json()) as { metadata: { resourceVersion: string } };
 
     const text = await (await fetch(`${url}/metrics`, as(token))).text();
-    const series = text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.slice(0, line.lastIndexOf(' '))]));
+    const series = text
+      .split('\n')
+      .flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.slice(0, line.lastIndexOf(' '))]));
     expect(series.filter((each, i) => series.indexOf(each) !== i)).toEqual([]);
     expect(text).toMatch(/^svc_objects\{group="",resource="namespaces"\} \d/m);
     expect(text).toMatch(/^svc_change_log_newest_revision [1-9]/m);
     expect(text).toMatch(/^svc_token_lookups_total\{result="found"\} [1-9]/m);
     expect(text).toMatch(/^db_client_operation_duration_seconds_count\{.*db_query_summary="token-owners".*\} [1-9]/m);
-    expect(text).toMatch(/^http_server_request_duration_seconds_count\{.*http_route="\/api\/\{version\}\/\{resource\}".*verb="create"\} 1/m);
+    expect(text).toMatch(
+      /^http_server_request_duration_seconds_count\{.*http_route="\/api\/\{version\}\/\{resource\}".*verb="create"\} 1/m,
+    );
 
     const request = await program.line('request');
     expect(request).toMatchObject({ requestId: 'follow-me', traceId: '0af7651916cd43dd8448eb211c80319c', status: 201 });
@@ -84,31 +110,50 @@ describe('svc serve', () => {
 
   test('ends as soon as its history is gone, with no delay for load balancers', async () => {
     const own = await createTestDatabase();
-    const { program } = await startServe(join(folder, 'rewound'), [`--svc.database.url=${databaseUrlOf(own)}`, '--svc.server.drain-timeout=10m', '--svc.server.shutdown-delay=4m']);
+    const { program } = await startServe(join(folder, 'rewound'), [
+      `--svc.database.url=${databaseUrlOf(own)}`,
+      '--svc.server.drain-timeout=10m',
+      '--svc.server.shutdown-delay=4m',
+    ]);
     const operator = await Database.connect({ connection: own.connection, log: silentLog });
     await operator.pool.query("UPDATE platform.meta SET timeline = 'another'");
-    await operator.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'");
+    await operator.pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'",
+    );
     await operator.close();
     expect(await program.exited).toBe(1);
-    expect(program.lines().map(({ msg }) => msg)).toEqual(expect.arrayContaining([expect.stringMatching(/^history that this process follows is gone/), 'stopped']));
+    expect(program.lines().map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^history that this process follows is gone/), 'stopped']),
+    );
     await own.drop();
   }, 120_000);
 
   test('says so where the port is taken', async () => {
     const { url } = await startServe(join(folder, 'first'), [onUrl()]);
-    const second = new Program(['serve', `--svc.server.port=${new URL(url).port}`, `--svc.data.dir=${join(folder, 'second')}`, onUrl()]);
+    const second = new Program([
+      'serve',
+      `--svc.server.port=${new URL(url).port}`,
+      `--svc.data.dir=${join(folder, 'second')}`,
+      onUrl(),
+    ]);
     expect(await second.exited).toBe(1);
     expect(second.stderr).toMatch(/^svc: Port \d+ on 127\.0\.0\.1 is in use by another program; [^\n]*\n$/);
   });
 
   test('replicas on one database share tokens and objects', async () => {
     const initial = newPersonalToken();
-    const [a, b] = await Promise.all([join(folder, 'a'), join(folder, 'b')].map((dir) => startServe(dir, [onUrl(), `--svc.security.initial-admin-token=${initial}`])));
+    const [a, b] = await Promise.all(
+      [join(folder, 'a'), join(folder, 'b')].map((dir) =>
+        startServe(dir, [onUrl(), `--svc.security.initial-admin-token=${initial}`]),
+      ),
+    );
     expect([a!.token, b!.token]).toEqual([initial, initial]);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shared' } });
     expect((await fetch(`${a!.url}/api/v1/namespaces`, { method: 'POST', body, ...as(initial) })).status).toBe(201);
     const revision = await fetch(`${a!.url}/api/v1/namespaces/shared`, as(initial));
-    expect(await (await fetch(`${b!.url}/api/v1/namespaces/shared`, as(initial))).json()).toEqual(await revision.json());
+    expect(await (await fetch(`${b!.url}/api/v1/namespaces/shared`, as(initial))).json()).toEqual(
+      await revision.json(),
+    );
   });
 
   test('runs the controllers in one of its processes: owned objects go after their owner, and namespaces with what is in them', async () => {
@@ -116,22 +161,41 @@ describe('svc serve', () => {
     const database = await createTestDatabase();
     const url = `--svc.database.url=${databaseUrlOf(database)}`;
     const initial = newPersonalToken();
-    const [a, b] = await Promise.all([join(folder, 'lead-a'), join(folder, 'lead-b')].map((dir) => startServe(dir, [url, `--svc.security.initial-admin-token=${initial}`])));
-    const call = (method: string, path: string, body?: unknown) => fetch(`${a!.url}${path}`, { method, ...as(initial), ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const [a, b] = await Promise.all(
+      [join(folder, 'lead-a'), join(folder, 'lead-b')].map((dir) =>
+        startServe(dir, [url, `--svc.security.initial-admin-token=${initial}`]),
+      ),
+    );
+    const call = (method: string, path: string, body?: unknown) =>
+      fetch(`${a!.url}${path}`, {
+        method,
+        ...as(initial),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
     const makeNamespace = async (name: string): Promise<{ metadata: { uid: string } }> => {
-      const answer = await call('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+      const answer = await call('POST', '/api/v1/namespaces', {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name },
+      });
       expect(answer.status).toBe(201);
       return (await answer.json()) as { metadata: { uid: string } };
     };
     const leases = (namespace: string): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
     const makeLease = async (namespace: string, metadata: object): Promise<void> => {
-      expect((await call('POST', leases(namespace), { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata })).status).toBe(201);
+      expect(
+        (await call('POST', leases(namespace), { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata }))
+          .status,
+      ).toBe(201);
     };
     const isGone = async (path: string): Promise<void> => {
       while ((await call('GET', path)).status !== 404) await new Promise((resolve) => setTimeout(resolve, 20));
     };
     const { metadata } = await makeNamespace('owner');
-    await makeLease('default', { name: 'owned', ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'owner', uid: metadata.uid }] });
+    await makeLease('default', {
+      name: 'owned',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'owner', uid: metadata.uid }],
+    });
     await makeNamespace('full');
     await makeLease('full', { name: 'inside' });
     for (const name of ['owner', 'full']) expect((await call('DELETE', `/api/v1/namespaces/${name}`)).status).toBe(200);
@@ -140,7 +204,9 @@ describe('svc serve', () => {
 
     const leading = await call('GET', `${leases('svc-system')}/svc-controllers`);
     const { spec } = (await leading.json()) as { spec: { holderIdentity: string } };
-    const leaders = [a!, b!].filter(({ program }) => program.lines().some(({ msg, identity }) => msg === 'leading' && identity === spec.holderIdentity));
+    const leaders = [a!, b!].filter(({ program }) =>
+      program.lines().some(({ msg, identity }) => msg === 'leading' && identity === spec.holderIdentity),
+    );
     expect(leaders).toHaveLength(1);
     const text = await (await fetch(`${leaders[0]!.url}/metrics`, as(initial))).text();
     expect(text).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
@@ -160,10 +226,26 @@ describe('svc serve', () => {
 describe('the program', () => {
   const cases: { reason: string; args: string[]; code?: number; stdout?: RegExp; stderr: RegExp }[] = [
     { reason: 'prints its options', args: ['--help'], code: 0, stdout: /svc\.server\.port +port +8090/, stderr: /^$/ },
-    { reason: 'refuses an unknown option', args: ['serve', '--svc.server.prot=1'], stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/ },
-    { reason: 'asks for what a command needs', args: ['unblock'], stderr: /^svc: required option '--user <name>' not specified\n$/ },
-    { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'], stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
-    { reason: 'says that a data folder is a file', args: ['serve', `--svc.data.dir=${main}/data`], stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/ },
+    {
+      reason: 'refuses an unknown option',
+      args: ['serve', '--svc.server.prot=1'],
+      stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/,
+    },
+    {
+      reason: 'asks for what a command needs',
+      args: ['unblock'],
+      stderr: /^svc: required option '--user <name>' not specified\n$/,
+    },
+    {
+      reason: 'says that a database is away',
+      args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'],
+      stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/,
+    },
+    {
+      reason: 'says that a data folder is a file',
+      args: ['serve', `--svc.data.dir=${main}/data`],
+      stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/,
+    },
   ];
   test.each(cases)('$reason', async ({ args, code = 1, stdout = /^$/, stderr }) => {
     const program = new Program(args);

@@ -2,7 +2,10 @@ import { OperatorError } from './operator-error.ts';
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Runs a command that may take long. A first SIGINT or SIGTERM aborts its signal, for it to undo what it has begun, and gives the exit code; a second one ends the process as ever. */
+/**
+ * Runs a command that may take long. A first SIGINT or SIGTERM aborts its signal, for it to undo what it has begun, and
+ * gives the exit code; a second one ends the process as ever.
+ */
 export async function untilInterrupted(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController();
   let code: number | undefined;

@@ -24,7 +24,10 @@ export const usage = `Usage: make attack ARGS='...'
 /** Throws an Error that says what is wrong. */
 export function parseAttackOptions(args: string[]): AttackOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seconds: text, seed: text, only: text, sample: { type: 'boolean' }, data: text, summary: text } });
+  const { values } = parseArgs({
+    args,
+    options: { seconds: text, seed: text, only: text, sample: { type: 'boolean' }, data: text, summary: text },
+  });
   return {
     seconds: wholeNumber('seconds', values.seconds ?? '240'),
     seed: wholeNumber('seed', values.seed ?? '1'),

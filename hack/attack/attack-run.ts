@@ -39,12 +39,17 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
   try {
     const proxied: ServicePorts = { platform: await freePort(), access: await freePort() };
     stopProxy = await startProxy(folder, { at: proxied, to: world.ports });
-    const ways = [{ way: 'direct', ports: world.ports }, { way: 'haproxy', ports: proxied }];
+    const ways = [
+      { way: 'direct', ports: world.ports },
+      { way: 'haproxy', ports: proxied },
+    ];
     const chosen = attacks.filter(({ name }) => name.includes(options.only));
     const turns = options.isSample ? chosen.length : ways.length * chosen.length;
     const seconds = Math.max(1, options.seconds / (turns + ways.length));
     for (const [index, { way, ports }] of ways.entries()) {
-      const own = chosen.filter((attack, i) => (tls(attack) ? index === 0 : !options.isSample || i % ways.length === index));
+      const own = chosen.filter((attack, i) =>
+        tls(attack) ? index === 0 : !options.isSample || i % ways.length === index,
+      );
       await attackBy({ world, attacker, ports, way, seconds, chosen: own, options, report });
     }
     const died = await world.server.health();
@@ -69,23 +74,47 @@ interface Way {
 }
 
 async function attackBy({ world, attacker, ports, way, seconds, chosen, options, report }: Way): Promise<void> {
-  const user = new LegitimateUser(world, { ports, address: userAddress, ...(way === 'direct' ? { tlsPort: world.tlsPort } : {}) });
+  const user = new LegitimateUser(world, {
+    ports,
+    address: userAddress,
+    ...(way === 'direct' ? { tlsPort: world.tlsPort } : {}),
+  });
   try {
     // What an attack before has left behind may take its time on a busy machine.
     await until('the user is served while nobody attacks', 60_000, () => user.introduce().then(() => true));
     const quiet = await user.use(seconds);
     report(verdictOf(quiet, { name: 'nobody attacks', way }));
-    for (const service of ['platform', 'access'] as const) report(verdictOf(await user.burst(burstCount, service), { name: `${burstCount} requests of a session at once, ${service}`, way }));
+    for (const service of ['platform', 'access'] as const)
+      report(
+        verdictOf(await user.burst(burstCount, service), {
+          name: `${burstCount} requests of a session at once, ${service}`,
+          way,
+        }),
+      );
     const limitMs = options.isSample ? undefined : Math.max(harmlessMs, 2 * quantile(quiet.times, 0.99));
     for (const attack of chosen) {
-      attacker.send({ attack, port: tls(attack) ? world.tlsPort : ports[attack.service], addresses: attackerAddresses, seed: options.seed } satisfies Order);
+      attacker.send({
+        attack,
+        port: tls(attack) ? world.tlsPort : ports[attack.service],
+        addresses: attackerAddresses,
+        seed: options.seed,
+      } satisfies Order);
       await delay(seconds * 200);
       const experience = await user.use(seconds * 0.8);
       attacker.send('stop');
       const [results] = (await once(attacker, 'message')) as [Results];
       // Connections that the attack has left behind are accepted first.
-      await until('a new connection is served again', 60_000, async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok);
-      const verdict = verdictOf(experience, { name: `${attack.name}, ${attack.service}`, way, results, ...(limitMs === undefined ? {} : { limitMs }) });
+      await until(
+        'a new connection is served again',
+        60_000,
+        async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok,
+      );
+      const verdict = verdictOf(experience, {
+        name: `${attack.name}, ${attack.service}`,
+        way,
+        results,
+        ...(limitMs === undefined ? {} : { limitMs }),
+      });
       if (!hasReached(results)) verdict.failures.push('the attack reached nothing');
       report(verdict);
     }
@@ -103,11 +132,15 @@ function hasReached(results: Results): boolean {
   return Object.keys(results).some((each) => /^(?:\d{3}|held [1-9]\d*)$/.test(each));
 }
 
-function verdictOf({ times, failures }: Experience, { name, way, results = {}, limitMs }: { name: string; way: string; results?: Results; limitMs?: number }): Verdict {
+function verdictOf(
+  { times, failures }: Experience,
+  { name, way, results = {}, limitMs }: { name: string; way: string; results?: Results; limitMs?: number },
+): Verdict {
   const sorted = times.toSorted((a, b) => a - b);
   const [p50, p99] = [quantile(sorted, 0.5), quantile(sorted, 0.99)];
   const wrong = [...failures].map(([failure, count]) => `${count} times ${failure}`);
-  if (limitMs !== undefined && p99 > limitMs) wrong.push(`p99 is ${p99.toFixed(0)} ms of at most ${limitMs.toFixed(0)}`);
+  if (limitMs !== undefined && p99 > limitMs)
+    wrong.push(`p99 is ${p99.toFixed(0)} ms of at most ${limitMs.toFixed(0)}`);
   return { name, way, p50, p99, results, failures: wrong };
 }
 

@@ -1,4 +1,7 @@
-/** A process of its own, so that what attackers do is not measured with what the user waits for: told what to do by messages, answers with what came of it. */
+/**
+ * A process of its own, so that what attackers do is not measured with what the user waits for: told what to do by
+ * messages, answers with what came of it.
+ */
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Random } from '../faults/random.ts';
@@ -47,15 +50,28 @@ function flood({ rate, method, path, headers, body }: Flood, { port, addresses, 
   const count = counter();
   const random = new Random(seed);
   const agents = addresses.map((localAddress) => new Agent({ keepAlive: true, maxSockets: 16, localAddress }));
-  const text = (value: string): string => value.replaceAll('*', () => Array.from({ length: 36 }, () => letters[random.below(letters.length)]).join(''));
+  const text = (value: string): string =>
+    value.replaceAll('*', () => Array.from({ length: 36 }, () => letters[random.below(letters.length)]).join(''));
   let outstanding = 0;
   let due = 0;
   const timer = setInterval(() => {
     for (due += (rate * tickMs) / 1000; due >= 1; due -= 1) {
       if (outstanding >= maxOutstanding) continue;
       outstanding += 1;
-      const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, name === 'Date' ? new Date().toUTCString() : text(value)]));
-      const request = httpRequest({ host: '127.0.0.1', port, method, path, agent: agents[random.below(agents.length)]!, headers: sent });
+      const sent = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [
+          name,
+          name === 'Date' ? new Date().toUTCString() : text(value),
+        ]),
+      );
+      const request = httpRequest({
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        agent: agents[random.below(agents.length)]!,
+        headers: sent,
+      });
       request.on('response', (response) => {
         count(String(response.statusCode));
         response.resume().on('error', () => undefined);
@@ -75,15 +91,25 @@ function hold({ count: wanted, first, drip, reads, isHalfClosed }: Hold, { port,
   const sockets = new Set<Socket>();
   let opened = 0;
   const open = (): void => {
-    const socket = connect({ port, host: '127.0.0.1', localAddress: addresses[opened % addresses.length]!, allowHalfOpen: isHalfClosed === true });
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      localAddress: addresses[opened % addresses.length]!,
+      allowHalfOpen: isHalfClosed === true,
+    });
     opened += 1;
     sockets.add(socket);
-    socket.on('connect', () => (isHalfClosed === true ? socket.end(first) : socket.write(first))).on('error', () => undefined);
+    socket
+      .on('connect', () => (isHalfClosed === true ? socket.end(first) : socket.write(first)))
+      .on('error', () => undefined);
     socket.on('close', () => {
       sockets.delete(socket);
       count('closed');
     });
-    if (reads) socket.on('data', (bytes: Buffer) => count(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1', 0, 20))?.[1] ?? 'more'));
+    if (reads)
+      socket.on('data', (bytes: Buffer) =>
+        count(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1', 0, 20))?.[1] ?? 'more'),
+      );
   };
   const opening = setInterval(() => {
     for (let i = 0; i < maxOpened && sockets.size < wanted; i += 1) open();

@@ -35,9 +35,25 @@ export interface Hold extends AttackBase {
   isTls?: boolean;
 }
 
-const post = (path: string, headers = ''): string => `POST ${path} HTTP/1.1\r\nHost: svc\r\n${headers}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
-const flood = (name: string, service: keyof ServicePorts, path: string, headers: Record<string, string>, more: Partial<Flood> = {}): Flood => ({ kind: 'flood', name, service, rate: 400, method: 'GET', path, headers, ...more });
-const hold = (name: string, service: keyof ServicePorts, first: string, more: Partial<Hold> = {}): Hold => ({ kind: 'hold', name, service, count: 400, first, drip: 'x', reads: true, ...more });
+const post = (path: string, headers = ''): string =>
+  `POST ${path} HTTP/1.1\r\nHost: svc\r\n${headers}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
+const flood = (
+  name: string,
+  service: keyof ServicePorts,
+  path: string,
+  headers: Record<string, string>,
+  more: Partial<Flood> = {},
+): Flood => ({ kind: 'flood', name, service, rate: 400, method: 'GET', path, headers, ...more });
+const hold = (name: string, service: keyof ServicePorts, first: string, more: Partial<Hold> = {}): Hold => ({
+  kind: 'hold',
+  name,
+  service,
+  count: 400,
+  first,
+  drip: 'x',
+  reads: true,
+  ...more,
+});
 
 const profile = '/api/v1/users/profile/';
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -47,7 +63,10 @@ const guess = 'username=nobody-*&password=guess-*';
 const halfHello = '\x16\x03\x01\x02\x00\x01\x00';
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: svc\r\n\r\n`;
 /** So large that the system takes a part of it alone from the server. */
-const large: Readonly<Record<keyof ServicePorts, string>> = { platform: get('/docs/swagger-ui-bundle.js'), access: get('/api/docs/swagger-ui-bundle.js/') };
+const large: Readonly<Record<keyof ServicePorts, string>> = {
+  platform: get('/docs/swagger-ui-bundle.js'),
+  access: get('/api/docs/swagger-ui-bundle.js/'),
+};
 const unread = { count: 100, drip: '', reads: false };
 
 /** Each by itself; what they send is bounded, so that the machine is not what gives way. */
@@ -65,10 +84,16 @@ export const attacks: readonly Attack[] = [
   hold('readers that do not read', 'platform', large.platform.repeat(16), unread),
   hold('readers that do not read', 'access', large.access.repeat(16), unread),
   hold('readers that do not read, probes', 'platform', large.platform.repeat(6) + get('/readyz').repeat(10), unread),
-  hold('readers that do not read, half closed', 'platform', large.platform.repeat(16), { ...unread, isHalfClosed: true }),
+  hold('readers that do not read, half closed', 'platform', large.platform.repeat(16), {
+    ...unread,
+    isHalfClosed: true,
+  }),
   flood('wrong Bearer tokens', 'access', profile, { Authorization: 'Bearer *' }),
   flood('wrong private tokens', 'access', profile, { Authorization: 'Token *' }),
-  flood('wrong signatures', 'access', profile, { Date: '', Authorization: `Signature keyId="${uuid}",algorithm="hmac-sha256",headers="(request-target) date",signature="*"` }),
+  flood('wrong signatures', 'access', profile, {
+    Date: '',
+    Authorization: `Signature keyId="${uuid}",algorithm="hmac-sha256",headers="(request-target) date",signature="*"`,
+  }),
   flood('wrong sessions', 'access', profile, { Cookie: 'svc_sessionid=*' }),
   flood('wrong sessions', 'platform', '/apis', { Cookie: 'svc_sessionid=*' }),
   flood('wrong personal tokens', 'platform', '/api/v1/namespaces', { Authorization: 'Bearer pat_*' }),

@@ -41,7 +41,10 @@ export class LegitimateUser {
   readonly #questions: readonly Question[];
 
   /** `tlsPort`: of the platform, asked by https besides. */
-  constructor(world: AttackWorld, { ports, address, tlsPort }: { ports: ServicePorts; address: string; tlsPort?: number }) {
+  constructor(
+    world: AttackWorld,
+    { ports, address, tlsPort }: { ports: ServicePorts; address: string; tlsPort?: number },
+  ) {
     this.#ports = ports;
     this.#tlsPort = tlsPort;
     this.#agent = new Agent({ keepAlive: true, localAddress: address });
@@ -54,7 +57,8 @@ export class LegitimateUser {
   async introduce(): Promise<void> {
     const experience: Experience = { times: [], failures: new Map() };
     for (const question of this.#questions) await this.#ask(question, experience);
-    if (experience.failures.size > 0) throw new Error(`a user is refused although nobody attacks: ${[...experience.failures.keys()].join(', ')}`);
+    if (experience.failures.size > 0)
+      throw new Error(`a user is refused although nobody attacks: ${[...experience.failures.keys()].join(', ')}`);
   }
 
   /** So many requests of a session at once: how many of them were refused. */
@@ -95,17 +99,27 @@ export class LegitimateUser {
   }
 
   #send({ service, method, path, headers, body, isTls, isElsewhere }: Question): Promise<string> {
-    const to = isTls === true ? { port: this.#tlsPort, agent: this.#tlsAgent } : { port: this.#ports[service], agent: isElsewhere === true ? this.#elsewhere : this.#agent };
+    const to =
+      isTls === true
+        ? { port: this.#tlsPort, agent: this.#tlsAgent }
+        : { port: this.#ports[service], agent: isElsewhere === true ? this.#elsewhere : this.#agent };
     const newRequest = isTls === true ? httpsRequest : httpRequest;
     return new Promise((resolve) => {
       const send = (isRetried: boolean): void => {
-        const request = newRequest({ host: '127.0.0.1', ...to, method, path, headers: headers(), timeout: timeoutMs }, (response) => {
-          response.resume();
-          response.on('error', () => resolve('cut off')).on('end', () => resolve(String(response.statusCode)));
-        });
+        const request = newRequest(
+          { host: '127.0.0.1', ...to, method, path, headers: headers(), timeout: timeoutMs },
+          (response) => {
+            response.resume();
+            response.on('error', () => resolve('cut off')).on('end', () => resolve(String(response.statusCode)));
+          },
+        );
         request.on('timeout', () => request.destroy(new Error('no answer')));
         // A connection that was closed while it lay idle is no refusal: clients open another.
-        request.on('error', (error: NodeJS.ErrnoException) => (request.reusedSocket && !isRetried && error.code === 'ECONNRESET' ? send(true) : resolve(error.code ?? error.message)));
+        request.on('error', (error: NodeJS.ErrnoException) =>
+          request.reusedSocket && !isRetried && error.code === 'ECONNRESET'
+            ? send(true)
+            : resolve(error.code ?? error.message),
+        );
         request.end(body);
       };
       send(false);
@@ -114,7 +128,9 @@ export class LegitimateUser {
 }
 
 function questionsOf({ token, credentials, session, accessKey, login, personalToken }: AttackWorld): Question[] {
-  const privateToken = credentials.flatMap(({ headers }) => headers.flatMap(([, value]) => (value.startsWith('token ') ? [value] : [])))[0]!;
+  const privateToken = credentials.flatMap(({ headers }) =>
+    headers.flatMap(([, value]) => (value.startsWith('token ') ? [value] : [])),
+  )[0]!;
   const cookie = { Cookie: `svc_sessionid=${session.cookie}` };
   const basic = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   const profile = '/api/v1/users/profile/';
@@ -125,17 +141,34 @@ function questionsOf({ token, credentials, session, accessKey, login, personalTo
     signDraft(request as unknown as Parameters<typeof signDraft>[0], accessKey);
     return request.headers;
   };
-  const get = (name: string, service: keyof ServicePorts, path: string, headers: () => OutgoingHttpHeaders): Question => ({ name, service, method: 'GET', path, headers });
+  const get = (
+    name: string,
+    service: keyof ServicePorts,
+    path: string,
+    headers: () => OutgoingHttpHeaders,
+  ): Question => ({ name, service, method: 'GET', path, headers });
   return [
     get('a Bearer token', 'access', profile, () => ({ Authorization: `Bearer ${token}` })),
     get('a personal token', 'platform', '/api/v1/namespaces', () => ({ Authorization: `Bearer ${personalToken}` })),
-    { ...get('a personal token over https', 'platform', '/api/v1/namespaces', () => ({ Authorization: `Bearer ${personalToken}` })), isTls: true },
+    {
+      ...get('a personal token over https', 'platform', '/api/v1/namespaces', () => ({
+        Authorization: `Bearer ${personalToken}`,
+      })),
+      isTls: true,
+    },
     get('a session', 'access', profile, () => cookie),
     get('a session', 'platform', '/apis', () => cookie),
     get('a signature', 'access', profile, signed),
     get('a password', 'platform', '/apis', () => ({ Authorization: basic })),
     get('a private token', 'access', profile, () => ({ Authorization: privateToken })),
-    { name: 'a personal token that posts', service: 'platform', method: 'POST', path: self, headers: () => ({ Authorization: `Bearer ${personalToken}`, 'Content-Type': 'application/json' }), body: review },
+    {
+      name: 'a personal token that posts',
+      service: 'platform',
+      method: 'POST',
+      path: self,
+      headers: () => ({ Authorization: `Bearer ${personalToken}`, 'Content-Type': 'application/json' }),
+      body: review,
+    },
     get('a probe', 'platform', '/livez', () => ({})),
     get('a probe of readiness', 'platform', '/readyz', () => ({})),
     get('a probe of readiness', 'access', '/healthz', () => ({})),

@@ -1,4 +1,7 @@
-/** `make attack`: attackers of every kind, and a user with good credentials who must not notice. Exits 1 where the user does. */
+/**
+ * `make attack`: attackers of every kind, and a user with good credentials who must not notice. Exits 1 where the user
+ * does.
+ */
 import { writeFileSync } from 'node:fs';
 import { parseAttackOptions, usage, type AttackOptions } from './attack-options.ts';
 import { runAttacks, type Verdict } from './attack-run.ts';
@@ -8,8 +11,13 @@ function print(text: string): void {
 }
 
 function line({ name, way, p50, p99, results, failures }: Verdict): string {
-  const told = Object.entries(results).map(([status, count]) => `${count} ${status}`).join(', ');
-  return [`${way.padEnd(8)} ${name.padEnd(52)} ${p50.toFixed(1).padStart(7)} ${p99.toFixed(1).padStart(7)} ms   ${told}`, ...failures.map((failure) => `  FAILED ${failure}`)].join('\n');
+  const told = Object.entries(results)
+    .map(([status, count]) => `${count} ${status}`)
+    .join(', ');
+  return [
+    `${way.padEnd(8)} ${name.padEnd(52)} ${p50.toFixed(1).padStart(7)} ${p99.toFixed(1).padStart(7)} ms   ${told}`,
+    ...failures.map((failure) => `  FAILED ${failure}`),
+  ].join('\n');
 }
 
 async function main(args: string[]): Promise<number> {
@@ -25,7 +33,9 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   const verdicts: Verdict[] = [];
-  print(`what a user waits for at 20 requests a second, p50 and p99, and what attackers were answered; times are ${options.isSample ? 'shown' : 'judged'}`);
+  print(
+    `what a user waits for at 20 requests a second, p50 and p99, and what attackers were answered; times are ${options.isSample ? 'shown' : 'judged'}`,
+  );
   try {
     await runAttacks(options, (verdict) => {
       verdicts.push(verdict);
@@ -36,7 +46,11 @@ async function main(args: string[]): Promise<number> {
     verdicts.push({ name: 'the run', way: '', p50: 0, p99: 0, results: {}, failures: ['did not come to its end'] });
   }
   const failed = verdicts.filter(({ failures }) => failures.length > 0);
-  const summary = { passed: verdicts.length - failed.length, failed: failed.length, failures: failed.map(({ name, way, failures }) => `attack: ${way}, ${name}: ${failures.join('; ')}`) };
+  const summary = {
+    passed: verdicts.length - failed.length,
+    failed: failed.length,
+    failures: failed.map(({ name, way, failures }) => `attack: ${way}, ${name}: ${failures.join('; ')}`),
+  };
   if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify(summary));
   print(`attack: ${summary.passed} passed, ${summary.failed} failed, seed ${options.seed}`);
   return failed.length === 0 ? 0 : 1;

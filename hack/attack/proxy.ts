@@ -13,12 +13,21 @@ export interface ServicePorts {
   access: number;
 }
 
-/** haproxy with the routing of deploy/haproxy.cfg, on loopback, in front of one server; resolves with what ends it. Throws where that file is another than it was. */
-export async function startProxy(folder: string, { at, to }: { at: ServicePorts; to: ServicePorts }): Promise<() => Promise<void>> {
+/**
+ * haproxy with the routing of deploy/haproxy.cfg, on loopback, in front of one server; resolves with what ends it.
+ * Throws where that file is another than it was.
+ */
+export async function startProxy(
+  folder: string,
+  { at, to }: { at: ServicePorts; to: ServicePorts },
+): Promise<() => Promise<void>> {
   const config = join(folder, 'haproxy.cfg');
   writeFileSync(config, localConfig(readFileSync(deployed, 'utf8'), at, to));
   const log = openSync(join(folder, 'haproxy.log'), 'a');
-  const child = spawn('haproxy', ['-db', '-f', config], { env: { PATH: '/usr/sbin:/usr/bin' }, stdio: ['ignore', log, log] });
+  const child = spawn('haproxy', ['-db', '-f', config], {
+    env: { PATH: '/usr/sbin:/usr/bin' },
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   let hasEnded = false;
   child.once('error', () => (hasEnded = true));
@@ -31,8 +40,13 @@ export async function startProxy(folder: string, { at, to }: { at: ServicePorts;
   };
   try {
     await until('haproxy passes requests on', 15_000, async () => {
-      if (hasEnded) throw new Error(`haproxy ended, or is not installed: ${readFileSync(join(folder, 'haproxy.log'), 'utf8').slice(0, 1000)}`);
-      const answers = await Promise.all([at.platform, at.access].map((port) => fetch(`http://127.0.0.1:${port}/readyz`)));
+      if (hasEnded)
+        throw new Error(
+          `haproxy ended, or is not installed: ${readFileSync(join(folder, 'haproxy.log'), 'utf8').slice(0, 1000)}`,
+        );
+      const answers = await Promise.all(
+        [at.platform, at.access].map((port) => fetch(`http://127.0.0.1:${port}/readyz`)),
+      );
       return answers.every(({ ok }) => ok);
     });
     return stop;

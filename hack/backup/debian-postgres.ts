@@ -11,7 +11,10 @@ export interface Account {
   gid: number;
 }
 
-/** PostgreSQL as Debian packs it, with the tools that belong to it, on a folder of its own; undefined settings are PostgreSQL's. */
+/**
+ * PostgreSQL as Debian packs it, with the tools that belong to it, on a folder of its own; undefined settings are
+ * PostgreSQL's.
+ */
 export class DebianPostgres {
   readonly folder: string;
   readonly #bin: string;
@@ -20,18 +23,26 @@ export class DebianPostgres {
   /** The folder of its programs; undefined where there is none. */
   static async programs(): Promise<string | undefined> {
     const majors = await readdir(home).catch(() => []);
-    const newest = majors.map(Number).filter(Boolean).toSorted((a, b) => b - a)[0];
+    const newest = majors
+      .map(Number)
+      .filter(Boolean)
+      .toSorted((a, b) => b - a)[0];
     return newest === undefined ? undefined : join(home, String(newest), 'bin');
   }
 
   /** PostgreSQL refuses to run as root. */
   static async account(): Promise<Account | undefined> {
     if (process.getuid?.() !== 0) return undefined;
-    const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)));
+    const [uid, gid] = await Promise.all(
+      ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
+    );
     return { uid: uid!, gid: gid! };
   }
 
-  /** Makes a cluster in `folder`, which must not be there yet, and starts it; it is reached through a socket in the same folder. */
+  /**
+   * Makes a cluster in `folder`, which must not be there yet, and starts it; it is reached through a socket in the same
+   * folder.
+   */
   static async start(folder: string, settings: Readonly<Record<string, string>> = {}): Promise<DebianPostgres> {
     const bin = await DebianPostgres.programs();
     if (bin === undefined) throw new Error(`there is no PostgreSQL in ${home}: apt-get install postgresql`);
@@ -40,9 +51,32 @@ export class DebianPostgres {
     if (account !== undefined) await chown(folder, account.uid, account.gid);
     await chmod(folder, 0o755);
     const postgres = new DebianPostgres(folder, bin, account);
-    await postgres.tool('initdb', '-D', postgres.pgdata, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8');
-    const options = Object.entries({ listen_addresses: '', unix_socket_directories: folder, ...settings }).map(([name, value]) => `-c ${name}='${value}'`);
-    await postgres.tool('pg_ctl', 'start', '-w', '-D', postgres.pgdata, '-l', join(folder, 'log'), '-o', options.join(' '));
+    await postgres.tool(
+      'initdb',
+      '-D',
+      postgres.pgdata,
+      '-A',
+      'trust',
+      '-U',
+      'postgres',
+      '-E',
+      'UTF8',
+      '--locale=C.UTF-8',
+    );
+    const options = Object.entries({ listen_addresses: '', unix_socket_directories: folder, ...settings }).map(
+      ([name, value]) => `-c ${name}='${value}'`,
+    );
+    await postgres.tool(
+      'pg_ctl',
+      'start',
+      '-w',
+      '-D',
+      postgres.pgdata,
+      '-l',
+      join(folder, 'log'),
+      '-o',
+      options.join(' '),
+    );
     return postgres;
   }
 
@@ -63,12 +97,28 @@ export class DebianPostgres {
 
   /** Runs one of its programs as its user, and answers what it prints. */
   async tool(name: string, ...args: string[]): Promise<string> {
-    const { stdout } = await run(join(this.#bin, name), args, { ...this.#account, cwd: '/', maxBuffer: 64 * 1024 * 1024 });
+    const { stdout } = await run(join(this.#bin, name), args, {
+      ...this.#account,
+      cwd: '/',
+      maxBuffer: 64 * 1024 * 1024,
+    });
     return stdout;
   }
 
   async sql(text: string, database = 'postgres'): Promise<string> {
-    return this.tool('psql', '-h', this.folder, '-U', 'postgres', '-d', database, '-v', 'ON_ERROR_STOP=1', '-qAtc', text);
+    return this.tool(
+      'psql',
+      '-h',
+      this.folder,
+      '-U',
+      'postgres',
+      '-d',
+      database,
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-qAtc',
+      text,
+    );
   }
 
   async stop(): Promise<void> {

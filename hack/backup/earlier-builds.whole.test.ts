@@ -14,7 +14,8 @@ import { fillFirst, fillSecond, useOldWorld } from '../upgrade/world/filled-worl
 
 const here = fileURLToPath(new URL('../..', import.meta.url));
 /** What the version that restores may change as it starts. */
-const ofTheProgram = /^(?:rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
+const ofTheProgram =
+  /^(?:rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
 let folder: string;
 let shape: readonly string[];
 
@@ -38,26 +39,49 @@ async function serve(build: string, name: string): Promise<{ program: RunningBui
 
 const releases = [landings[0]!, landings.at(-1)!];
 const isShallow = !releases.every(({ commit }) => hasCommit(commit));
-if (isShallow) process.stderr.write('WARNING: this clone is shallow (git fetch --unshallow), so backups of earlier releases are skipped.\n');
+if (isShallow)
+  process.stderr.write(
+    'WARNING: this clone is shallow (git fetch --unshallow), so backups of earlier releases are skipped.\n',
+  );
 
-(isShallow ? test.skip : test).each(releases)("the database of an earlier release ($word), backed up by this one, is restored and migrates on", async ({ commit, word }) => {
-  const old = await serve((await buildOfCommit(commit)).folder, word);
-  await fillFirst(old.api);
-  const world = await fillSecond(old.api);
-  await old.program.end('SIGTERM');
+(isShallow ? test.skip : test).each(releases)(
+  'the database of an earlier release ($word), backed up by this one, is restored and migrates on',
+  async ({ commit, word }) => {
+    const old = await serve((await buildOfCommit(commit)).folder, word);
+    await fillFirst(old.api);
+    const world = await fillSecond(old.api);
+    await old.program.end('SIGTERM');
 
-  const [before, after] = [join(folder, word), join(folder, `${word}-restored`)];
-  await mkdir(join(after, 'data'), { recursive: true });
-  const file = join(before, 'svc.backup');
-  await runCommand({ build: here, command: 'backup', args: ['--svc.data.dir=data', `--to=${file}`], folder: before, name: 'backup' });
-  await runCommand({ build: here, command: 'restore', args: ['--svc.data.dir=data', `--from=${file}`], folder: after, name: 'restore' });
-  // The token in it is the first one's; its hash is in the database.
-  await cp(join(before, 'data/admin-token'), join(after, 'data/admin-token'));
-  const now = await serve(here, `${word}-restored`);
-  expect(differences(world.objects, await everything(now.api), (key) => ofTheProgram.test(key))).toEqual([]);
-  expect(shapeDifferences(shape, await shapeOf(join(after, 'data')))).toEqual([]);
-  expect((await now.api.watch(`/api/v1/namespaces?watch=true&resourceVersion=${world.position}`, () => true))[0]).toMatchObject({ type: 'ERROR', object: { code: 410 } });
-  // All but the watch, which cannot go on.
-  expect((await useOldWorld(now.api, world)).filter((problem) => !problem.startsWith('a watch from before'))).toEqual([]);
-  await now.program.end('SIGTERM');
-}, 300_000);
+    const [before, after] = [join(folder, word), join(folder, `${word}-restored`)];
+    await mkdir(join(after, 'data'), { recursive: true });
+    const file = join(before, 'svc.backup');
+    await runCommand({
+      build: here,
+      command: 'backup',
+      args: ['--svc.data.dir=data', `--to=${file}`],
+      folder: before,
+      name: 'backup',
+    });
+    await runCommand({
+      build: here,
+      command: 'restore',
+      args: ['--svc.data.dir=data', `--from=${file}`],
+      folder: after,
+      name: 'restore',
+    });
+    // The token in it is the first one's; its hash is in the database.
+    await cp(join(before, 'data/admin-token'), join(after, 'data/admin-token'));
+    const now = await serve(here, `${word}-restored`);
+    expect(differences(world.objects, await everything(now.api), (key) => ofTheProgram.test(key))).toEqual([]);
+    expect(shapeDifferences(shape, await shapeOf(join(after, 'data')))).toEqual([]);
+    expect(
+      (await now.api.watch(`/api/v1/namespaces?watch=true&resourceVersion=${world.position}`, () => true))[0],
+    ).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    // All but the watch, which cannot go on.
+    expect((await useOldWorld(now.api, world)).filter((problem) => !problem.startsWith('a watch from before'))).toEqual(
+      [],
+    );
+    await now.program.end('SIGTERM');
+  },
+  300_000,
+);

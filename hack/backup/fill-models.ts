@@ -3,10 +3,24 @@ import { accessMigrations } from '#pkg/access/index';
 import type { IndexDefinition } from '#pkg/apimachinery/index';
 import { PostgresStore } from '#pkg/storage/index';
 
-const index = (name: string, rest: Partial<IndexDefinition>): IndexDefinition => ({ name, path: name, type: 'string', multi: false, unique: false, nullable: true, ...rest });
+const index = (name: string, rest: Partial<IndexDefinition>): IndexDefinition => ({
+  name,
+  path: name,
+  type: 'string',
+  multi: false,
+  unique: false,
+  nullable: true,
+  ...rest,
+});
 
-/** Objects by the million, straight into the tables: each has two labels, a unique slug, a rank, tags, and text of no great variety. */
-export async function fillModels(url: string, { objects, bytes, models }: { objects: number; bytes: number; models: number }): Promise<void> {
+/**
+ * Objects by the million, straight into the tables: each has two labels, a unique slug, a rank, tags, and text of no
+ * great variety.
+ */
+export async function fillModels(
+  url: string,
+  { objects, bytes, models }: { objects: number; bytes: number; models: number },
+): Promise<void> {
   const database = await Database.connect({ url, log: silentLog });
   try {
     await migrate(database, 'access', accessMigrations);
@@ -17,11 +31,17 @@ export async function fillModels(url: string, { objects, bytes, models }: { obje
         group: 'backup.example.com',
         names: { plural, singular: plural, kind: 'Thing', listKind: 'ThingList', shortNames: [], categories: [] },
         scope: 'Namespaced',
-        indexes: [index('spec.slug', { unique: true }), index('spec.rank', { type: 'integer' }), index('spec.tags', { path: 'spec.tags[*]', multi: true })],
+        indexes: [
+          index('spec.slug', { unique: true }),
+          index('spec.rank', { type: 'integer' }),
+          index('spec.tags', { path: 'spec.tags[*]', multi: true }),
+        ],
       });
     }
     await store.close();
-    const { rows } = await database.pool.query<{ id: number }>("SELECT id FROM platform.models WHERE api_group = 'backup.example.com' ORDER BY id");
+    const { rows } = await database.pool.query<{ id: number }>(
+      "SELECT id FROM platform.models WHERE api_group = 'backup.example.com' ORDER BY id",
+    );
     for (const [i, { id }] of rows.entries()) {
       const text = `repeat(md5(n::text) || ' some words of a text that has some more, ', ${Math.max(1, Math.round((bytes - 420) / 74))})`;
       await database.pool.query(

@@ -25,7 +25,9 @@ beforeAll(async () => {
   file = join(folder, 'svc.backup');
   for (let i = 0; i < 2; i += 1) homes.push(await createTestDatabase());
   await fillModels(databaseUrlOf(homes[0]!), { objects, bytes, models: 2 });
-  [full, target] = await Promise.all(homes.map(({ connection }) => Database.connect({ connection, log: silentLog, applicationName: 'test' }))) as [Database, Database];
+  [full, target] = (await Promise.all(
+    homes.map(({ connection }) => Database.connect({ connection, log: silentLog, applicationName: 'test' })),
+  )) as [Database, Database];
 }, 240_000);
 afterEach(killPrograms);
 afterAll(async () => {
@@ -46,14 +48,24 @@ function restore(...args: string[]): Program {
 /** Waits until the program's connection runs such a statement. */
 async function running({ pool }: Database, statement: RegExp, program: Program): Promise<void> {
   for (;;) {
-    const { rows } = await pool.query<{ query: string }>("SELECT query FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc %' AND state = 'active'");
+    const { rows } = await pool.query<{ query: string }>(
+      "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc %' AND state = 'active'",
+    );
     if (rows.some(({ query }) => statement.test(query))) return;
     if (program.child.exitCode !== null) throw new Error(`ended before: ${program.stderr}`);
   }
 }
 
 async function disconnected({ pool }: Database): Promise<void> {
-  for (;;) if ((await pool.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc %'")).rowCount === 0) return;
+  for (;;)
+    if (
+      (
+        await pool.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc %'",
+        )
+      ).rowCount === 0
+    )
+      return;
 }
 
 async function kill(program: Program, signal: NodeJS.Signals): Promise<number | null> {
@@ -62,9 +74,15 @@ async function kill(program: Program, signal: NodeJS.Signals): Promise<number | 
 }
 
 async function stateOf({ pool }: Database): Promise<unknown[]> {
-  const { rows } = await pool.query("SELECT nspname, relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('platform', 'access') ORDER BY 1, 2");
+  const { rows } = await pool.query(
+    "SELECT nspname, relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('platform', 'access') ORDER BY 1, 2",
+  );
   if (rows.length === 0) return [];
-  return [...rows, ...(await pool.query('SELECT * FROM platform.meta')).rows, ...(await pool.query('SELECT count(*) FROM platform.m_1')).rows];
+  return [
+    ...rows,
+    ...(await pool.query('SELECT * FROM platform.meta')).rows,
+    ...(await pool.query('SELECT count(*) FROM platform.m_1')).rows,
+  ];
 }
 
 async function peakMemory(program: Program): Promise<number> {
@@ -96,13 +114,20 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['svc.backup']);
   }, 120_000);
 
-  test.each([['SIGTERM', 143], ['SIGINT', 130]] as const)('that is ended by %s leaves nothing', async (signal, code) => {
-    const ended = backup(`--to=${join(folder, 'other')}`);
-    await running(full, /^COPY "platform"\."m_/, ended);
-    expect(await kill(ended, signal)).toBe(code);
-    expect(ended.stderr).toContain(`svc: Ended by ${signal}.\n`);
-    expect(await readdir(folder)).toEqual(['svc.backup']);
-  }, 120_000);
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)(
+    'that is ended by %s leaves nothing',
+    async (signal, code) => {
+      const ended = backup(`--to=${join(folder, 'other')}`);
+      await running(full, /^COPY "platform"\."m_/, ended);
+      expect(await kill(ended, signal)).toBe(code);
+      expect(ended.stderr).toContain(`svc: Ended by ${signal}.\n`);
+      expect(await readdir(folder)).toEqual(['svc.backup']);
+    },
+    120_000,
+  );
 
   test('whose reader takes nothing can be ended, and one whose reader is gone ends', async () => {
     const open = (): ReturnType<typeof spawn> => {
@@ -124,18 +149,30 @@ describe('a backup', () => {
 
 /** PostgreSQL waits for us to take more. */
 async function disconnectedOrStalled({ pool }: Database): Promise<void> {
-  for (;;) if (((await pool.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'svc backup' AND wait_event = 'ClientWrite'")).rowCount ?? 0) > 0) return;
+  for (;;)
+    if (
+      ((
+        await pool.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'svc backup' AND wait_event = 'ClientWrite'",
+        )
+      ).rowCount ?? 0) > 0
+    )
+      return;
 }
 
 describe('a restore', () => {
   const points = [/^COPY "platform"\."m_1"/, /^COPY "platform"\."m_2"/, /^CREATE (?:UNIQUE )?INDEX/, /^ANALYZE/];
-  test.each(points)('into an empty database, killed at %s, leaves it empty', async (statement) => {
-    const killed = restore();
-    await running(target, statement, killed);
-    await kill(killed, 'SIGKILL');
-    await disconnected(target);
-    expect(await stateOf(target)).toEqual([]);
-  }, 120_000);
+  test.each(points)(
+    'into an empty database, killed at %s, leaves it empty',
+    async (statement) => {
+      const killed = restore();
+      await running(target, statement, killed);
+      await kill(killed, 'SIGKILL');
+      await disconnected(target);
+      expect(await stateOf(target)).toEqual([]);
+    },
+    120_000,
+  );
 
   test('that is not killed is whole, and both keep within their memory', async () => {
     expect(await peakMemory(backup(`--to=${file}`, '--force'))).toBeLessThan(memoryLimit);
@@ -144,14 +181,18 @@ describe('a restore', () => {
     expect((await target.pool.query(count)).rows).toEqual([{ n: String(objects) }]);
   }, 120_000);
 
-  test.each(points)('that replaces, killed at %s, leaves what was there', async (statement) => {
-    const before = await stateOf(target);
-    const killed = restore('--replace');
-    await running(target, statement, killed);
-    await kill(killed, 'SIGKILL');
-    await disconnected(target);
-    expect(await stateOf(target)).toEqual(before);
-  }, 120_000);
+  test.each(points)(
+    'that replaces, killed at %s, leaves what was there',
+    async (statement) => {
+      const before = await stateOf(target);
+      const killed = restore('--replace');
+      await running(target, statement, killed);
+      await kill(killed, 'SIGKILL');
+      await disconnected(target);
+      expect(await stateOf(target)).toEqual(before);
+    },
+    120_000,
+  );
 
   test('that is ended by SIGTERM leaves what was there', async () => {
     const before = await stateOf(target);

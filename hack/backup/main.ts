@@ -1,6 +1,7 @@
 /**
- * `make backup`: how long do a backup and a restore of many objects take, in how much memory, beside PostgreSQL's own tools? Each is run for real on Debian's PostgreSQL.
- * `--objects=1000000` objects of about `--bytes=1000`, in `--models=4` models with three indexes each. Needs `npm run build` before it.
+ * `make backup`: how long do a backup and a restore of many objects take, in how much memory, beside PostgreSQL's own
+ * tools? Each is run for real on Debian's PostgreSQL. `--objects=1000000` objects of about `--bytes=1000`, in
+ * `--models=4` models with three indexes each. Needs `npm run build` before it.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, stat, readFile, chmod } from 'node:fs/promises';
@@ -10,7 +11,13 @@ import { parseArgs } from 'node:util';
 import { DebianPostgres } from './debian-postgres.ts';
 import { fillModels } from './fill-models.ts';
 
-const { values } = parseArgs({ options: { objects: { type: 'string', default: '1000000' }, bytes: { type: 'string', default: '1000' }, models: { type: 'string', default: '4' } } });
+const { values } = parseArgs({
+  options: {
+    objects: { type: 'string', default: '1000000' },
+    bytes: { type: 'string', default: '1000' },
+    models: { type: 'string', default: '4' },
+  },
+});
 const objects = Number(values.objects);
 const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-backup-'));
 await chmod(folder, 0o755);
@@ -22,7 +29,12 @@ try {
   await fillModels(postgres.url('full_one'), { objects, bytes: Number(values.bytes), models: Number(values.models) });
   await postgres.sql('VACUUM ANALYZE', 'full_one');
   await postgres.sql('CHECKPOINT');
-  const tables = Number(await postgres.sql("SELECT sum(pg_table_size(c.oid)) FROM pg_class c WHERE relnamespace = 'platform'::regnamespace AND relkind = 'r'", 'full_one'));
+  const tables = Number(
+    await postgres.sql(
+      "SELECT sum(pg_table_size(c.oid)) FROM pg_class c WHERE relnamespace = 'platform'::regnamespace AND relkind = 'r'",
+      'full_one',
+    ),
+  );
   print('tables', { bytes: tables });
   const file = join(folder, 'svc.backup');
   const written = await svc('backup', 'full_one', '--to', file);
@@ -30,9 +42,26 @@ try {
   print('svc backup', { ...written, bytes: size });
   print('svc restore', { ...(await svc('restore', 'restored', '--from', file)), bytes: size });
   const dump = join(folder, 'postgres', 'dump');
-  const dumped = await timed(() => postgres.tool('pg_dump', '-h', postgres.folder, '-U', 'postgres', '-Fc', '-f', dump, 'full_one'));
+  const dumped = await timed(() =>
+    postgres.tool('pg_dump', '-h', postgres.folder, '-U', 'postgres', '-Fc', '-f', dump, 'full_one'),
+  );
   print('pg_dump -Fc', { ...dumped, bytes: (await stat(dump)).size });
-  print('pg_restore', { ...(await timed(() => postgres.tool('pg_restore', '-h', postgres.folder, '-U', 'postgres', '-d', 'loaded', '--single-transaction', dump))), bytes: (await stat(dump)).size });
+  print('pg_restore', {
+    ...(await timed(() =>
+      postgres.tool(
+        'pg_restore',
+        '-h',
+        postgres.folder,
+        '-U',
+        'postgres',
+        '-d',
+        'loaded',
+        '--single-transaction',
+        dump,
+      ),
+    )),
+    bytes: (await stat(dump)).size,
+  });
 } finally {
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });
@@ -60,8 +89,19 @@ async function timed(work: () => Promise<unknown>): Promise<Measure> {
 async function svc(command: string, database: string, ...args: string[]): Promise<Measure> {
   let peak = 0;
   const measure = await timed(async () => {
-    const child = spawn(process.execPath, ['dist/cmd/svc/main.js', command, `--svc.database.url=${postgres.url(database)}`, ...args], { stdio: 'inherit' });
-    const timer = setInterval(() => void readFile(`/proc/${child.pid}/status`, 'utf8').then((text) => (peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(text)?.[1] ?? 0) * 1024)), () => undefined), 50);
+    const child = spawn(
+      process.execPath,
+      ['dist/cmd/svc/main.js', command, `--svc.database.url=${postgres.url(database)}`, ...args],
+      { stdio: 'inherit' },
+    );
+    const timer = setInterval(
+      () =>
+        void readFile(`/proc/${child.pid}/status`, 'utf8').then(
+          (text) => (peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(text)?.[1] ?? 0) * 1024)),
+          () => undefined,
+        ),
+      50,
+    );
     const code = await new Promise((resolve) => child.once('exit', resolve));
     clearInterval(timer);
     if (code !== 0) throw new Error(`svc ${command} ended with ${String(code)}`);

@@ -21,6 +21,15 @@ test('PostgreSQL goes back to a moment before an accident, and watches from afte
     return;
   }
   const { PATH } = process.env;
-  const { stdout } = await promisify(execFile)('bash', [join(root, 'hack/backup/point-in-time.sh'), folder], { cwd: root, env: { PATH, PROGRAM: 'node --conditions=source --import tsx cmd/svc/main.ts' }, timeout: 280_000 });
-  expect(stdout.trim().split('\n')).toEqual(['waits for a standby', 'recovered: "name":"drill-after" "name":"drill-before" ', 'the database was restored or failed over: revisions jump', '"code":410']);
+  const { stdout } = await promisify(execFile)('bash', [join(root, 'hack/backup/point-in-time.sh'), folder], {
+    cwd: root,
+    env: { PATH, PROGRAM: 'node --conditions=source --import tsx cmd/svc/main.ts' },
+    timeout: 280_000,
+  });
+  expect(stdout.trim().split('\n')).toEqual([
+    'waits for a standby',
+    'recovered: "name":"drill-after" "name":"drill-before" ',
+    'the database was restored or failed over: revisions jump',
+    '"code":410',
+  ]);
 }, 300_000);

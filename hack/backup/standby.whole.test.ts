@@ -25,7 +25,17 @@ beforeAll(async () => {
   standby = join(primary.folder, 'standby');
   await primary.tool('pg_basebackup', '-h', primary.folder, '-U', 'postgres', '-D', standby, '-R', '-c', 'fast');
   // What is in its way goes at once, instead of after 30 seconds.
-  await primary.tool('pg_ctl', 'start', '-w', '-D', standby, '-l', join(standby, 'log'), '-o', `-c listen_addresses='' -c unix_socket_directories='${standby}' -c max_standby_streaming_delay=0`);
+  await primary.tool(
+    'pg_ctl',
+    'start',
+    '-w',
+    '-D',
+    standby,
+    '-l',
+    join(standby, 'log'),
+    '-o',
+    `-c listen_addresses='' -c unix_socket_directories='${standby}' -c max_standby_streaming_delay=0`,
+  );
   read = await Database.connect({ url: `postgres://postgres@/postgres?host=${standby}`, log: silentLog });
 }, 120_000);
 afterAll(async () => {
@@ -38,7 +48,8 @@ afterAll(async () => {
 
 async function rowsOf(schemas: readonly BackedUpSchema[]): Promise<number> {
   const sink = new Writable({ write: (_piece, _encoding, done) => done() });
-  return (await backUp({ database: read!, schemas, version: '1.2.3', signal: new AbortController().signal }, sink)).rows;
+  return (await backUp({ database: read!, schemas, version: '1.2.3', signal: new AbortController().signal }, sink))
+    .rows;
 }
 
 test('a standby is backed up, until its primary cleans up what is being read: then it is said what to do', async () => {
@@ -53,9 +64,15 @@ test('a standby is backed up, until its primary cleans up what is being read: th
       await written!.pool.query('DELETE FROM access.retired_usernames');
       await written!.pool.query('VACUUM access.retired_usernames');
       const others = "SELECT FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
-      await waitUntil(async () => (await read!.pool.query(others)).rowCount === 0, 60_000, 'the standby to end the other sessions');
+      await waitUntil(
+        async () => (await read!.pool.query(others)).rowCount === 0,
+        60_000,
+        'the standby to end the other sessions',
+      );
       return {};
     },
   };
-  await expect(rowsOf([cleaning])).rejects.toThrow(/^The standby has cleaned up rows .* hot_standby_feedback = on there/);
+  await expect(rowsOf([cleaning])).rejects.toThrow(
+    /^The standby has cleaned up rows .* hot_standby_feedback = on there/,
+  );
 }, 180_000);

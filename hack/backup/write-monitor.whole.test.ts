@@ -10,7 +10,10 @@ import { DebianPostgres } from './debian-postgres.ts';
 
 const run = promisify(execFile);
 const hasDebian = (await DebianPostgres.programs()) !== undefined;
-if (!hasDebian && process.env['CI'] !== 'true') process.stderr.write("WARNING: Debian's PostgreSQL is not installed, so the trials of writes are made with the embedded one alone.\n");
+if (!hasDebian && process.env['CI'] !== 'true')
+  process.stderr.write(
+    "WARNING: Debian's PostgreSQL is not installed, so the trials of writes are made with the embedded one alone.\n",
+  );
 const testWithDebian = hasDebian || process.env['CI'] === 'true' ? test : test.skip;
 let folder: string;
 
@@ -57,7 +60,11 @@ testWithDebian("a synchronous standby that is not there is told, and its return:
 
 async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promise<void> {
   const told: string[] = [];
-  const log = { ...silentLog, info: (_details: object, message: string) => void told.push(message), error: (_details: object, message: string) => void told.push(message) };
+  const log = {
+    ...silentLog,
+    info: (_details: object, message: string) => void told.push(message),
+    error: (_details: object, message: string) => void told.push(message),
+  };
   const monitor = new WriteMonitor({ database, log, intervalMs: 50, retryMs: 50, answerMs: 300 });
   await database.pool.query(`ALTER SYSTEM SET temp_file_limit = '${tempFileLimit}'`);
   await database.pool.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
@@ -65,16 +72,26 @@ async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promis
   monitor.start();
   await waitUntil(async () => monitor.refusal === 'standby_missing', 60_000, 'the monitor sees that commits wait');
   const { rows } = await database.pool.query<{ now: Date }>('SELECT now()');
-  const isTriedAgain = async (): Promise<boolean> => (await database.pool.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query_start > $1", [rows[0]!.now])).rowCount! > 0;
+  const isTriedAgain = async (): Promise<boolean> =>
+    (
+      await database.pool.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query_start > $1", [
+        rows[0]!.now,
+      ])
+    ).rowCount! > 0;
   await waitUntil(isTriedAgain, 60_000, 'writes are tried again');
   // Trials come and go: none stays behind and waits.
-  const waiting = await database.pool.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND now() - query_start > '5 s'");
+  const waiting = await database.pool.query(
+    "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND now() - query_start > '5 s'",
+  );
   expect(waiting.rows).toEqual([]);
   await database.pool.query("ALTER SYSTEM SET synchronous_standby_names = ''");
   await database.pool.query('SELECT pg_reload_conf()');
   await waitUntil(async () => monitor.refusal === undefined, 60_000, 'the monitor sees that writes are taken');
   await monitor.stop();
-  expect(told).toEqual(['PostgreSQL takes no writes: the database waits for a synchronous standby', 'PostgreSQL takes writes again']);
+  expect(told).toEqual([
+    'PostgreSQL takes no writes: the database waits for a synchronous standby',
+    'PostgreSQL takes writes again',
+  ]);
 }
 
 testWithDebian('transaction ids that have run out are told by their name, while reads go on', async () => {
@@ -83,15 +100,36 @@ testWithDebian('transaction ids that have run out are told by their name, while 
   // Holds back every vacuum, which would otherwise mend it at once.
   await postgres.sql("BEGIN; INSERT INTO kept VALUES (7); PREPARE TRANSACTION 'forgotten'");
   await postgres.tool('pg_ctl', 'stop', '-w', '-m', 'fast', '-D', postgres.pgdata);
-  // Two thousand million transactions later: PostgreSQL stops three million before the oldest would be taken for the future.
+  // Two thousand million transactions later: PostgreSQL stops three million before the oldest would be taken for the
+  // future.
   const lastId = 2 ** 31 + 3 - 2_000_000;
   await postgres.tool('pg_resetwal', '-x', String(lastId), '-D', postgres.pgdata);
-  const segment = Math.floor(lastId / 1_048_576).toString(16).toUpperCase().padStart(4, '0');
-  await run('dd', ['if=/dev/zero', `of=${join(postgres.pgdata, 'pg_xact', segment)}`, 'bs=262144', 'count=1'], { ...(await DebianPostgres.account()) });
-  await postgres.tool('pg_ctl', 'start', '-w', '-D', postgres.pgdata, '-l', join(postgres.folder, 'log'), '-o', `-c listen_addresses='' -c unix_socket_directories='${postgres.folder}' -c max_prepared_transactions=1`);
+  const segment = Math.floor(lastId / 1_048_576)
+    .toString(16)
+    .toUpperCase()
+    .padStart(4, '0');
+  await run('dd', ['if=/dev/zero', `of=${join(postgres.pgdata, 'pg_xact', segment)}`, 'bs=262144', 'count=1'], {
+    ...(await DebianPostgres.account()),
+  });
+  await postgres.tool(
+    'pg_ctl',
+    'start',
+    '-w',
+    '-D',
+    postgres.pgdata,
+    '-l',
+    join(postgres.folder, 'log'),
+    '-o',
+    `-c listen_addresses='' -c unix_socket_directories='${postgres.folder}' -c max_prepared_transactions=1`,
+  );
 
   const failures: DatabaseFailure[] = [];
-  const observer = { statement: () => {}, waited: () => {}, timedOut: () => {}, failed: (failure: DatabaseFailure) => void failures.push(failure) };
+  const observer = {
+    statement: () => {},
+    waited: () => {},
+    timedOut: () => {},
+    failed: (failure: DatabaseFailure) => void failures.push(failure),
+  };
   const database = await Database.connect({ url: postgres.url(), log: silentLog, observer });
   const monitor = new WriteMonitor({ database, log: silentLog, intervalMs: 50, retryMs: 50 });
   monitor.start();

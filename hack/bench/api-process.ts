@@ -34,7 +34,10 @@ export class ApiProcess {
   readonly port: number;
   /** Of access management, where the command serves it. */
   readonly accessPort: number;
-  /** For https, of the content platform, where the command makes a certificate; its files lie in `tls` in the data folder. */
+  /**
+   * For https, of the content platform, where the command makes a certificate; its files lie in `tls` in the data
+   * folder.
+   */
   readonly tlsPort: number;
   readonly dataDir: string;
   readonly authorization: string;
@@ -42,7 +45,15 @@ export class ApiProcess {
   readonly startMs: number;
   readonly #child: ChildProcess;
 
-  static async start({ database, databaseName, command = 'apiserver', args = [], preload, profileFolder, groupFile }: ApiProcessOptions): Promise<ApiProcess> {
+  static async start({
+    database,
+    databaseName,
+    command = 'apiserver',
+    args = [],
+    preload,
+    profileFolder,
+    groupFile,
+  }: ApiProcessOptions): Promise<ApiProcess> {
     const dataDir = await mkdtemp(join(database.folder, 'server-'));
     const port = await freePort();
     const log = openSync(join(dataDir, 'server.log'), 'w');
@@ -52,23 +63,60 @@ export class ApiProcess {
     ];
     const accessPort = await freePort();
     const tlsPort = await freePort();
-    const ofServer = [command, ...(command === 'serve' ? [`--svc.server.tls.port=${tlsPort}`, '--svc.access.tls.port=0'] : []), `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
+    const ofServer = [
+      command,
+      ...(command === 'serve' ? [`--svc.server.tls.port=${tlsPort}`, '--svc.access.tls.port=0'] : []),
+      `--svc.server.port=${port}`,
+      `--svc.access.port=${accessPort}`,
+      `--svc.data.dir=${dataDir}`,
+      `--svc.database.url=${database.url(databaseName)}`,
+      ...args,
+    ];
     const begin = performance.now();
     // No variable of the shell may change what is measured.
     const line = [process.execPath, ...ofNode, program, ...ofServer];
-    const [file, ...rest] = groupFile === undefined ? line : ['/bin/sh', '-c', 'echo $$ >"$0" && exec "$@"', groupFile, ...line];
-    const child = spawn(file!, rest, { cwd: dataDir, env: {}, stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'] });
+    const [file, ...rest] =
+      groupFile === undefined ? line : ['/bin/sh', '-c', 'echo $$ >"$0" && exec "$@"', groupFile, ...line];
+    const child = spawn(file!, rest, {
+      cwd: dataDir,
+      env: {},
+      stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'],
+    });
     try {
       await untilReady(child, port, dataDir);
       const startMs = performance.now() - begin;
-      return new ApiProcess({ child, port, accessPort, tlsPort, dataDir, startMs, token: await readFile(join(dataDir, 'admin-token'), 'utf8') });
+      return new ApiProcess({
+        child,
+        port,
+        accessPort,
+        tlsPort,
+        dataDir,
+        startMs,
+        token: await readFile(join(dataDir, 'admin-token'), 'utf8'),
+      });
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
     }
   }
 
-  private constructor({ child, port, accessPort, tlsPort, dataDir, startMs, token }: { child: ChildProcess; port: number; accessPort: number; tlsPort: number; dataDir: string; startMs: number; token: string }) {
+  private constructor({
+    child,
+    port,
+    accessPort,
+    tlsPort,
+    dataDir,
+    startMs,
+    token,
+  }: {
+    child: ChildProcess;
+    port: number;
+    accessPort: number;
+    tlsPort: number;
+    dataDir: string;
+    startMs: number;
+    token: string;
+  }) {
     this.#child = child;
     this.port = port;
     this.accessPort = accessPort;
@@ -94,8 +142,15 @@ export class ApiProcess {
   }
 
   /** The text of an answer; throws where it is no success. */
-  async fetch(path: string, init: { method?: string; body?: string; headers?: Record<string, string> } = {}): Promise<string> {
-    const headers = { 'Content-Type': 'application/json', Authorization: this.authorization.slice('Authorization: '.length), ...init.headers };
+  async fetch(
+    path: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ): Promise<string> {
+    const headers = {
+      'Content-Type': 'application/json',
+      Authorization: this.authorization.slice('Authorization: '.length),
+      ...init.headers,
+    };
     const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { ...init, headers });
     const text = await response.text();
     if (!response.ok) throw new Error(`${init.method ?? 'GET'} ${path}: ${response.status} ${text}`);
@@ -104,7 +159,10 @@ export class ApiProcess {
 
   /** Resolves when the model is served. */
   async define(model: SampleModel): Promise<void> {
-    await this.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: JSON.stringify(definitionOf(model)) });
+    await this.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      method: 'POST',
+      body: JSON.stringify(definitionOf(model)),
+    });
     await this.untilServed(`${pathOf(model)}?limit=1`);
   }
 
@@ -136,7 +194,8 @@ async function untilReady(child: ChildProcess, port: number, dataDir: string): P
   for (;;) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     if (answer?.ok === true) return;
-    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the server did not start:\n${await readFile(join(dataDir, 'server.log'), 'utf8')}`);
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`the server did not start:\n${await readFile(join(dataDir, 'server.log'), 'utf8')}`);
     await delay(10);
   }
 }

@@ -9,7 +9,10 @@ export class BareProcess {
 
   /** `files`, a certificate and its key, make it speak https. */
   static async start(kind: 'express' | 'http', files: readonly string[] = []): Promise<BareProcess> {
-    const child = fork(fileURLToPath(new URL('bare-server.mjs', import.meta.url)), [kind, ...files], { execArgv: [], env: {} });
+    const child = fork(fileURLToPath(new URL('bare-server.mjs', import.meta.url)), [kind, ...files], {
+      execArgv: [],
+      env: {},
+    });
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];
     return new BareProcess(child, port);
   }

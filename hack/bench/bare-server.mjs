@@ -1,7 +1,7 @@
 /**
- * What the API server is compared with: the same bytes from the least of servers, without validation, permission or storage.
- * Plain JavaScript, so that it runs as it is written. First argument: `express` or `http`; then, for https, the files of a certificate and its key.
- * The parent sends the answers, path by path.
+ * What the API server is compared with: the same bytes from the least of servers, without validation, permission or
+ * storage. Plain JavaScript, so that it runs as it is written. First argument: `express` or `http`; then, for https,
+ * the files of a certificate and its key. The parent sends the answers, path by path.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -38,7 +38,9 @@ function bareExpress() {
 
 /** @param {import('node:http').RequestListener} listener */
 function serve(listener) {
-  return certFile === undefined ? createServer(listener) : createTlsServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, listener);
+  return certFile === undefined
+    ? createServer(listener)
+    : createTlsServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, listener);
 }
 
 const [kind, certFile, keyFile] = process.argv.slice(2);

@@ -6,7 +6,10 @@ import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
 /** For servers, replicas, and as many plain clients as are compared with them. */
 const maxConnections = 300;
 
-/** The embedded PostgreSQL of `svc serve`, with its durable settings, in a folder of its own; servers come and go beside it. */
+/**
+ * The embedded PostgreSQL of `svc serve`, with its durable settings, in a folder of its own; servers come and go beside
+ * it.
+ */
 export class BenchDatabase {
   /** What else the run leaves behind goes there too. */
   readonly folder: string;
@@ -18,7 +21,11 @@ export class BenchDatabase {
     const folder = await mkdtemp(join(dataParent, 'svc-bench-'));
     // PostgreSQL may run as another user than we.
     await chmod(folder, 0o755);
-    const postgres = await EmbeddedPostgres.start({ dataDir: folder, log: silentLog, settings: { max_connections: String(maxConnections) } });
+    const postgres = await EmbeddedPostgres.start({
+      dataDir: folder,
+      log: silentLog,
+      settings: { max_connections: String(maxConnections) },
+    });
     return new BenchDatabase(folder, postgres, await readPostmaster(folder));
   }
 
@@ -59,6 +66,7 @@ export class BenchDatabase {
 
 async function readPostmaster(folder: string): Promise<number> {
   const cluster = (await readdir(folder)).find((name) => name.startsWith('pgdata-'));
-  if (cluster === undefined) throw new Error('PostgreSQL keeps its data elsewhere: choose a folder it can enter, with --data');
+  if (cluster === undefined)
+    throw new Error('PostgreSQL keeps its data elsewhere: choose a folder it can enter, with --data');
   return Number.parseInt(await readFile(join(folder, cluster, 'postmaster.pid'), 'utf8'), 10);
 }

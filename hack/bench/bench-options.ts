@@ -1,7 +1,19 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 
-export const scenarioNames = ['get', 'create', 'update', 'list', 'watch', 'models', 'memory', 'overload', 'controllers', 'credentials', 'tls'] as const;
+export const scenarioNames = [
+  'get',
+  'create',
+  'update',
+  'list',
+  'watch',
+  'models',
+  'memory',
+  'overload',
+  'controllers',
+  'credentials',
+  'tls',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface BenchOptions {
@@ -44,7 +56,18 @@ const smallest = 1000;
 /** Throws an Error that says what is wrong. */
 export function parseBenchOptions(args: string[]): BenchOptions {
   const text = { type: 'string' } as const;
-  const options = { only: text, seconds: text, rounds: text, connections: text, large: text, models: text, data: text, json: text, profile: text, quick: { type: 'boolean' } } as const;
+  const options = {
+    only: text,
+    seconds: text,
+    rounds: text,
+    connections: text,
+    large: text,
+    models: text,
+    data: text,
+    json: text,
+    profile: text,
+    quick: { type: 'boolean' },
+  } as const;
   const { values } = parseArgs({ args, options });
   const isQuick = values.quick === true;
   const defaults = isQuick ? quick : full;

@@ -22,13 +22,24 @@ export interface BenchRun {
 }
 
 /** `svc` under a plan, for as long as a window lasts; `api` where it is another server than the run's. */
-export function apiContender(run: BenchRun, name: string, { api = run.api, ...load }: { plan: () => RequestPlan; connections: number; api?: ApiProcess }): Contender {
+export function apiContender(
+  run: BenchRun,
+  name: string,
+  { api = run.api, ...load }: { plan: () => RequestPlan; connections: number; api?: ApiProcess },
+): Contender {
   return { name, run: () => loadWindow(run, { ...load, ...targetOf(run, api) }) };
 }
 
 /** Where requests to a server go, and whose processor time they take. */
-export function targetOf({ database }: Pick<BenchRun, 'database'>, api: ApiProcess): Pick<LoadJob, 'port' | 'authorization' | 'processes'> {
-  return { port: api.port, authorization: api.authorization, processes: { server: api.pid, postmaster: database.postmaster } };
+export function targetOf(
+  { database }: Pick<BenchRun, 'database'>,
+  api: ApiProcess,
+): Pick<LoadJob, 'port' | 'authorization' | 'processes'> {
+  return {
+    port: api.port,
+    authorization: api.authorization,
+    processes: { server: api.pid, postmaster: database.postmaster },
+  };
 }
 
 /** Requests to any server; `authorization` of the target is one header line, or several with CRLF between. */
@@ -36,11 +47,22 @@ export function targetContender(run: BenchRun, name: string, target: () => Windo
   return { name, run: () => loadWindow(run, target()) };
 }
 
-export function bareContender(run: BenchRun, name: string, server: BareProcess, load: Pick<WindowTarget, 'plan' | 'connections' | 'authority' | 'anew'>): Contender {
-  return { name, run: () => loadWindow(run, { ...load, port: server.port, authorization: '', processes: { server: server.pid } }) };
+export function bareContender(
+  run: BenchRun,
+  name: string,
+  server: BareProcess,
+  load: Pick<WindowTarget, 'plan' | 'connections' | 'authority' | 'anew'>,
+): Contender {
+  return {
+    name,
+    run: () => loadWindow(run, { ...load, port: server.port, authorization: '', processes: { server: server.pid } }),
+  };
 }
 
-export interface WindowTarget extends Pick<LoadJob, 'port' | 'authority' | 'anew' | 'authorization' | 'connections' | 'processes'> {
+export interface WindowTarget extends Pick<
+  LoadJob,
+  'port' | 'authority' | 'anew' | 'authorization' | 'connections' | 'processes'
+> {
   plan: () => RequestPlan;
 }
 
@@ -49,7 +71,11 @@ function loadWindow({ loader, options }: BenchRun, { plan, ...target }: WindowTa
 }
 
 /** Lets each contender run once unmeasured, for its just-in-time compiler; then compares them and reports. */
-export async function runComparison({ options, report }: BenchRun, scenario: string, contenders: readonly Contender[]): Promise<ComparedContender[]> {
+export async function runComparison(
+  { options, report }: BenchRun,
+  scenario: string,
+  contenders: readonly Contender[],
+): Promise<ComparedContender[]> {
   if (!options.isQuick) for (const contender of contenders) await contender.run();
   const compared = await compare(contenders, options.rounds);
   report.compared(scenario, compared);
@@ -64,15 +90,33 @@ export function newNames(): string {
   return `s${series}`;
 }
 
-/** Fills a model through the API, many connections at once. Throws where not every object was taken: nothing that follows would be true. */
+/**
+ * Fills a model through the API, many connections at once. Throws where not every object was taken: nothing that
+ * follows would be true.
+ */
 export async function fill(run: BenchRun, model: SampleModel, count: number): Promise<Sample> {
   const plan: RequestPlan = { type: 'create', model, names: 'post' };
-  const sample = await run.loader.run({ ...targetOf(run, run.api), connections: 128, plan, warmUpSeconds: 0, seconds: 0, requests: count });
-  if (sample.errors > 0) throw new Error(`filling ${model.plural}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
+  const sample = await run.loader.run({
+    ...targetOf(run, run.api),
+    connections: 128,
+    plan,
+    warmUpSeconds: 0,
+    seconds: 0,
+    requests: count,
+  });
+  if (sample.errors > 0)
+    throw new Error(`filling ${model.plural}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
   return sample;
 }
 
 /** Objects named one by one, for updates. */
 export async function createObjects(api: ApiProcess, model: SampleModel, names: readonly string[]): Promise<void> {
-  await Promise.all(names.map((name, number) => api.fetch(pathOf(model), { method: 'POST', body: postText(model, { name, number: number * groupSize, title: 'A morning' }) })));
+  await Promise.all(
+    names.map((name, number) =>
+      api.fetch(pathOf(model), {
+        method: 'POST',
+        body: postText(model, { name, number: number * groupSize, title: 'A morning' }),
+      }),
+    ),
+  );
 }

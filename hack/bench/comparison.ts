@@ -20,7 +20,10 @@ export interface Spread {
   max: number;
 }
 
-/** Lets the contenders take turns, so that whatever disturbs the machine disturbs them all, and compares only windows of the same turn. */
+/**
+ * Lets the contenders take turns, so that whatever disturbs the machine disturbs them all, and compares only windows of
+ * the same turn.
+ */
 export async function compare(contenders: readonly Contender[], rounds: number): Promise<ComparedContender[]> {
   const samples: Sample[][] = contenders.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
@@ -30,7 +33,11 @@ export async function compare(contenders: readonly Contender[], rounds: number):
   return contenders.map(({ name }, i) => {
     const sample = medianSample(samples[i]!);
     if (i === 0) return { name, sample };
-    return { name, sample, ratio: spreadOf(samples[i]!.map((other, round) => rateOf(samples[0]![round]!) / rateOf(other))) };
+    return {
+      name,
+      sample,
+      ratio: spreadOf(samples[i]!.map((other, round) => rateOf(samples[0]![round]!) / rateOf(other))),
+    };
   });
 }
 
@@ -53,10 +60,17 @@ function medianSample(samples: Sample[]): Sample {
     p99: of(({ p99 }) => p99),
     errors: samples.reduce((sum, { errors }) => sum + errors, 0),
     ...(failure === undefined ? {} : { failure }),
-    cpu: { server: of(({ cpu }) => cpu.server), postgres: of(({ cpu }) => cpu.postgres), loader: of(({ cpu }) => cpu.loader) },
+    cpu: {
+      server: of(({ cpu }) => cpu.server),
+      postgres: of(({ cpu }) => cpu.postgres),
+      loader: of(({ cpu }) => cpu.loader),
+    },
   };
 }
 
 function median(values: number[]): number {
-  return quantile(values.toSorted((a, b) => a - b), 0.5);
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }

@@ -1,4 +1,5 @@
-// Preloaded into a server: tells its parent how many event texts it wrote to watchers, and how many different ones it made.
+// Preloaded into a server: tells its parent how many event texts it wrote to watchers, and how many different ones it
+// made.
 import { ServerResponse } from 'node:http';
 
 const write = Reflect.get(ServerResponse.prototype, 'write');

@@ -3,22 +3,48 @@ import type { Report } from './report.ts';
 import { number } from './table.ts';
 
 /** A comparison's median ratio to one of its contenders is to be at least, or at most, a number. */
-export function ratioGoal(report: Report, goal: string, compared: readonly ComparedContender[], wanted: { to: string; atLeast: number } | { to: string; atMost: number }): void {
+export function ratioGoal(
+  report: Report,
+  goal: string,
+  compared: readonly ComparedContender[],
+  wanted: { to: string; atLeast: number } | { to: string; atMost: number },
+): void {
   const ratio = compared.find(({ name }) => name === wanted.to)?.ratio;
   if (ratio === undefined) return;
-  const [bound, met] = 'atLeast' in wanted ? [`at least ${wanted.atLeast}`, ratio.median >= wanted.atLeast] : [`at most ${wanted.atMost}`, ratio.median <= wanted.atMost];
-  report.goal({ goal, wanted: `${bound} times ${wanted.to}`, measured: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}..${ratio.max.toFixed(2)})`, met });
+  const [bound, met] =
+    'atLeast' in wanted
+      ? [`at least ${wanted.atLeast}`, ratio.median >= wanted.atLeast]
+      : [`at most ${wanted.atMost}`, ratio.median <= wanted.atMost];
+  report.goal({
+    goal,
+    wanted: `${bound} times ${wanted.to}`,
+    measured: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}..${ratio.max.toFixed(2)})`,
+    met,
+  });
 }
 
 /** The worst of several is to stay under a bound. */
-export function worstGoal(report: Report, goal: string, { values, under, unit }: { values: ReadonlyMap<string, number>; under: number; unit: string }): void {
+export function worstGoal(
+  report: Report,
+  goal: string,
+  { values, under, unit }: { values: ReadonlyMap<string, number>; under: number; unit: string },
+): void {
   const [worst] = [...values].toSorted((a, b) => b[1] - a[1]);
   if (worst === undefined) return;
   const [where, value] = worst;
-  report.goal({ goal, wanted: `under ${under} ${unit}`, measured: `${number(value)} ${unit}, the worst: ${where}`, met: value < under });
+  report.goal({
+    goal,
+    wanted: `under ${under} ${unit}`,
+    measured: `${number(value)} ${unit}, the worst: ${where}`,
+    met: value < under,
+  });
 }
 
 /** A value is to stay under a bound. */
-export function boundGoal(report: Report, goal: string, { value, under, unit }: { value: number; under: number; unit: string }): void {
+export function boundGoal(
+  report: Report,
+  goal: string,
+  { value, under, unit }: { value: number; under: number; unit: string },
+): void {
   report.goal({ goal, wanted: `under ${under} ${unit}`, measured: `${number(value)} ${unit}`, met: value < under });
 }

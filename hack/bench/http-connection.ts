@@ -10,8 +10,8 @@ export interface Answer {
 const nothing = Buffer.alloc(0);
 
 /**
- * One keep-alive connection with one request at a time under way: as little client as HTTP/1.1 allows, so that what is measured is the server.
- * Knows Content-Length and chunked bodies; no HEAD, no 204, no 304.
+ * One keep-alive connection with one request at a time under way: as little client as HTTP/1.1 allows, so that what is
+ * measured is the server. Knows Content-Length and chunked bodies; no HEAD, no 204, no 304.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -31,11 +31,17 @@ export class HttpConnection {
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
   }
 
-  /** Over TLS where `trusted` is given, which knows the server's authority. Each makes a whole handshake, none goes on with an earlier session. */
+  /**
+   * Over TLS where `trusted` is given, which knows the server's authority. Each makes a whole handshake, none goes on
+   * with an earlier session.
+   */
   static open(port: number, trusted?: SecureContext): Promise<HttpConnection> {
     return new Promise((resolve, reject) => {
       const to = { port, host: '127.0.0.1' };
-      const socket = trusted === undefined ? connect({ ...to, noDelay: true }) : connectTls({ ...to, secureContext: trusted }).setNoDelay(true);
+      const socket =
+        trusted === undefined
+          ? connect({ ...to, noDelay: true })
+          : connectTls({ ...to, secureContext: trusted }).setNoDelay(true);
       socket.once('error', reject);
       socket.once(trusted === undefined ? 'connect' : 'secureConnect', () => {
         socket.off('error', reject);
@@ -74,7 +80,10 @@ export class HttpConnection {
       this.#readHead(all.toString('latin1', 0, end));
       body = all.subarray(end + 4);
     }
-    const done = this.#decoder === undefined ? this.#add(body) >= this.#length : this.#decoder.decode(body, (piece) => this.#add(piece));
+    const done =
+      this.#decoder === undefined
+        ? this.#add(body) >= this.#length
+        : this.#decoder.decode(body, (piece) => this.#add(piece));
     if (done) this.#finish();
   }
 

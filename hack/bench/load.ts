@@ -43,7 +43,9 @@ class Loop {
     try {
       await Promise.all(connections.map((connection, i) => this.#prepare(connection, i)));
       if (requests !== undefined) this.#recorder.open();
-      const loops = Promise.all(connections.map((connection, i) => (anew === true ? this.#driveAnew(i) : this.#drive(connection, i))));
+      const loops = Promise.all(
+        connections.map((connection, i) => (anew === true ? this.#driveAnew(i) : this.#drive(connection, i))),
+      );
       if (requests !== undefined) {
         await loops;
         return this.#recorder.close();

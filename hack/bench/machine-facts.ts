@@ -18,16 +18,26 @@ export async function reportMachine(report: Report, database: BenchDatabase): Pr
   const processors = cpus();
   report.fact('date', new Date().toISOString());
   report.fact('commit', commit());
-  report.fact('machine', `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores, ${(totalmem() / 2 ** 30).toFixed(0)} GB, Linux ${release()}`);
+  report.fact(
+    'machine',
+    `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores, ${(totalmem() / 2 ** 30).toFixed(0)} GB, Linux ${release()}`,
+  );
   report.fact('load', `${loadavg()[0]?.toFixed(2)} before the run; above 0.3 the machine was not ours alone`);
-  report.fact('svc', `${installedVersion('../../package.json')}; express ${installedVersion('../../node_modules/express/package.json')}, pg ${installedVersion('../../node_modules/pg/package.json')}`);
+  report.fact(
+    'svc',
+    `${installedVersion('../../package.json')}; express ${installedVersion('../../node_modules/express/package.json')}, pg ${installedVersion('../../node_modules/pg/package.json')}`,
+  );
   report.fact('node', process.version);
-  report.fact('PostgreSQL', `${version}, fsync ${fsync}, synchronous_commit ${commits}, full_page_writes ${pages}, shared_buffers ${buffers}`);
+  report.fact(
+    'PostgreSQL',
+    `${version}, fsync ${fsync}, synchronous_commit ${commits}, full_page_writes ${pages}, shared_buffers ${buffers}`,
+  );
   report.fact('disk', `write and fsync of 8 kB in ${dirname(database.folder)}: ${fsyncTimes(database.folder)}`);
 }
 
 function commit(): string {
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {
     return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain') === '' ? '' : ' with uncommitted changes'}`;
   } catch {

@@ -38,7 +38,12 @@ async function bench(options: BenchOptions): Promise<Report> {
   try {
     const database = own(await BenchDatabase.start(options.dataParent));
     await reportMachine(report, database);
-    const api = own(await ApiProcess.start({ database, ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }) }));
+    const api = own(
+      await ApiProcess.start({
+        database,
+        ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+      }),
+    );
     const express = own(await BareProcess.start('express'));
     const http = own(await BareProcess.start('http'));
     const loader = own(new Worker<LoadJob, Sample>('load.ts'));
@@ -61,7 +66,9 @@ async function runScenarios(run: BenchRun): Promise<void> {
   /** One that breaks off leaves the others their turn. */
   const scenario = async (names: readonly ScenarioName[], measure: (run: BenchRun) => Promise<void>): Promise<void> => {
     if (!names.some((name) => only.includes(name))) return;
-    await measure(run).catch((error: unknown) => run.report.fail(`${measure.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
+    await measure(run).catch((error: unknown) =>
+      run.report.fail(`${measure.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    );
   };
   await scenario(['memory'], (each) => reportMemory(each, 'at rest'));
   for (const model of [...sizes.map(modelOfSize), writtenModel]) await run.api.define(model);

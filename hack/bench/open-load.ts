@@ -4,8 +4,9 @@ import { quantile } from './sample.ts';
 import { serveJobs } from './worker.ts';
 
 /**
- * Requests that come when they come, whatever became of those before (`ratePerSecond`, Poisson); or, without a rate, as fast as answers allow.
- * Every arrival is a client of its own: it takes a connection that is free, and gives up at once where none is.
+ * Requests that come when they come, whatever became of those before (`ratePerSecond`, Poisson); or, without a rate, as
+ * fast as answers allow. Every arrival is a client of its own: it takes a connection that is free, and gives up at once
+ * where none is.
  */
 export interface OpenLoadJob {
   port: number;
@@ -67,8 +68,11 @@ class OpenLoad {
       const start = performance.now();
       const counted = start + warmUpSeconds * 1000;
       const end = counted + seconds * 1000;
-      await (this.#job.ratePerSecond === undefined ? this.#sendOnAnswer(counted, end) : this.#sendInTime(this.#job.ratePerSecond, { start, counted, end }));
-      for (const settled = performance.now() + settleMs; this.#under > 0 && performance.now() < settled; ) await turn(20);
+      await (this.#job.ratePerSecond === undefined
+        ? this.#sendOnAnswer(counted, end)
+        : this.#sendInTime(this.#job.ratePerSecond, { start, counted, end }));
+      for (const settled = performance.now() + settleMs; this.#under > 0 && performance.now() < settled;)
+        await turn(20);
       return this.#result();
     } finally {
       for (const connection of this.#all) connection.close();
@@ -84,8 +88,11 @@ class OpenLoad {
     this.#free = [...this.#all];
   }
 
-  async #sendInTime(rate: number, { start, counted, end }: { start: number; counted: number; end: number }): Promise<void> {
-    for (let due = start; due < end; ) {
+  async #sendInTime(
+    rate: number,
+    { start, counted, end }: { start: number; counted: number; end: number },
+  ): Promise<void> {
+    for (let due = start; due < end;) {
       const now = performance.now();
       for (; due <= now && due < end; due += (-Math.log(1 - Math.random()) / rate) * 1000) {
         this.#isCounting = due >= counted;

@@ -15,7 +15,9 @@ export interface CpuTime {
 /** Of the kernel's clock in /proc, on every Linux that Node runs on. */
 const msPerTick = 10;
 
-/** Processor time spent so far. PostgreSQL's is that of the postmaster, of its children, and of those that have ended. */
+/**
+ * Processor time spent so far. PostgreSQL's is that of the postmaster, of its children, and of those that have ended.
+ */
 export function readCpuTime({ server, postmaster }: MeasuredProcesses): CpuTime {
   return {
     server: server === undefined ? 0 : (readStat(server)?.own ?? 0) * msPerTick,
@@ -31,9 +33,14 @@ export function postgresProcesses(postmaster: number): number[] {
 
 /** Memory in MB: of one process what is resident; of several their proportional share, as they share buffers. */
 export function readMemory({ server, postmaster }: MeasuredProcesses): { server: number; postgres: number } {
-  const kilobytes = (pid: number, file: string, key: string): number => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '')?.[1] ?? 0);
-  const shares = postmaster === undefined ? [] : postgresProcesses(postmaster).map((pid) => kilobytes(pid, 'smaps_rollup', 'Pss'));
-  return { server: server === undefined ? 0 : kilobytes(server, 'status', 'VmRSS') / 1024, postgres: shares.reduce((sum, share) => sum + share, 0) / 1024 };
+  const kilobytes = (pid: number, file: string, key: string): number =>
+    Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '')?.[1] ?? 0);
+  const shares =
+    postmaster === undefined ? [] : postgresProcesses(postmaster).map((pid) => kilobytes(pid, 'smaps_rollup', 'Pss'));
+  return {
+    server: server === undefined ? 0 : kilobytes(server, 'status', 'VmRSS') / 1024,
+    postgres: shares.reduce((sum, share) => sum + share, 0) / 1024,
+  };
 }
 
 /** The most that was resident since `forgetPeak`, in MB. */
@@ -61,9 +68,16 @@ function postgresTicks(postmaster: number): number {
 function readStat(pid: number): ProcessStat | undefined {
   const text = readProc(pid, 'stat');
   if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
   const [, parent, , , , , , , , , , user, system, endedUser, endedSystem] = fields;
-  return { parent: parent ?? 0, own: (user ?? 0) + (system ?? 0), endedChildren: (endedUser ?? 0) + (endedSystem ?? 0) };
+  return {
+    parent: parent ?? 0,
+    own: (user ?? 0) + (system ?? 0),
+    endedChildren: (endedUser ?? 0) + (endedSystem ?? 0),
+  };
 }
 
 /** Undefined for a process that has ended meanwhile. */

@@ -12,7 +12,10 @@ interface CpuProfile {
 const shown = 40;
 const root = new URL('../../', import.meta.url).href;
 
-/** Where the time of the newest profile in a folder went: functions by the time spent in themselves, in percent of the time not idle. */
+/**
+ * Where the time of the newest profile in a folder went: functions by the time spent in themselves, in percent of the
+ * time not idle.
+ */
 export async function summarizeProfile(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile')).toSorted();
   const newest = names.at(-1);
@@ -31,5 +34,9 @@ export async function summarizeProfile(folder: string): Promise<string> {
     busy += time;
   }
   const lines = [...times].toSorted((a, b) => b[1] - a[1]).slice(0, shown);
-  return [`Self time of the server, ${(busy / 1e6).toFixed(1)} s not idle (${newest}):`, ...lines.map(([place, time]) => `${((time / busy) * 100).toFixed(1).padStart(5)} %  ${place}`), ''].join('\n');
+  return [
+    `Self time of the server, ${(busy / 1e6).toFixed(1)} s not idle (${newest}):`,
+    ...lines.map(([place, time]) => `${((time / busy) * 100).toFixed(1).padStart(5)} %  ${place}`),
+    '',
+  ].join('\n');
 }

@@ -8,7 +8,15 @@ import { number } from './table.ts';
 /** One whose windows answer so many requests a second, one after the other. */
 function contender(name: string, rates: number[], errors = 0): Contender {
   const windows = rates.values();
-  const sample = (requests: number): Sample => ({ requests, seconds: 1, p50: 1, p99: 2, errors, ...(errors > 0 ? { failure: '500' } : {}), cpu: { server: 0.1, postgres: 0, loader: 0.01 } });
+  const sample = (requests: number): Sample => ({
+    requests,
+    seconds: 1,
+    p50: 1,
+    p99: 2,
+    errors,
+    ...(errors > 0 ? { failure: '500' } : {}),
+    cpu: { server: 0.1, postgres: 0, loader: 0.01 },
+  });
   return { name, run: () => Promise.resolve(sample(windows.next().value ?? 0)) };
 }
 

@@ -28,7 +28,14 @@ export interface Goal {
   met: boolean;
 }
 
-const header = ['scenario', 'who', 'per second', 'first line / it (min..max)', 'p50 / p99 ms', 'CPU µs each: server, PostgreSQL, loader; and what else there is to say'];
+const header = [
+  'scenario',
+  'who',
+  'per second',
+  'first line / it (min..max)',
+  'p50 / p99 ms',
+  'CPU µs each: server, PostgreSQL, loader; and what else there is to say',
+];
 
 /** Collects what the scenarios found, and tells whether anything was answered wrongly. */
 export class Report {
@@ -54,14 +61,27 @@ export class Report {
   compared(scenario: string, contenders: readonly ComparedContender[]): void {
     for (const { name, sample, ratio } of contenders) {
       const { p50, p99, cpu } = sample;
-      this.figure({ scenario, who: name, perSecond: rateOf(sample), p50, p99, cpu, ...(ratio === undefined ? {} : { ratio }) });
-      if (sample.errors > 0) this.fail(`${scenario}, ${name}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
+      this.figure({
+        scenario,
+        who: name,
+        perSecond: rateOf(sample),
+        p50,
+        p99,
+        cpu,
+        ...(ratio === undefined ? {} : { ratio }),
+      });
+      if (sample.errors > 0)
+        this.fail(`${scenario}, ${name}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
     }
   }
 
   figure(figure: Figure): void {
     this.#figures.push(figure);
-    this.#tell(cells(figure).filter((cell) => cell !== '').join(' | '));
+    this.#tell(
+      cells(figure)
+        .filter((cell) => cell !== '')
+        .join(' | '),
+    );
   }
 
   goal(goal: Goal): void {
@@ -75,13 +95,23 @@ export class Report {
 
   /** Everything, as numbers: times in milliseconds. */
   writeJson(file: string): void {
-    writeFileSync(file, `${JSON.stringify({ facts: Object.fromEntries(this.#facts), figures: this.#figures, goals: this.#goals, failures: this.#failures }, null, 2)}\n`);
+    writeFileSync(
+      file,
+      `${JSON.stringify({ facts: Object.fromEntries(this.#facts), figures: this.#figures, goals: this.#goals, failures: this.#failures }, null, 2)}\n`,
+    );
   }
 
   toString(): string {
     const facts = this.#facts.map(([name, value]) => `${`${name}:`.padEnd(12)} ${value}`);
-    const rows = this.#figures.map((figure, i) => (this.#figures[i - 1]?.scenario === figure.scenario ? cells({ ...figure, scenario: '' }) : cells(figure)));
-    const goals = this.#goals.map(({ goal, wanted, measured, met }) => [goal, wanted, measured, met ? 'met' : 'NOT met']);
+    const rows = this.#figures.map((figure, i) =>
+      this.#figures[i - 1]?.scenario === figure.scenario ? cells({ ...figure, scenario: '' }) : cells(figure),
+    );
+    const goals = this.#goals.map(({ goal, wanted, measured, met }) => [
+      goal,
+      wanted,
+      measured,
+      met ? 'met' : 'NOT met',
+    ]);
     const verdict = goals.length === 0 ? [] : ['', table([['goal', 'wanted', 'measured', ''], ...goals])];
     const failures = this.#failures.map((failure) => `FAILED ${failure}`);
     return [...facts, '', table([header, ...rows]), ...verdict, '', ...failures].join('\n');
@@ -89,7 +119,8 @@ export class Report {
 }
 
 function cells({ scenario, who, perSecond, unit, ratio, p50, p99, cpu, note }: Figure): string[] {
-  const each = cpu === undefined ? undefined : [cpu.server, cpu.postgres, cpu.loader].map((ms) => number(ms * 1000)).join(', ');
+  const each =
+    cpu === undefined ? undefined : [cpu.server, cpu.postgres, cpu.loader].map((ms) => number(ms * 1000)).join(', ');
   return [
     scenario,
     who,

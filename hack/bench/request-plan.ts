@@ -28,8 +28,13 @@ export function requestSource(plan: RequestPlan, authorization: string): Request
   const withBody = (method: string, path: string, body: string, headers = ''): string =>
     `${method} ${path} HTTP/1.1\r\n${common}${headers}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   if (plan.type === 'get') return inTurns(200, plan.paths.map(get));
-  if (plan.type === 'post') return inTurns(201, plan.bodies.map((body) => withBody('POST', plan.path, body)));
-  if (plan.type === 'create') return createSource(plan, (body, headers) => withBody('POST', pathOf(plan.model), body, headers));
+  if (plan.type === 'post')
+    return inTurns(
+      201,
+      plan.bodies.map((body) => withBody('POST', plan.path, body)),
+    );
+  if (plan.type === 'create')
+    return createSource(plan, (body, headers) => withBody('POST', pathOf(plan.model), body, headers));
   return updateSource(plan, get, withBody);
 }
 
@@ -38,12 +43,18 @@ function inTurns(expectedStatus: number, requests: string[]): RequestSource {
   return { expectedStatus, next: () => requests[(sent += 1) % requests.length]! };
 }
 
-function createSource({ model, names, first = 0, keyed }: RequestPlan & { type: 'create' }, post: (body: string, headers: string) => string): RequestSource {
+function createSource(
+  { model, names, first = 0, keyed }: RequestPlan & { type: 'create' },
+  post: (body: string, headers: string) => string,
+): RequestSource {
   let number = first - 1;
   const next = (): string => {
     number += 1;
     const name = `${names}-${number}`;
-    return post(postText(model, { name, number, title: 'A morning' }), keyed === true ? `Idempotency-Key: ${name}\r\n` : '');
+    return post(
+      postText(model, { name, number, title: 'A morning' }),
+      keyed === true ? `Idempotency-Key: ${name}\r\n` : '',
+    );
   };
   return { expectedStatus: 201, next };
 }
@@ -62,7 +73,13 @@ function updateSource(
     next: (connection) => {
       const resourceVersion = revisions.get(connection) ?? '0';
       title += 1;
-      const body = postText(model, { name: objects[connection]!, number: connection, title: `Morning ${title}`, resourceVersion, attachment });
+      const body = postText(model, {
+        name: objects[connection]!,
+        number: connection,
+        title: `Morning ${title}`,
+        resourceVersion,
+        attachment,
+      });
       return withBody('PUT', pathTo(connection), body);
     },
     answered: (connection, { body }) => void revisions.set(connection, resourceVersionIn(body)),

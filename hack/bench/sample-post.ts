@@ -1,4 +1,6 @@
-/** What the runs store: about 1 kB, three labels, five indexed fields, one of them unique and one with several values. */
+/**
+ * What the runs store: about 1 kB, three labels, five indexed fields, one of them unique and one with several values.
+ */
 
 export const group = 'bench.svc.example';
 
@@ -75,7 +77,10 @@ export function definitionOf({ plural, kind }: SampleModel): object {
   };
 }
 
-const excerpt = 'Of a morning in the harbour, when the nets are hung to dry and nobody has yet decided what the day is for. '.repeat(4);
+const excerpt =
+  'Of a morning in the harbour, when the nets are hung to dry and nobody has yet decided what the day is for. '.repeat(
+    4,
+  );
 
 export interface SamplePost {
   name: string;
@@ -87,16 +92,26 @@ export interface SamplePost {
   attachment?: number;
 }
 
-/** Selectors that find every fiftieth object, or three of ten: by a label, and by a field of another kind of index; as many different ones as there are. */
+/**
+ * Selectors that find every fiftieth object, or three of ten: by a label, and by a field of another kind of index; as
+ * many different ones as there are.
+ */
 export const selections: { share: number; by: string; selectors: string[] }[] = [
   { share: 0.02, by: 'label', selectors: numbers(50).map((i) => `labelSelector=lang%3Dl-${i}`) },
   { share: 0.02, by: 'field', selectors: numbers(50).map((i) => `fieldSelector=spec.tags%3Dt-${i}`) },
   { share: 0.3, by: 'label', selectors: ['gold', 'silver', 'iron'].map((tier) => `labelSelector=tier%3D${tier}`) },
-  { share: 0.3, by: 'field', selectors: numbers(50).map((i) => `fieldSelector=spec.priority%3E%3D${i * 10},spec.priority%3C${i * 10 + 300}`) },
+  {
+    share: 0.3,
+    by: 'field',
+    selectors: numbers(50).map((i) => `fieldSelector=spec.priority%3E%3D${i * 10},spec.priority%3C${i * 10 + 300}`),
+  },
 ];
 
 /** Made by hand: JSON.stringify would be a third of the loader's time. Names and titles need no escaping. */
-export function postText({ kind }: SampleModel, { name, number, title, resourceVersion, attachment = 0 }: SamplePost): string {
+export function postText(
+  { kind }: SampleModel,
+  { name, number, title, resourceVersion, attachment = 0 }: SamplePost,
+): string {
   const batch = Math.floor(number / groupSize);
   const revision = resourceVersion === undefined ? '' : `"resourceVersion":"${resourceVersion}",`;
   const attached = attachment === 0 ? '' : `"attachment":"${'a'.repeat(attachment)}",`;

@@ -58,7 +58,11 @@ export class SampleRecorder {
       p99: quantile(sorted, 0.99),
       errors: this.#errors,
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
-      cpu: { server: each(cpu.server - this.#cpu.server), postgres: each(cpu.postgres - this.#cpu.postgres), loader: each((own.user + own.system) / 1000) },
+      cpu: {
+        server: each(cpu.server - this.#cpu.server),
+        postgres: each(cpu.postgres - this.#cpu.postgres),
+        loader: each((own.user + own.system) / 1000),
+      },
     };
   }
 }

@@ -3,10 +3,15 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serveJobs } from './worker.ts';
 
-/** Watchers that ask, and then never read: neither the events, nor that they were cut off, which only the kernel can tell. */
+/**
+ * Watchers that ask, and then never read: neither the events, nor that they were cut off, which only the kernel can
+ * tell.
+ */
 export type StallJob =
   | { type: 'open'; port: number; authorization: string; path: string; watchers: number }
-  /** Answers when each was cut off, in seconds from now; those that are still connected after `seconds` are left out. */
+  /**
+   * Answers when each was cut off, in seconds from now; those that are still connected after `seconds` are left out.
+   */
   | { type: 'wait'; seconds: number };
 
 /** Reading the kernel's table takes it some milliseconds. */

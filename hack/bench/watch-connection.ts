@@ -22,10 +22,20 @@ export class WatchConnection {
   #hasHead = false;
 
   /** `path` says from which revision on. Resolves when the server has begun its answer. */
-  static open({ port, path, authorization }: { port: number; path: string; authorization: string }): Promise<WatchConnection> {
+  static open({
+    port,
+    path,
+    authorization,
+  }: {
+    port: number;
+    path: string;
+    authorization: string;
+  }): Promise<WatchConnection> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1' });
-      const watcher: WatchConnection = new WatchConnection(socket, (failure) => (failure === undefined ? resolve(watcher) : reject(failure)));
+      const watcher: WatchConnection = new WatchConnection(socket, (failure) =>
+        failure === undefined ? resolve(watcher) : reject(failure),
+      );
       socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`);
     });
   }

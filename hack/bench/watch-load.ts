@@ -44,7 +44,8 @@ const nothing: WatchResult = { events: 0, expected: 0, seconds: 0, complete: 0 }
 let watchers: WatchConnection[] = [];
 
 async function work(job: WatchJob): Promise<WatchResult> {
-  if (job.type === 'open') watchers = await Promise.all(Array.from({ length: job.watchers }, () => WatchConnection.open(job)));
+  if (job.type === 'open')
+    watchers = await Promise.all(Array.from({ length: job.watchers }, () => WatchConnection.open(job)));
   else if (job.type === 'pace') return pace(job);
   else if (job.type === 'count') return count(job);
   else for (const watcher of watchers) watcher.close();
@@ -54,19 +55,29 @@ async function work(job: WatchJob): Promise<WatchResult> {
 async function pace(job: PaceJob): Promise<WatchResult> {
   const acknowledged = new Map<string, number>();
   const delivered: { revision: string; at: number }[] = [];
-  for (const watcher of watchers) watcher.onEvent = (line) => void delivered.push({ revision: resourceVersionIn(line), at: performance.now() });
+  for (const watcher of watchers)
+    watcher.onEvent = (line) => void delivered.push({ revision: resourceVersionIn(line), at: performance.now() });
   const recorder = new SampleRecorder(job.processes);
   recorder.open();
   const writes = await write(job, (revision) => void acknowledged.set(revision, performance.now()));
   const expected = writes * watchers.length;
-  for (const deadline = performance.now() + 10_000; delivered.length < expected && performance.now() < deadline; ) await delay(10);
+  for (const deadline = performance.now() + 10_000; delivered.length < expected && performance.now() < deadline;)
+    await delay(10);
   for (const { revision, at } of delivered) recorder.add(at - (acknowledged.get(revision) ?? at));
   return { ...nothing, sample: recorder.close(), expected };
 }
 
 /** Answers how many writes there were. */
-async function write({ model, object, attachment, ...job }: PaceJob, onAcknowledged: (revision: string) => void): Promise<number> {
-  const plan = { type: 'update' as const, model, objects: [object], ...(attachment === undefined ? {} : { attachment }) };
+async function write(
+  { model, object, attachment, ...job }: PaceJob,
+  onAcknowledged: (revision: string) => void,
+): Promise<number> {
+  const plan = {
+    type: 'update' as const,
+    model,
+    objects: [object],
+    ...(attachment === undefined ? {} : { attachment }),
+  };
   const source = requestSource(plan, job.authorization);
   const connection = await HttpConnection.open(job.port);
   source.answered?.(0, await connection.request(source.prepare!(0)));
@@ -86,7 +97,8 @@ async function write({ model, object, attachment, ...job }: PaceJob, onAcknowled
 async function count({ untilRevision, timeoutSeconds }: WatchJob & { type: 'count' }): Promise<WatchResult> {
   const deadline = performance.now() + timeoutSeconds * 1000;
   const isComplete = (watcher: WatchConnection): boolean => watcher.lastRevision >= untilRevision;
-  while (!watchers.every((watcher) => watcher.isClosed || isComplete(watcher)) && performance.now() < deadline) await delay(10);
+  while (!watchers.every((watcher) => watcher.isClosed || isComplete(watcher)) && performance.now() < deadline)
+    await delay(10);
   const first = Math.min(...watchers.map(({ firstEventAt }) => firstEventAt));
   const last = Math.max(...watchers.map(({ lastEventAt }) => lastEventAt));
   const events = watchers.reduce((sum, watcher) => sum + watcher.events, 0);

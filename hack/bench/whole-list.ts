@@ -15,7 +15,11 @@ export interface WholeList {
 const objectStart = Buffer.from('{"apiVersion"');
 
 /** By `limit` and `continue`, one chunk after the other. */
-export async function readInChunks(api: ApiProcess, path: string, { limit, processes }: { limit: number; processes: MeasuredProcesses }): Promise<WholeList> {
+export async function readInChunks(
+  api: ApiProcess,
+  path: string,
+  { limit, processes }: { limit: number; processes: MeasuredProcesses },
+): Promise<WholeList> {
   const connection = await HttpConnection.open(api.port);
   const recorder = new SampleRecorder(processes);
   recorder.open();
@@ -24,7 +28,9 @@ export async function readInChunks(api: ApiProcess, path: string, { limit, proce
     do {
       const sentAt = performance.now();
       const rest = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
-      const { status, body } = await connection.request(`GET ${path}?limit=${limit}${rest} HTTP/1.1\r\nHost: 127.0.0.1\r\n${api.authorization}\r\n\r\n`);
+      const { status, body } = await connection.request(
+        `GET ${path}?limit=${limit}${rest} HTTP/1.1\r\nHost: 127.0.0.1\r\n${api.authorization}\r\n\r\n`,
+      );
       if (status !== 200) throw new Error(`${status} ${body.toString('utf8', 0, 300)}`);
       recorder.add(performance.now() - sentAt);
       // The list itself begins like one of its objects.
@@ -39,7 +45,11 @@ export async function readInChunks(api: ApiProcess, path: string, { limit, proce
 }
 
 /** As one answer, which is not kept. */
-export async function readAsStream(api: ApiProcess, path: string, { processes }: { processes: MeasuredProcesses }): Promise<WholeList> {
+export async function readAsStream(
+  api: ApiProcess,
+  path: string,
+  { processes }: { processes: MeasuredProcesses },
+): Promise<WholeList> {
   const recorder = new SampleRecorder(processes);
   recorder.open();
   const sentAt = performance.now();

@@ -30,7 +30,9 @@ export class Worker<Job, Result> {
   }
 }
 
-/** The other end, in the worker's file: `work` takes the jobs that its Worker sends. The process ends with its parent. */
+/**
+ * The other end, in the worker's file: `work` takes the jobs that its Worker sends. The process ends with its parent.
+ */
 export function serveJobs(work: (job: never) => Promise<unknown>): void {
   process.on('message', (job) => {
     work(job as never).then(

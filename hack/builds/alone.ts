@@ -8,8 +8,9 @@ const LOOK_MS = 250;
 const PATIENCE_MS = 15 * 60_000;
 
 /**
- * Has `make` bring about `path`, unless another process does so now: then waits until it has. A process that died at it is succeeded.
- * Saves work and no more: two who make the same at once do no harm as long as each renames what is whole into place.
+ * Has `make` bring about `path`, unless another process does so now: then waits until it has. A process that died at it
+ * is succeeded. Saves work and no more: two who make the same at once do no harm as long as each renames what is whole
+ * into place.
  */
 export async function alone(path: string, make: () => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
@@ -25,7 +26,8 @@ export async function alone(path: string, make: () => Promise<void>): Promise<vo
       return;
     }
     if (!(await isHeld(lock))) await rm(lock, { force: true });
-    else if (performance.now() > deadline) throw new Error(`${lock} is held for too long; is the process in it still at work?`);
+    else if (performance.now() > deadline)
+      throw new Error(`${lock} is held for too long; is the process in it still at work?`);
     else await delay(LOOK_MS);
   }
 }

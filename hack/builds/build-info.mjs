@@ -1,8 +1,9 @@
 /**
- * Says which build this is, in `dist/build.json`: { version, commit }. `npm run build` and `npm start` write it; the program reads it.
- * The version is that of a tag on the commit (v2.22.1), else the one of package.json with the commit as build metadata: 2.22.0+1ebebde0a1b2, and
- * 2.22.0+1ebebde0a1b2.dirty where what is built differs from the commit. Without this repository's own .git it is package.json's alone.
- * BUILD_VERSION and BUILD_COMMIT tell a build that has no .git, such as that of the image, and a program that runs from its sources (dev-build.mjs).
+ * Says which build this is, in `dist/build.json`: { version, commit }. `npm run build` and `npm start` write it; the
+ * program reads it. The version is that of a tag on the commit (v2.22.1), else the one of package.json with the commit
+ * as build metadata: 2.22.0+1ebebde0a1b2, and 2.22.0+1ebebde0a1b2.dirty where what is built differs from the commit.
+ * Without this repository's own .git it is package.json's alone. BUILD_VERSION and BUILD_COMMIT tell a build that has
+ * no .git, such as that of the image, and a program that runs from its sources (dev-build.mjs).
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
@@ -28,7 +29,9 @@ function ofGit(root, version) {
     if (realpathSync(top) !== realpathSync(root)) return undefined;
     const isDirty = git(root, 'status', '--porcelain', '--', ...inputs) !== '';
     // The suffix puts v2.22.2-rc.1 before v2.22.2.
-    const tags = git(root, '-c', 'versionsort.suffix=-', 'tag', '--points-at', 'HEAD', '--sort=version:refname').split('\n').flatMap((tag) => release.exec(tag)?.[1] ?? []);
+    const tags = git(root, '-c', 'versionsort.suffix=-', 'tag', '--points-at', 'HEAD', '--sort=version:refname')
+      .split('\n')
+      .flatMap((tag) => release.exec(tag)?.[1] ?? []);
     const tagged = tags.at(-1);
     if (tagged !== undefined && !isDirty) return { version: tagged, commit };
     return { version: `${version}+${commit.slice(0, SHORT_COMMIT)}${isDirty ? '.dirty' : ''}`, commit };
@@ -38,7 +41,13 @@ function ofGit(root, version) {
 }
 
 function git(root, ...args) {
-  return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 30_000, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } }).trim();
+  return execFileSync('git', args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: 30_000,
+    env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' },
+  }).trim();
 }
 
 /** Whole or not at all: a server may be starting beside this one. */

@@ -18,7 +18,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function git(...args: string[]): string {
-  return execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], { cwd: folder, encoding: 'utf8' }).trim();
+  return execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).trim();
 }
 
 function commit(): string {
@@ -71,7 +74,10 @@ test('without a repository of its own it is the version alone', () => {
 
 test('a build without .git is told', () => {
   commit();
-  expect(buildInfo(folder, { BUILD_VERSION: '2.23.0', BUILD_COMMIT: 'abc' })).toEqual({ version: '2.23.0', commit: 'abc' });
+  expect(buildInfo(folder, { BUILD_VERSION: '2.23.0', BUILD_COMMIT: 'abc' })).toEqual({
+    version: '2.23.0',
+    commit: 'abc',
+  });
   expect(buildInfo(folder, { BUILD_VERSION: '2.23.0' })).toEqual({ version: '2.23.0', commit: '' });
 });
 
@@ -83,20 +89,29 @@ test('`npm run dev` says which commit it runs, and whether it was changed', () =
   const command = scripts.dev.replace(' --watch cmd/svc/main.ts serve', ` --eval "${print}"`);
   const { BUILD_VERSION: _version, BUILD_COMMIT: _commit, ...env } = process.env;
   const { version, commit: gitCommit } = buildInfo(root, {});
-  expect(JSON.parse(execFileSync('sh', ['-c', command], { cwd: root, env, encoding: 'utf8' }))).toEqual({ svcVersion: version, gitCommit });
+  expect(JSON.parse(execFileSync('sh', ['-c', command], { cwd: root, env, encoding: 'utf8' }))).toEqual({
+    svcVersion: version,
+    gitCommit,
+  });
 });
 
 test('the program says what was written beside it', async () => {
   const own = commit();
   writeBuildInfo(folder, {});
   writeBuildInfo(folder, {});
-  expect(JSON.parse(readFileSync(join(folder, 'dist/build.json'), 'utf8'))).toEqual({ version: `2.22.0+${own.slice(0, 12)}`, commit: own });
+  expect(JSON.parse(readFileSync(join(folder, 'dist/build.json'), 'utf8'))).toEqual({
+    version: `2.22.0+${own.slice(0, 12)}`,
+    commit: own,
+  });
   // Where the compiler puts it.
   mkdirSync(join(folder, 'dist/cmd/svc'), { recursive: true });
   const source = readFileSync(fileURLToPath(new URL('../../cmd/svc/svc-version.ts', import.meta.url)), 'utf8');
   writeFileSync(join(folder, 'dist/cmd/svc/svc-version.mts'), source);
   const print = `const { svcBuild } = await import(${JSON.stringify(pathToFileURL(join(folder, 'dist/cmd/svc/svc-version.mts')).href)}); console.log(JSON.stringify(svcBuild()));`;
   const root = fileURLToPath(new URL('../..', import.meta.url));
-  const printed = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', print], { cwd: root, encoding: 'utf8' });
+  const printed = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', print], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   expect(JSON.parse(printed)).toEqual({ svcVersion: `2.22.0+${own.slice(0, 12)}`, gitCommit: own });
 });

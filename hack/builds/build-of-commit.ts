@@ -25,9 +25,9 @@ export interface CommitBuild {
 }
 
 /**
- * Builds an earlier commit with its own compiler and packages, once: the second who asks gets it from the cache, and who asks meanwhile waits.
- * Packages are ours where ours are what its lock file names, else they are installed. Throws Error with one sentence where the commit is not here,
- * as in a shallow clone, or does not compile.
+ * Builds an earlier commit with its own compiler and packages, once: the second who asks gets it from the cache, and
+ * who asks meanwhile waits. Packages are ours where ours are what its lock file names, else they are installed. Throws
+ * Error with one sentence where the commit is not here, as in a shallow clone, or does not compile.
  */
 export async function buildOfCommit(revision: string): Promise<CommitBuild> {
   const commit = await commitOf(revision);
@@ -48,7 +48,11 @@ export function hasCommit(commit: string): boolean {
 
 async function commitOf(revision: string): Promise<string> {
   try {
-    const { stdout } = await run('git', ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`], { cwd: root });
+    const { stdout } = await run(
+      'git',
+      ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
+      { cwd: root },
+    );
     return stdout.trim();
   } catch {
     throw new Error(`There is no commit ${revision} in this clone; fetch the whole history (git fetch --unshallow).`);
@@ -60,7 +64,10 @@ async function build(commit: string, folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'svc-build-'));
   try {
     const archive = join(work, 'tree.tar');
-    await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: root, maxBuffer: MAX_OUTPUT_BYTES });
+    await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], {
+      cwd: root,
+      maxBuffer: MAX_OUTPUT_BYTES,
+    });
     const tree = join(work, 'tree');
     await mkdir(tree);
     await run('tar', ['-xf', archive, '-C', tree]);
@@ -75,9 +82,15 @@ async function build(commit: string, folder: string): Promise<void> {
 async function compile(tree: string, commit: string): Promise<void> {
   const compiler = join(tree, 'node_modules/typescript/bin/tsc');
   try {
-    await run(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: tree, timeout: COMPILE_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES });
+    await run(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+      cwd: tree,
+      timeout: COMPILE_TIMEOUT_MS,
+      maxBuffer: MAX_OUTPUT_BYTES,
+    });
   } catch (error) {
-    throw new Error(`Commit ${commit} does not compile:\n${(error as { stdout?: string }).stdout ?? String(error)}`, { cause: error });
+    throw new Error(`Commit ${commit} does not compile:\n${(error as { stdout?: string }).stdout ?? String(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -100,10 +113,17 @@ async function install(commit: string, lock: string, folder: string): Promise<vo
   try {
     await writeFile(join(work, 'package-lock.json'), lock);
     await writeFile(join(work, 'package.json'), await show(commit, 'package.json'));
-    await run('npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: work, timeout: INSTALL_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES });
+    await run('npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
+      cwd: work,
+      timeout: INSTALL_TIMEOUT_MS,
+      maxBuffer: MAX_OUTPUT_BYTES,
+    });
     await moveInto(work, folder);
   } catch (error) {
-    throw new Error(`The packages of commit ${commit} cannot be installed: ${(error as { stderr?: string }).stderr ?? String(error)}`, { cause: error });
+    throw new Error(
+      `The packages of commit ${commit} cannot be installed: ${(error as { stderr?: string }).stderr ?? String(error)}`,
+      { cause: error },
+    );
   } finally {
     await rm(work, { recursive: true, force: true });
   }

@@ -1,4 +1,7 @@
-/** Loaded by `npm run dev` before the program, which then has no `dist/build.json`: asks git at each of its starts. What it starts in turn is told. */
+/**
+ * Loaded by `npm run dev` before the program, which then has no `dist/build.json`: asks git at each of its starts. What
+ * it starts in turn is told.
+ */
 import { buildInfo } from './build-info.mjs';
 
 const { version, commit } = buildInfo();

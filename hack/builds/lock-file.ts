@@ -15,7 +15,10 @@ export function parseLock(text: string): LockFile {
   return JSON.parse(text) as LockFile;
 }
 
-/** Do packages installed by `ours` hold whatever a program locked by `theirs` is compiled and run with, in the same versions at the same places? */
+/**
+ * Do packages installed by `ours` hold whatever a program locked by `theirs` is compiled and run with, in the same
+ * versions at the same places?
+ */
 export function satisfies(ours: LockFile, theirs: LockFile): boolean {
   return Object.entries(theirs.packages)
     .filter(([path, { dev }]) => path !== '' && (dev !== true || compilers.test(path)))

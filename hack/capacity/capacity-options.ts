@@ -31,7 +31,10 @@ const full = { objects: '1000000', samples: '2000', seconds: '3' };
 /** Throws an Error that says what is wrong. */
 export function parseCapacityOptions(args: string[]): CapacityOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { only: text, objects: text, samples: text, seconds: text, data: text, quick: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    args,
+    options: { only: text, objects: text, samples: text, seconds: text, data: text, quick: { type: 'boolean' } },
+  });
   const isQuick = values.quick === true;
   const defaults = isQuick ? quick : full;
   return {

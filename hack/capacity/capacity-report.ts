@@ -17,7 +17,9 @@ export class CapacityReport {
 
   table(title: string, [header, ...rows]: readonly (readonly string[])[]): void {
     const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
-    this.#tell(`\n### ${title}\n\n${line(header ?? [])}${line((header ?? []).map(() => '---'))}${rows.map(line).join('')}`);
+    this.#tell(
+      `\n### ${title}\n\n${line(header ?? [])}${line((header ?? []).map(() => '---'))}${rows.map(line).join('')}`,
+    );
   }
 
   fail(failure: string): void {

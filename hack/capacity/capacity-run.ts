@@ -16,12 +16,26 @@ export interface CapacityRun {
   loader: Worker<LoadJob, Sample>;
 }
 
-export type LoadOptions = Pick<LoadJob, 'connections' | 'plan'> & Partial<Pick<LoadJob, 'requests'>> & { api?: ApiProcess };
+export type LoadOptions = Pick<LoadJob, 'connections' | 'plan'> &
+  Partial<Pick<LoadJob, 'requests'>> & { api?: ApiProcess };
 
-/** Closed loops for a window, or until so many requests are answered. Throws where one is answered wrongly: no figure would be true. */
-export async function load({ options, api: own, database, loader }: CapacityRun, { api = own, ...plan }: LoadOptions): Promise<Sample> {
+/**
+ * Closed loops for a window, or until so many requests are answered. Throws where one is answered wrongly: no figure
+ * would be true.
+ */
+export async function load(
+  { options, api: own, database, loader }: CapacityRun,
+  { api = own, ...plan }: LoadOptions,
+): Promise<Sample> {
   const processes = { server: api.pid, postmaster: database.postmaster };
-  const sample = await loader.run({ port: api.port, authorization: api.authorization, processes, warmUpSeconds: options.isQuick ? 0.1 : 1, seconds: options.seconds, ...plan });
+  const sample = await loader.run({
+    port: api.port,
+    authorization: api.authorization,
+    processes,
+    warmUpSeconds: options.isQuick ? 0.1 : 1,
+    seconds: options.seconds,
+    ...plan,
+  });
   if (sample.errors > 0) throw new Error(`${sample.errors} requests failed, the first: ${sample.failure ?? ''}`);
   return sample;
 }

@@ -13,10 +13,26 @@ export class ChildServer {
   readonly #child: ChildProcess;
 
   /** Throws with its log where it does not become ready in time. */
-  static async start({ command, args, port, parent, timeoutMs = 60_000 }: { command: string; args: string[]; port: number; parent: string; timeoutMs?: number }): Promise<ChildServer> {
+  static async start({
+    command,
+    args,
+    port,
+    parent,
+    timeoutMs = 60_000,
+  }: {
+    command: string;
+    args: string[];
+    port: number;
+    parent: string;
+    timeoutMs?: number;
+  }): Promise<ChildServer> {
     const folder = await mkdtemp(join(parent, 'server-'));
     const log = openSync(join(folder, 'server.log'), 'w');
-    const child = spawn(process.execPath, [program, command, `--svc.data.dir=${folder}`, ...args], { cwd: folder, env: {}, stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, [program, command, `--svc.data.dir=${folder}`, ...args], {
+      cwd: folder,
+      env: {},
+      stdio: ['ignore', log, log],
+    });
     const server = new ChildServer(child);
     for (const deadline = performance.now() + timeoutMs; ; await delay(50)) {
       const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);

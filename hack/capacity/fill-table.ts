@@ -4,8 +4,9 @@ import { tableOf } from './table-sizes.ts';
 const chunk = 200_000;
 
 /**
- * Rows as the server writes them, made by PostgreSQL out of one that it did write: the object `post-0` of a sample model, with another name, uid, number and revision each.
- * Only while no server runs, as nothing tells it of them; the history does not hold them, as if it had been cut since.
+ * Rows as the server writes them, made by PostgreSQL out of one that it did write: the object `post-0` of a sample
+ * model, with another name, uid, number and revision each. Only while no server runs, as nothing tells it of them; the
+ * history does not hold them, as if it had been cut since.
  */
 export async function fillTable(database: BenchDatabase, plural: string, count: number): Promise<void> {
   const { table, columns } = await tableOf(database, plural);
@@ -14,12 +15,17 @@ export async function fillTable(database: BenchDatabase, plural: string, count: 
   const values = [
     [column('spec.category'), "'c-' || g / 20"],
     [column('spec.priority'), '(g * 7919::bigint) % 1000'],
-    [column('spec.publishedAt'), "timestamptz '2026-01-01 00:00Z' + (g % 24) * interval '1 hour' + (g % 60) * interval '1 minute'"],
+    [
+      column('spec.publishedAt'),
+      "timestamptz '2026-01-01 00:00Z' + (g % 24) * interval '1 hour' + (g % 60) * interval '1 minute'",
+    ],
     [column('spec.tags'), "ARRAY['harbour', 't-' || g % 50]"],
   ] as const;
   const tiers = "(ARRAY['gold','gold','gold','silver','silver','silver','iron','iron','iron','clay'])[g % 10 + 1]";
   const labels = `ARRAY['lang', 'lang=l-' || g % 50, 'tier', 'tier=' || ${tiers}, 'batch', 'batch=b-' || g / 20]`;
-  const [{ body: pattern } = { body: '' }] = (await database.query(`SELECT body FROM ${table} WHERE name = 'post-0'`)) as { body: string }[];
+  const [{ body: pattern } = { body: '' }] = (await database.query(
+    `SELECT body FROM ${table} WHERE name = 'post-0'`,
+  )) as { body: string }[];
   const body = bodyExpression(pattern);
   for (let first = 1; first < count; first += chunk) {
     const last = Math.min(first + chunk, count) - 1;
@@ -30,7 +36,9 @@ export async function fillTable(database: BenchDatabase, plural: string, count: 
     );
   }
   // Every revision that was given out lies below the newest of the history.
-  await database.query("INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')");
+  await database.query(
+    "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')",
+  );
 }
 
 /** What differs from object to object, replaced in the text of the first one. */

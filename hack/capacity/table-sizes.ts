@@ -29,25 +29,36 @@ export async function tableSizes(database: BenchDatabase, plural: string): Promi
     `SELECT count(*) AS rows, pg_relation_size('${table}') AS heap,
        coalesce((SELECT pg_total_relation_size(reltoastrelid) FROM pg_class WHERE oid = '${table}'::regclass AND reltoastrelid <> 0), 0) AS toast FROM ${table}`,
   );
-  const indexes = await database.query(`SELECT pg_get_indexdef(indexrelid) AS text, pg_relation_size(indexrelid) AS bytes FROM pg_index WHERE indrelid = '${table}'::regclass ORDER BY indexrelid`);
+  const indexes = await database.query(
+    `SELECT pg_get_indexdef(indexrelid) AS text, pg_relation_size(indexrelid) AS bytes FROM pg_index WHERE indrelid = '${table}'::regclass ORDER BY indexrelid`,
+  );
   return {
     rows: Number(sizes!['rows']),
     heap: Number(sizes!['heap']),
     toast: Number(sizes!['toast']),
-    indexes: indexes.map((index) => ({ columns: named(String(index['text']), columns), bytes: Number(index['bytes']) })),
+    indexes: indexes.map((index) => ({
+      columns: named(String(index['text']), columns),
+      bytes: Number(index['bytes']),
+    })),
   };
 }
 
-/** `gin (labels)`, `unique btree (spec.slug)`: the columns of declared indexes by the names that their model gives them. */
+/**
+ * `gin (labels)`, `unique btree (spec.slug)`: the columns of declared indexes by the names that their model gives them.
+ */
 function named(definition: string, columns: ModelRow['columns']): string {
   const what = /USING (\w+ \(.*?\))/.exec(definition)?.[1] ?? definition;
-  const known = columns.reduce((text, { name, index }) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), index.name), what.replaceAll(' NULLS FIRST', ''));
+  const known = columns.reduce(
+    (text, { name, index }) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), index.name),
+    what.replaceAll(' NULLS FIRST', ''),
+  );
   return definition.startsWith('CREATE UNIQUE') ? `unique ${known}` : known;
 }
 
 /** Bytes that `work` made PostgreSQL write to its own log, by whoever. */
 export async function walBytes(database: BenchDatabase, work: () => Promise<unknown>): Promise<number> {
-  const position = async (): Promise<string> => String((await database.query('SELECT pg_current_wal_insert_lsn() AS at'))[0]!['at']);
+  const position = async (): Promise<string> =>
+    String((await database.query('SELECT pg_current_wal_insert_lsn() AS at'))[0]!['at']);
   const before = await position();
   await work();
   const [row] = await database.query(`SELECT pg_wal_lsn_diff('${await position()}', '${before}') AS bytes`);

@@ -33,12 +33,27 @@ export class ChurnedServer {
   static async start(folder: string): Promise<ChurnedServer> {
     const port = await freePort();
     const log = openSync(join(folder, 'server.log'), 'w');
-    const args = ['serve', `--svc.server.port=${port}`, `--svc.data.dir=${join(folder, 'data')}`, `--svc.plugins.dir=${join(folder, 'plugins')}`, '--svc.log.level=warn'];
-    const child = spawn(process.execPath, ['--import', new URL('life-meter.mjs', import.meta.url).href, program, ...args], { cwd: folder, env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' }, stdio: ['ignore', log, log, 'ipc'] });
+    const args = [
+      'serve',
+      `--svc.server.port=${port}`,
+      `--svc.data.dir=${join(folder, 'data')}`,
+      `--svc.plugins.dir=${join(folder, 'plugins')}`,
+      '--svc.log.level=warn',
+    ];
+    const child = spawn(
+      process.execPath,
+      ['--import', new URL('life-meter.mjs', import.meta.url).href, program, ...args],
+      {
+        cwd: folder,
+        env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
+        stdio: ['ignore', log, log, 'ipc'],
+      },
+    );
     const url = `http://127.0.0.1:${port}`;
     const deadline = Date.now() + waitMs;
     while ((await fetch(`${url}/readyz`).catch(() => undefined))?.ok !== true) {
-      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the server did not start:\n${await readFile(join(folder, 'server.log'), 'utf8')}`);
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error(`the server did not start:\n${await readFile(join(folder, 'server.log'), 'utf8')}`);
       await delay(50);
     }
     return new ChurnedServer(child, url, (await readFile(join(folder, 'data', 'admin-token'), 'utf8')).trim());
@@ -57,8 +72,15 @@ export class ChurnedServer {
     return ((await answer) as [Life])[0];
   }
 
-  async request(path: string, { method = 'GET', body, type = 'application/json' }: { method?: string; body?: object; type?: string } = {}): Promise<{ status: number; body: Record<string, unknown> }> {
-    const response = await fetch(`${this.#url}${path}`, { method, headers: { authorization: `Bearer ${this.#token}`, 'content-type': type }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  async request(
+    path: string,
+    { method = 'GET', body, type = 'application/json' }: { method?: string; body?: object; type?: string } = {},
+  ): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await fetch(`${this.#url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#token}`, 'content-type': type },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 

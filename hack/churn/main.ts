@@ -25,7 +25,10 @@ const allowedCount = 4;
 
 const counted = ['timers', 'ports', 'workers', 'resources', 'descriptors', 'threads', 'listeners'] as const;
 
-/** Starts and stops the sample plugin again and again, and looks at what the server's process holds after its stops. False where something grows. */
+/**
+ * Starts and stops the sample plugin again and again, and looks at what the server's process holds after its stops.
+ * False where something grows.
+ */
 async function churn(rounds: number, parent: string): Promise<boolean> {
   const folder = await mkdtemp(join(parent, 'svc-churn-'));
   // PostgreSQL may run as another user than we.
@@ -55,7 +58,13 @@ async function measure(server: ChurnedServer, rounds: number): Promise<boolean> 
     if (round < warmUp || ((round - warmUp) % every !== 0 && round !== rounds)) continue;
     last = await server.life();
     first ??= last;
-    print([round, megabytes(last.heapBytes), megabytes(last.residentBytes), ...counted.map((name) => last![name]), ((performance.now() - began) / since).toFixed(0)]);
+    print([
+      round,
+      megabytes(last.heapBytes),
+      megabytes(last.residentBytes),
+      ...counted.map((name) => last![name]),
+      ((performance.now() - began) / since).toFixed(0),
+    ]);
     began = performance.now();
     since = 0;
   }
@@ -72,7 +81,11 @@ async function startAndStop(server: ChurnedServer): Promise<void> {
 function isFlat(first: Life, last: Life, rounds: number): boolean {
   const grown: string[] = counted.filter((name) => last[name] > first[name] + allowedCount);
   if (last.heapBytes > first.heapBytes + allowedOnce + rounds * allowedBytesEach) grown.push('heap');
-  process.stdout.write(grown.length === 0 ? `nothing grew over ${rounds} starts and stops: the heap by ${megabytes(last.heapBytes - first.heapBytes)} MB\n` : `GREW: ${grown.join(', ')}\n`);
+  process.stdout.write(
+    grown.length === 0
+      ? `nothing grew over ${rounds} starts and stops: the heap by ${megabytes(last.heapBytes - first.heapBytes)} MB\n`
+      : `GREW: ${grown.join(', ')}\n`,
+  );
   return grown.length === 0;
 }
 

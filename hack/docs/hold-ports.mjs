@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Listens on these ports of 127.0.0.1 as the reader's own server does, so that a block that would take one of them fails here, too. Who comes is sent away. One
- * that is taken already is left to whoever has it. Resolves with how to let go of them.
+ * Listens on these ports of 127.0.0.1 as the reader's own server does, so that a block that would take one of them
+ * fails here, too. Who comes is sent away. One that is taken already is left to whoever has it. Resolves with how to
+ * let go of them.
  */
 export async function holdPorts(ports) {
   const held = await Promise.all(ports.map(hold));

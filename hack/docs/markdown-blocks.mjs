@@ -1,6 +1,6 @@
 /**
- * The shell blocks of a Markdown text that can be executed, in order:
- * a ```sh block, unless `<!-- not run: reason -->` stands before it; a ```text or ```json block right after it is what it must print.
+ * The shell blocks of a Markdown text that can be executed, in order: a ```sh block, unless `<!-- not run: reason -->`
+ * stands before it; a ```text or ```json block right after it is what it must print.
  * ```console and every other language is only shown. Throws for a fence that is never closed.
  */
 export function shellBlocks(markdown) {
@@ -9,7 +9,13 @@ export function shellBlocks(markdown) {
     if (block.language !== 'sh' || /^<!-- not run: .+ -->$/.test(block.before)) return [];
     const next = blocks[index + 1];
     const isExpected = next !== undefined && ['text', 'json'].includes(next.language) && next.follows;
-    return [{ line: block.line, script: block.text, ...(isExpected ? { expected: { text: next.text, isJson: next.language === 'json' } } : {}) }];
+    return [
+      {
+        line: block.line,
+        script: block.text,
+        ...(isExpected ? { expected: { text: next.text, isJson: next.language === 'json' } } : {}),
+      },
+    ];
   });
 }
 
@@ -26,7 +32,11 @@ function fencedBlocks(markdown) {
         [open, before, follows] = [undefined, '', true];
       } else open.block.text += `${line.slice(0, open.indent).trim() === '' ? line.slice(open.indent) : line}\n`;
     } else if (fence !== null) {
-      open = { fence: fence[2], indent: fence[1].length, block: { language: fence[3], line: index + 2, text: '', before, follows } };
+      open = {
+        fence: fence[2],
+        indent: fence[1].length,
+        block: { language: fence[3], line: index + 2, text: '', before, follows },
+      };
     } else if (line.trim() !== '') [before, follows] = [line.trim(), false];
   }
   if (open !== undefined) throw new Error(`the block at line ${open.block.line - 1} is never closed`);

@@ -1,6 +1,6 @@
 /**
- * Is this what the documentation promises? `...` stands for anything. Blanks at the ends of lines do not count; in JSON none do,
- * so that it may be laid out for reading.
+ * Is this what the documentation promises? `...` stands for anything. Blanks at the ends of lines do not count; in JSON
+ * none do, so that it may be laid out for reading.
  */
 export function matchesOutput(actual, { text, isJson }) {
   const normal = isJson ? (each) => each.replaceAll(/\s+/g, '') : (each) => each.replaceAll(/[ \t]+$/gm, '').trim();

@@ -5,13 +5,19 @@ const TIMEOUT_MS = 400_000;
 
 /**
  * Runs blocks in one bash session, which ends at the first that fails, and whatever it left running with it.
- * `outputs[i]` is what block i printed on stdout; it is missing for blocks that were not reached. `code` is that of the session.
+ * `outputs[i]` is what block i printed on stdout; it is missing for blocks that were not reached. `code` is that of the
+ * session.
  */
 export async function runBlocks(blocks, { cwd, env, timeoutMs = TIMEOUT_MS }) {
   const mark = `--- ${randomUUID()} ---`;
   const script = blocks.map(({ script: each }) => `printf '\\n%s\\n' '${mark}'\n${each}`).join('\n');
   // Detached: its own process group, so that what it put into the background can be ended as well.
-  const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
   const timer = setTimeout(() => endGroup(child.pid), timeoutMs);

@@ -7,8 +7,9 @@ import { createInterface } from 'node:readline';
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * A fresh server on a free port, in a folder that looks like the repository to a reader's commands, but for `data`, which is the server's own.
- * Runs what is in `dist`: `svc serve`, or, `inParts`, `svc apiserver` and `svc controller-manager` beside a PostgreSQL.
+ * A fresh server on a free port, in a folder that looks like the repository to a reader's commands, but for `data`,
+ * which is the server's own. Runs what is in `dist`: `svc serve`, or, `inParts`, `svc apiserver` and `svc
+ * controller-manager` beside a PostgreSQL.
  */
 export async function startServer(root, { inParts = false } = {}) {
   const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-docs-'));
@@ -31,7 +32,13 @@ export async function startServer(root, { inParts = false } = {}) {
   };
   try {
     if (!inParts) {
-      const { url, accessUrl, tlsUrl, accessTlsUrl } = await start('serve', '--svc.server.port=0', '--svc.access.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0');
+      const { url, accessUrl, tlsUrl, accessTlsUrl } = await start(
+        'serve',
+        '--svc.server.port=0',
+        '--svc.access.port=0',
+        '--svc.server.tls.port=0',
+        '--svc.access.tls.port=0',
+      );
       return { url, accessUrl, tlsUrl, accessTlsUrl, folder, stop };
     }
     const { EmbeddedPostgres, silentLog } = await import(join(root, 'dist/pkg/database/index.js'));
@@ -41,7 +48,12 @@ export async function startServer(root, { inParts = false } = {}) {
     const onDatabase = `--svc.database.url=postgres://${user}@${encodeURIComponent(host)}/${database}`;
     const { url } = await start('apiserver', '--svc.server.port=0', onDatabase);
     await start('controller-manager', `--svc.controllers.api-url=${url}`, '--svc.controllers.port=0');
-    const { accessUrl } = await start('access-server', '--svc.access.port=0', `--svc.access.api-url=${url}`, onDatabase);
+    const { accessUrl } = await start(
+      'access-server',
+      '--svc.access.port=0',
+      `--svc.access.api-url=${url}`,
+      onDatabase,
+    );
     return { url, accessUrl, folder, stop };
   } catch (error) {
     await stop();
@@ -50,7 +62,11 @@ export async function startServer(root, { inParts = false } = {}) {
 }
 
 function startProgram(root, folder, args) {
-  const child = spawn(process.execPath, [join(root, 'dist/cmd/svc/main.js'), ...args], { cwd: folder, env: withoutOptions(process.env), stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(root, 'dist/cmd/svc/main.js'), ...args], {
+    cwd: folder,
+    env: withoutOptions(process.env),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const stop = async () => {
     child.kill('SIGTERM');
@@ -67,7 +83,10 @@ export function withoutOptions(environment) {
 /** Reads the log until it says ready, and goes on emptying it. */
 function readyLine(child, exited) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the server was not ready within ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`the server was not ready within ${START_TIMEOUT_MS} ms`)),
+      START_TIMEOUT_MS,
+    );
     void exited.then((code) => reject(new Error(`the server ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (!line.startsWith('{')) return;

@@ -13,8 +13,12 @@ interface Ran {
   stderr: string;
 }
 const { shellBlocks } = await load<{ shellBlocks: (markdown: string) => Block[] }>('markdown-blocks.mjs');
-const { matchesOutput } = await load<{ matchesOutput: (actual: string, expected: { text: string; isJson: boolean }) => boolean }>('matches-output.mjs');
-const { runBlocks } = await load<{ runBlocks: (blocks: { script: string }[], options: { cwd: string; env: object; timeoutMs?: number }) => Promise<Ran> }>('run-blocks.mjs');
+const { matchesOutput } = await load<{
+  matchesOutput: (actual: string, expected: { text: string; isJson: boolean }) => boolean;
+}>('matches-output.mjs');
+const { runBlocks } = await load<{
+  runBlocks: (blocks: { script: string }[], options: { cwd: string; env: object; timeoutMs?: number }) => Promise<Ran>;
+}>('run-blocks.mjs');
 const { holdPorts } = await load<{ holdPorts: (ports: number[]) => Promise<() => Promise<void>> }>('hold-ports.mjs');
 
 async function load<T>(name: string): Promise<T> {
@@ -69,8 +73,20 @@ describe('output', () => {
     { reason: 'anything, but in order', actual: 'a c b', text: 'a...b...c', matches: false },
     { reason: 'ends may not overlap', actual: 'aba', text: 'ab...ba', matches: false },
     { reason: 'anything at the end', actual: 'a\nb\nc', text: 'a\n...', matches: true },
-    { reason: 'JSON in another layout', actual: '{"a":1,"b":[2]}', text: '{ "a": 1,\n  "b": [ 2 ] }', isJson: true, matches: true },
-    { reason: 'JSON with a wildcard', actual: '{"uid":"x-1","b":2}', text: '{ "uid": "...", "b": 2 }', isJson: true, matches: true },
+    {
+      reason: 'JSON in another layout',
+      actual: '{"a":1,"b":[2]}',
+      text: '{ "a": 1,\n  "b": [ 2 ] }',
+      isJson: true,
+      matches: true,
+    },
+    {
+      reason: 'JSON with a wildcard',
+      actual: '{"uid":"x-1","b":2}',
+      text: '{ "uid": "...", "b": 2 }',
+      isJson: true,
+      matches: true,
+    },
     { reason: 'JSON with another value', actual: '{"a":1}', text: '{ "a": 2 }', isJson: true, matches: false },
   ];
   test.each(cases)('$reason', ({ actual, text, isJson = false, matches }) => {
@@ -82,7 +98,10 @@ describe('a session', () => {
   const options = { cwd: '/', env: { PATH: process.env['PATH'] } };
 
   test('is one: variables live on, and what is left running ends with it', async () => {
-    const { code, outputs } = await runBlocks([{ script: 'name=mia; sleep 600 &' }, { script: 'echo "hello $name"' }], options);
+    const { code, outputs } = await runBlocks(
+      [{ script: 'name=mia; sleep 600 &' }, { script: 'echo "hello $name"' }],
+      options,
+    );
     expect({ code, outputs }).toEqual({ code: 0, outputs: ['', 'hello mia\n'] });
   });
 

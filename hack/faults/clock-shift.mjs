@@ -1,6 +1,7 @@
 /**
- * Loaded into a server before its first line (`--import`): its wall clock is ahead by what the file named in FAULTS_CLOCK says, in milliseconds,
- * looked up ten times a second. Timers and performance.now() go on as they were, as on a machine whose clock an administrator sets.
+ * Loaded into a server before its first line (`--import`): its wall clock is ahead by what the file named in
+ * FAULTS_CLOCK says, in milliseconds, looked up ten times a second. Timers and performance.now() go on as they were, as
+ * on a machine whose clock an administrator sets.
  */
 import { readFileSync } from 'node:fs';
 
@@ -23,7 +24,8 @@ if (file !== undefined) {
   setInterval(look, everyMs).unref();
   RealDate.now = () => realNow() + aheadMs;
   globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [RealDate.now()] : args, newTarget),
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length === 0 ? [RealDate.now()] : args, newTarget),
     apply: () => new RealDate(RealDate.now()).toString(),
   });
   // What a Date made without the Proxy says of itself.

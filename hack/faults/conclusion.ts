@@ -26,7 +26,11 @@ export interface Witnessed {
 }
 
 /** Makes the namespaces and models that the crowd works with. */
-export async function makeGround({ crowd: { operator }, replicas, modelChanges }: Pick<Witnessed, 'crowd' | 'replicas' | 'modelChanges'>): Promise<void> {
+export async function makeGround({
+  crowd: { operator },
+  replicas,
+  modelChanges,
+}: Pick<Witnessed, 'crowd' | 'replicas' | 'modelChanges'>): Promise<void> {
   for (const name of namespaces.slice(1)) {
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     await operator.api.request({ port: replicas[0].port, method: 'POST', path: namespacesPath, body });
@@ -34,7 +38,10 @@ export async function makeGround({ crowd: { operator }, replicas, modelChanges }
   for (const model of sampleModels) await makeModel({ operator, replicas, modelChanges }, model);
 }
 
-/** Lets the crowd come to an end: no change is made any more, everybody comes to know the last one, and what is there is read once more. */
+/**
+ * Lets the crowd come to an end: no change is made any more, everybody comes to know the last one, and what is there is
+ * read once more.
+ */
 export async function concludeHistory(run: Witnessed): Promise<History> {
   const { seed, crowd, recorder, replicas, modelChanges, faults, problems } = run;
   await crowd.settle();
@@ -63,9 +70,13 @@ async function heardOfEverything({ database, crowd: { watchers }, problems }: Wi
   try {
     const [row] = await database.query<{ newest: string }>('SELECT max(rev) AS newest FROM platform.change_log');
     const newest = Number(row?.newest);
-    await until(`every watcher has heard of revision ${newest}`, settleMs, () => watchers.every(({ position, isOpen }) => position >= newest && isOpen));
+    await until(`every watcher has heard of revision ${newest}`, settleMs, () =>
+      watchers.every(({ position, isOpen }) => position >= newest && isOpen),
+    );
   } catch (error) {
-    const where = watchers.map(({ record, position, isOpen }) => `${record.id} at ${position}${isOpen ? '' : ', closed'}`).join('; ');
+    const where = watchers
+      .map(({ record, position, isOpen }) => `${record.id} at ${position}${isOpen ? '' : ', closed'}`)
+      .join('; ');
     problems.push(`${describe(error)}: ${where}`);
   }
 }
@@ -74,8 +85,19 @@ async function finalLists({ crowd, replicas, problems }: Witnessed): Promise<His
   const states: History['finalStates'] = [];
   for (const replica of replicas) {
     for (const model of sampleModels) {
-      const { operation } = await readList(crowd.operator, { model, namespace: '', selector: { labels: [], fields: [] }, target: replica });
-      if (operation.outcome.type === 'ok') states.push({ source: replica.name, model: model.name, revision: operation.outcome.revision, objects: operation.outcome.items });
+      const { operation } = await readList(crowd.operator, {
+        model,
+        namespace: '',
+        selector: { labels: [], fields: [] },
+        target: replica,
+      });
+      if (operation.outcome.type === 'ok')
+        states.push({
+          source: replica.name,
+          model: model.name,
+          revision: operation.outcome.revision,
+          objects: operation.outcome.items,
+        });
       else problems.push(`${replica.name} did not list ${model.name} at the end`);
     }
   }

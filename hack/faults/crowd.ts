@@ -17,16 +17,40 @@ const operatorId = 299;
 const everything: SelectorRecord = { labels: [], fields: [] };
 
 /** What each watcher follows. */
-const watched: readonly { model: SampleModel; namespace?: string; selector?: SelectorRecord; asEventStream?: true }[] = [
-  { model: things },
-  { model: things, namespace: 'default', asEventStream: true },
-  { model: things, selector: { labels: [{ key: 'team', operator: 'in', values: ['a', 'b'] }], fields: [] } },
-  { model: things, selector: { labels: [{ key: 'flag', operator: 'absent' }], fields: [{ field: 'spec.priority', operator: '>=', value: 5 }] } },
-  { model: things, namespace: 'second', selector: { labels: [], fields: [{ field: 'spec.tags', operator: 'in', values: ['red', 'blue'] }, { field: 'spec.category', operator: 'notIn', values: ['c-1'] }] } },
-  { model: notes },
-  { model: notes, selector: { labels: [{ key: 'team', operator: 'exists' }], fields: [{ field: 'spec.category', operator: 'prefix', value: 'c-' }] }, asEventStream: true },
-  { model: fleeting },
-];
+const watched: readonly { model: SampleModel; namespace?: string; selector?: SelectorRecord; asEventStream?: true }[] =
+  [
+    { model: things },
+    { model: things, namespace: 'default', asEventStream: true },
+    { model: things, selector: { labels: [{ key: 'team', operator: 'in', values: ['a', 'b'] }], fields: [] } },
+    {
+      model: things,
+      selector: {
+        labels: [{ key: 'flag', operator: 'absent' }],
+        fields: [{ field: 'spec.priority', operator: '>=', value: 5 }],
+      },
+    },
+    {
+      model: things,
+      namespace: 'second',
+      selector: {
+        labels: [],
+        fields: [
+          { field: 'spec.tags', operator: 'in', values: ['red', 'blue'] },
+          { field: 'spec.category', operator: 'notIn', values: ['c-1'] },
+        ],
+      },
+    },
+    { model: notes },
+    {
+      model: notes,
+      selector: {
+        labels: [{ key: 'team', operator: 'exists' }],
+        fields: [{ field: 'spec.category', operator: 'prefix', value: 'c-' }],
+      },
+      asEventStream: true,
+    },
+    { model: fleeting },
+  ];
 
 export interface CrowdOptions {
   targets: readonly [Target, ...Target[]];
@@ -56,8 +80,16 @@ export class Crowd {
     this.operator = client(operatorId);
     this.writers = Array.from({ length: writers }, (_, i) => new Writer(client(i + 1)));
     this.readers = Array.from({ length: readers }, (_, i) => new Reader(client(firstReader + i)));
-    this.watchers = watched.map(({ model, namespace = '', selector = everything, asEventStream }, i) =>
-      new Watcher({ client: client(firstWatcher + i), model, namespace, selector, ...(asEventStream === undefined ? {} : { asEventStream }) }));
+    this.watchers = watched.map(
+      ({ model, namespace = '', selector = everything, asEventStream }, i) =>
+        new Watcher({
+          client: client(firstWatcher + i),
+          model,
+          namespace,
+          selector,
+          ...(asEventStream === undefined ? {} : { asEventStream }),
+        }),
+    );
   }
 
   start(): void {

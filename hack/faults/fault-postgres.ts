@@ -24,7 +24,10 @@ export interface Backend {
 /** Longer than any fault takes the database away. */
 const awayLimitMs = 30_000;
 
-/** A PostgreSQL of the run's own, with durable settings; where we are root, the servers' tables lie on a small disk in memory, which can be filled. */
+/**
+ * A PostgreSQL of the run's own, with durable settings; where we are root, the servers' tables lie on a small disk in
+ * memory, which can be filled.
+ */
 export class FaultPostgres {
   readonly #embedded: EmbeddedPostgres;
   readonly #pgdata: string;
@@ -33,7 +36,11 @@ export class FaultPostgres {
   /** `folder` is ours. */
   static async start(folder: string): Promise<FaultPostgres> {
     const dataDir = join(folder, 'postgres');
-    const embedded = await EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { max_connections: '120', deadlock_timeout: '500ms', log_lock_waits: 'off' } });
+    const embedded = await EmbeddedPostgres.start({
+      dataDir,
+      log: silentLog,
+      settings: { max_connections: '120', deadlock_timeout: '500ms', log_lock_waits: 'off' },
+    });
     const home = (await readdir(dataDir)).find((name) => /^pgdata-\d+$/.test(name));
     if (home === undefined) {
       await embedded.stop();
@@ -74,7 +81,10 @@ export class FaultPostgres {
     return `postgres://${serverRole}@127.0.0.1:${port}/${database}?application_name=${application}`;
   }
 
-  /** A session of our own, past every proxy and limit; the caller ends it. Never throws later: a lost one fails its next query. */
+  /**
+   * A session of our own, past every proxy and limit; the caller ends it. Never throws later: a lost one fails its next
+   * query.
+   */
   async connect(user?: 'server'): Promise<pg.Client> {
     const client = new pg.Client({
       ...this.connection,
@@ -87,7 +97,9 @@ export class FaultPostgres {
     return client;
   }
 
-  /** One statement in a session of its own; again in another one where another fault ends it, so it has to bear that. */
+  /**
+   * One statement in a session of its own; again in another one where another fault ends it, so it has to bear that.
+   */
   query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     return retryWhileAway(awayLimitMs, async () => {
       const client = await this.connect();
@@ -99,7 +111,9 @@ export class FaultPostgres {
     });
   }
 
-  /** A session that `begin` has done its work in; another one where another fault ends it meanwhile. The caller ends it. */
+  /**
+   * A session that `begin` has done its work in; another one where another fault ends it meanwhile. The caller ends it.
+   */
   session(begin: (client: pg.Client) => Promise<unknown>): Promise<pg.Client> {
     return retryWhileAway(awayLimitMs, async () => {
       const client = await this.connect();
@@ -123,7 +137,9 @@ export class FaultPostgres {
 
   /** Its file is missing while it starts anew. */
   postmasterPid(): Promise<number> {
-    return retryWhileAway(awayLimitMs, async () => Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]));
+    return retryWhileAway(awayLimitMs, async () =>
+      Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]),
+    );
   }
 
   /** The postmaster and all its processes. */
@@ -160,7 +176,9 @@ export class FaultPostgres {
     const { bavail, bsize } = await statfs(folder);
     const piece = Buffer.alloc(1 << 20);
     for (let left = bavail * bsize, i = 0; left > 0; left -= piece.length, i += 1) {
-      await writeFile(join(folder, 'filler', String(i)), piece.subarray(0, Math.min(left, piece.length))).catch(() => undefined);
+      await writeFile(join(folder, 'filler', String(i)), piece.subarray(0, Math.min(left, piece.length))).catch(
+        () => undefined,
+      );
     }
   }
 
@@ -179,8 +197,11 @@ export class FaultPostgres {
     await client.connect();
     try {
       await client.query(`CREATE ROLE ${serverRole} LOGIN`);
-      if (this.#smallDisk !== undefined) await client.query(`CREATE TABLESPACE small LOCATION '${join(this.#smallDisk, 'tables')}'`);
-      await client.query(`CREATE DATABASE ${database} OWNER ${serverRole} TEMPLATE template0${this.#smallDisk === undefined ? '' : ' TABLESPACE small'}`);
+      if (this.#smallDisk !== undefined)
+        await client.query(`CREATE TABLESPACE small LOCATION '${join(this.#smallDisk, 'tables')}'`);
+      await client.query(
+        `CREATE DATABASE ${database} OWNER ${serverRole} TEMPLATE template0${this.#smallDisk === undefined ? '' : ' TABLESPACE small'}`,
+      );
     } finally {
       await client.end();
     }

@@ -57,7 +57,9 @@ export class FaultProxy {
     if (mode.type !== 'stalled') for (const go of this.#reopened.splice(0)) go();
   }
 
-  /** Withholds the answers for as long as a statement takes, then cuts: what was asked for is done, and nobody is told. */
+  /**
+   * Withholds the answers for as long as a statement takes, then cuts: what was asked for is done, and nobody is told.
+   */
   async cut(): Promise<void> {
     const chosen = [...this.#pairs];
     for (const { lost } of chosen) lost.add('answers');
@@ -65,7 +67,10 @@ export class FaultProxy {
     for (const { client } of chosen) client.destroy();
   }
 
-  /** The database's end of every connection is gone, and the server is not told: it waits on connections nobody will answer. */
+  /**
+   * The database's end of every connection is gone, and the server is not told: it waits on connections nobody will
+   * answer.
+   */
   abandon(): void {
     for (const { upstream, lost } of this.#pairs) {
       lost.add('requests').add('answers');
@@ -115,7 +120,11 @@ export class FaultProxy {
 
   #join(client: Socket): void {
     const mode = this.#mode;
-    const pair: Pair = { client, upstream: connect(this.#socketPath), lost: new Set(mode.type === 'deaf' ? [mode.lost] : []) };
+    const pair: Pair = {
+      client,
+      upstream: connect(this.#socketPath),
+      lost: new Set(mode.type === 'deaf' ? [mode.lost] : []),
+    };
     this.#pairs.add(pair);
     this.#carry(pair, 'requests');
     this.#carry(pair, 'answers');
@@ -144,7 +153,17 @@ export class FaultProxy {
     });
   }
 
-  async #passLate({ after, mode, pass, from }: { after: Promise<void>; mode: ProxyMode; pass: () => void; from: Socket }): Promise<void> {
+  async #passLate({
+    after,
+    mode,
+    pass,
+    from,
+  }: {
+    after: Promise<void>;
+    mode: ProxyMode;
+    pass: () => void;
+    from: Socket;
+  }): Promise<void> {
     await after;
     await this.#hold(mode);
     pass();

@@ -15,34 +15,67 @@ const quiet = fault('quiet', () => Promise.resolve());
 test.each<[string, Fault]>([
   ['when it begins', fault('cut', () => Promise.reject(reset()))],
   ['when it ends', fault('cut', () => Promise.resolve(() => Promise.reject(lost())))],
-])('a fault that loses its connection to the other one of a pair %s is cut short; alone it fails', async (_when, cut) => {
-  const run = { arena: {} as Arena, random: new Random(1), book: new OperationBook(), records: [], normal: 0, began: 0 };
-  const paired = await runFaults([cut, quiet], run);
-  expect([paired.cutShort, paired.failures]).toEqual([[expect.stringMatching(/^cut: /)], []]);
-  expect(outcomeLine(paired)).toContain('cut short cut: ');
-  expect(await runFaults([cut], run)).toMatchObject({ cutShort: [], failures: [expect.stringMatching(/^cut: /)] });
-  const wrong = fault('wrong', () => Promise.reject(new Error('it did not end as it should')));
-  expect(await runFaults([wrong, quiet], run)).toMatchObject({ cutShort: [], failures: ['wrong: it did not end as it should'] });
-});
+])(
+  'a fault that loses its connection to the other one of a pair %s is cut short; alone it fails',
+  async (_when, cut) => {
+    const run = {
+      arena: {} as Arena,
+      random: new Random(1),
+      book: new OperationBook(),
+      records: [],
+      normal: 0,
+      began: 0,
+    };
+    const paired = await runFaults([cut, quiet], run);
+    expect([paired.cutShort, paired.failures]).toEqual([[expect.stringMatching(/^cut: /)], []]);
+    expect(outcomeLine(paired)).toContain('cut short cut: ');
+    expect(await runFaults([cut], run)).toMatchObject({ cutShort: [], failures: [expect.stringMatching(/^cut: /)] });
+    const wrong = fault('wrong', () => Promise.reject(new Error('it did not end as it should')));
+    expect(await runFaults([wrong, quiet], run)).toMatchObject({
+      cutShort: [],
+      failures: ['wrong: it did not end as it should'],
+    });
+  },
+);
 
 const answered = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code, severity: 'ERROR' });
 
-test.each(['XX001', '40001', '40P01', '53100', '55P03', '57014'])('what PostgreSQL answers a fault with %s is a failure, in a pair too, and is not asked again', async (code) => {
-  const run = { arena: {} as Arena, random: new Random(1), book: new OperationBook(), records: [], normal: 0, began: 0 };
-  const wrong = fault('wrong', () => Promise.reject(answered(code)));
-  expect(await runFaults([wrong, quiet], run)).toMatchObject({ cutShort: [], failures: [`wrong: refused with ${code}`] });
-  let tries = 0;
-  const work = (): Promise<void> => {
-    tries += 1;
-    return tries === 1 ? Promise.reject(answered(code)) : Promise.resolve();
-  };
-  await expect(retryWhileAway(60_000, work)).rejects.toMatchObject({ code });
-});
+test.each(['XX001', '40001', '40P01', '53100', '55P03', '57014'])(
+  'what PostgreSQL answers a fault with %s is a failure, in a pair too, and is not asked again',
+  async (code) => {
+    const run = {
+      arena: {} as Arena,
+      random: new Random(1),
+      book: new OperationBook(),
+      records: [],
+      normal: 0,
+      began: 0,
+    };
+    const wrong = fault('wrong', () => Promise.reject(answered(code)));
+    expect(await runFaults([wrong, quiet], run)).toMatchObject({
+      cutShort: [],
+      failures: [`wrong: refused with ${code}`],
+    });
+    let tries = 0;
+    const work = (): Promise<void> => {
+      tries += 1;
+      return tries === 1 ? Promise.reject(answered(code)) : Promise.resolve();
+    };
+    await expect(retryWhileAway(60_000, work)).rejects.toMatchObject({ code });
+  },
+);
 
 test('what a fault asks of a database that goes away is asked again, other failures are told at once', async () => {
-  const failures = [reset(), lost(), Object.assign(new Error('the database system is starting up'), { code: '57P03', severity: 'FATAL' })];
-  const work = (): Promise<string> => (failures.length > 0 ? Promise.reject(failures.shift()!) : Promise.resolve('done'));
+  const failures = [
+    reset(),
+    lost(),
+    Object.assign(new Error('the database system is starting up'), { code: '57P03', severity: 'FATAL' }),
+  ];
+  const work = (): Promise<string> =>
+    failures.length > 0 ? Promise.reject(failures.shift()!) : Promise.resolve('done');
   expect(await retryWhileAway(60_000, work)).toBe('done');
-  await expect(retryWhileAway(60_000, () => Promise.reject(new Error('no such table')))).rejects.toThrow('no such table');
+  await expect(retryWhileAway(60_000, () => Promise.reject(new Error('no such table')))).rejects.toThrow(
+    'no such table',
+  );
   await expect(retryWhileAway(0, () => Promise.reject(lost()))).rejects.toThrow('Connection terminated');
 });

@@ -40,23 +40,38 @@ export interface FaultRunOptions {
 }
 
 /** Does one fault, or several at once, heals them, and waits until work goes on as before. */
-export async function runFaults(kinds: readonly Fault[], { arena, random, book, records, normal, began }: FaultRunOptions): Promise<FaultOutcome> {
-  const outcome: FaultOutcome = { names: kinds.map(({ name }) => name).join(' + '), at: (now() - began) / 1000, tally: { ok: 0, refused: 0, unknown: 0 }, cutShort: [], failures: [] };
+export async function runFaults(
+  kinds: readonly Fault[],
+  { arena, random, book, records, normal, began }: FaultRunOptions,
+): Promise<FaultOutcome> {
+  const outcome: FaultOutcome = {
+    names: kinds.map(({ name }) => name).join(' + '),
+    at: (now() - began) / 1000,
+    tally: { ok: 0, refused: 0, unknown: 0 },
+    cutShort: [],
+    failures: [],
+  };
   const skipped = kinds.flatMap(({ unavailable }) => unavailable?.(arena) ?? []);
   if (skipped.length > 0) return { ...outcome, skipped: skipped.join(', ') };
   book.takeTally();
-  const note = (name: string) => (error: unknown): void => {
-    const place = kinds.length > 1 && isDatabaseAway(error) ? outcome.cutShort : outcome.failures;
-    place.push(`${name}: ${describe(error)}`);
-  };
-  await Promise.all(kinds.map(async (fault) => {
-    const record: FaultRecord = { name: fault.name, started: now() };
-    records.push(record);
-    const heal: Heal | void = await fault.inject(arena, random.fork(`${fault.name} ${outcome.at}`)).catch(note(fault.name));
-    await delay(fault.holdMs ?? defaultHoldMs);
-    await Promise.resolve(heal?.()).catch(note(fault.name));
-    record.ended = now();
-  }));
+  const note =
+    (name: string) =>
+    (error: unknown): void => {
+      const place = kinds.length > 1 && isDatabaseAway(error) ? outcome.cutShort : outcome.failures;
+      place.push(`${name}: ${describe(error)}`);
+    };
+  await Promise.all(
+    kinds.map(async (fault) => {
+      const record: FaultRecord = { name: fault.name, started: now() };
+      records.push(record);
+      const heal: Heal | void = await fault
+        .inject(arena, random.fork(`${fault.name} ${outcome.at}`))
+        .catch(note(fault.name));
+      await delay(fault.holdMs ?? defaultHoldMs);
+      await Promise.resolve(heal?.()).catch(note(fault.name));
+      record.ended = now();
+    }),
+  );
   const healed = now();
   while (now() - healed < recoveryLimitMs) {
     await delay(50);

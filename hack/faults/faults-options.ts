@@ -32,7 +32,19 @@ export const usage = `Usage: make faults ARGS='...'
 export function parseFaultsOptions(args: string[]): FaultsOptions {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({ args, options: { seed: text, seconds: text, hours: text, faults: text, pairs: flag, list: flag, keep: flag, summary: text } });
+  const { values } = parseArgs({
+    args,
+    options: {
+      seed: text,
+      seconds: text,
+      hours: text,
+      faults: text,
+      pairs: flag,
+      list: flag,
+      keep: flag,
+      summary: text,
+    },
+  });
   return {
     seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : whole('seed', values.seed),
     seconds: positive('seconds', values.seconds ?? '180'),

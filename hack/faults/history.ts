@@ -1,8 +1,10 @@
 /**
- * What a fault run records, and all that its checker sees. Plain data, so that a run can be kept as JSON and checked again.
+ * What a fault run records, and all that its checker sees. Plain data, so that a run can be kept as JSON and checked
+ * again.
  *
- * Everything is what really happened, as the client saw it: nothing is repaired, sorted, merged or left out by whoever records. Where the
- * harness is in doubt what a request did, the outcome is `unknown`; that is never a fault of the system, a wrong certainty is.
+ * Everything is what really happened, as the client saw it: nothing is repaired, sorted, merged or left out by whoever
+ * records. Where the harness is in doubt what a request did, the outcome is `unknown`; that is never a fault of the
+ * system, a wrong certainty is.
  */
 export interface History {
   /** Shown in messages, and enough to run it again. */
@@ -20,7 +22,10 @@ export interface History {
   log: Iterable<LogRow>;
   /** Revisions that SQL showed once and no longer at the end, though nothing took them away: committed and lost. */
   lostRevisions?: number[];
-  /** `platform.meta.compacted` as read now and then by SQL, in the order of time; the last one after the last request and the last 410. */
+  /**
+   * `platform.meta.compacted` as read now and then by SQL, in the order of time; the last one after the last request
+   * and the last 410.
+   */
   compactions: CompactionSample[];
   /** What is there at the end, when no request is under way: by SQL, and by a list through each replica. */
   finalStates: FinalState[];
@@ -29,15 +34,21 @@ export interface History {
 }
 
 /**
- * A moment, in milliseconds with fraction, on one clock for all of a history: `Number(process.hrtime.bigint()) / 1e6`. It is the same in
- * every process and thread of a machine, and nobody can set it. Never `Date.now()`, which a fault may step.
+ * A moment, in milliseconds with fraction, on one clock for all of a history: `Number(process.hrtime.bigint()) / 1e6`.
+ * It is the same in every process and thread of a machine, and nobody can set it. Never `Date.now()`, which a fault may
+ * step.
  */
 export type Instant = number;
 
-/** A key of one value is that value; absent is null; of a multi-value index a set. ASCII strings; dates as milliseconds. */
+/**
+ * A key of one value is that value; absent is null; of a multi-value index a set. ASCII strings; dates as milliseconds.
+ */
 export type FieldValue = string | number | boolean | null | (string | number)[];
 
-/** Declared index by name, exactly as the object's body has the field; every index that the model has at any time of the run is named. */
+/**
+ * Declared index by name, exactly as the object's body has the field; every index that the model has at any time of the
+ * run is named.
+ */
 export type Fields = Record<string, FieldValue>;
 
 export interface ModelRecord {
@@ -60,8 +71,9 @@ export interface IncarnationRecord {
 }
 
 /**
- * A change of a definition by the harness. A drop is in force from `requested` until the `completed` of the next `make` of that model, so long
- * requests may be 404 and the server deletes its objects; an absent `completed` means "not known".
+ * A change of a definition by the harness. A drop is in force from `requested` until the `completed` of the next `make`
+ * of that model, so long requests may be 404 and the server deletes its objects; an absent `completed` means "not
+ * known".
  */
 export interface ModelChangeRecord {
   type: 'make' | 'drop' | 'index';
@@ -77,7 +89,10 @@ export interface ModelChangeRecord {
 /** What matters of a body. An object of the harness has no finalizers, so a delete removes it at once. */
 export interface ObjectState {
   uid: string;
-  /** Names the write that made this body (a create, update or patch): a field of the spec that no index and no other write uses. */
+  /**
+   * Names the write that made this body (a create, update or patch): a field of the spec that no index and no other
+   * write uses.
+   */
   marker: string;
   labels: Record<string, string>;
   fields: Fields;
@@ -99,9 +114,13 @@ export interface SelectorRecord {
 }
 
 /** `notIn` is true where the label is absent, too. */
-export type LabelClause = { key: string; operator: 'in' | 'notIn'; values: string[] } | { key: string; operator: 'exists' | 'absent' };
+export type LabelClause =
+  { key: string; operator: 'in' | 'notIn'; values: string[] } | { key: string; operator: 'exists' | 'absent' };
 
-/** `field` is an index by its name, or `metadata.name`, `metadata.namespace`. On a multi-value index `in` is "contains any". */
+/**
+ * `field` is an index by its name, or `metadata.name`, `metadata.namespace`. On a multi-value index `in` is "contains
+ * any".
+ */
 export type FieldClause =
   | { field: string; operator: 'in' | 'notIn'; values: (string | number | boolean)[] }
   | { field: string; operator: '>' | '>=' | '<' | '<='; value: string | number }
@@ -115,7 +134,10 @@ export interface OperationId {
 }
 
 interface OperationBase extends OperationId {
-  /** `seq` grows with each request of a client; a client has one request under way at a time. A repetition of a request is an operation of its own. */
+  /**
+   * `seq` grows with each request of a client; a client has one request under way at a time. A repetition of a request
+   * is an operation of its own.
+   */
   replica: string;
   /** Before the first byte is written to the socket (before the connection is made, if one is). */
   invoked: Instant;
@@ -129,8 +151,8 @@ interface OperationBase extends OperationId {
 }
 
 /**
- * `ok`: a complete 2xx answer. `refused`: a complete 4xx answer: the server says that nothing was done. `unknown`: anything else: a 5xx, a
- * connection that could not be made or broke, an answer cut short, a time-out of the client.
+ * `ok`: a complete 2xx answer. `refused`: a complete 4xx answer: the server says that nothing was done. `unknown`:
+ * anything else: a 5xx, a connection that could not be made or broke, an answer cut short, a time-out of the client.
  */
 export type Outcome<Answer> = ({ type: 'ok' } & Answer) | Refusal | { type: 'unknown'; error: string; status?: number };
 
@@ -148,7 +170,9 @@ export interface Refusal {
   retryAfter?: boolean;
 }
 
-/** A body as it was sent whole. `marker` is used by this write alone, and by its repetitions under one Idempotency-Key. */
+/**
+ * A body as it was sent whole. `marker` is used by this write alone, and by its repetitions under one Idempotency-Key.
+ */
 export interface SentObject {
   marker: string;
   labels: Record<string, string>;
@@ -225,8 +249,13 @@ export interface GetOperation extends OperationBase {
   outcome: Outcome<{ object: ObservedObject }>;
 }
 
-/** `all`: neither page nor limit. Of a chunk `continued` names the operation whose token was sent; absent for the first. */
-export type Paging = { type: 'all' } | { type: 'page'; page: number; size: number } | { type: 'chunk'; limit: number; continued?: OperationId };
+/**
+ * `all`: neither page nor limit. Of a chunk `continued` names the operation whose token was sent; absent for the first.
+ */
+export type Paging =
+  | { type: 'all' }
+  | { type: 'page'; page: number; size: number }
+  | { type: 'chunk'; limit: number; continued?: OperationId };
 
 export interface ListOperation extends OperationBase {
   verb: 'list';
@@ -244,7 +273,10 @@ export interface ListOperation extends OperationBase {
 export interface ListAnswer {
   /** `metadata.resourceVersion`. */
   revision: number;
-  /** In the order of the answer. To save memory `labels` and `fields` may be empty objects; the marker and the revision tell the body. */
+  /**
+   * In the order of the answer. To save memory `labels` and `fields` may be empty objects; the marker and the revision
+   * tell the body.
+   */
   items: ObservedObject[];
   /** Page fields, where the answer had them. */
   total?: number;
@@ -275,9 +307,10 @@ export interface WatchStreamRecord {
   /** Before the first byte of the request. */
   opened: Instant;
   /**
-   * `revision`: resourceVersion was sent. It is the revision of the `list` made for it, or else exactly as far as the watcher got: its last
-   * event or bookmark, or where the stream before this one began. `objects`: `sendInitialEvents=true` with bookmarks: what exists comes as
-   * ADDED, in any order, and a bookmark with `initialEnd` tells the revision of that snapshot.
+   * `revision`: resourceVersion was sent. It is the revision of the `list` made for it, or else exactly as far as the
+   * watcher got: its last event or bookmark, or where the stream before this one began. `objects`:
+   * `sendInitialEvents=true` with bookmarks: what exists comes as ADDED, in any order, and a bookmark with `initialEnd`
+   * tells the revision of that snapshot.
    */
   start: { type: 'revision'; revision: number; list?: OperationId } | { type: 'objects' };
   /** As they came. Iterated more than once. */
@@ -286,13 +319,21 @@ export interface WatchStreamRecord {
 }
 
 /**
- * `live`: still open at the end of the run, which is when everything had time to arrive; the checker then demands all of it.
- * `closed`: the server ended the answer properly. `broken`: the connection, or no answer. `cancelled`: by the harness.
- * `expired`: 410, as an answer or as an ERROR event. `failed`: another ERROR event. `refused`: an answer other than 200 and 410, 5xx included.
+ * `live`: still open at the end of the run, which is when everything had time to arrive; the checker then demands all
+ * of it. `closed`: the server ended the answer properly. `broken`: the connection, or no answer. `cancelled`: by the
+ * harness. `expired`: 410, as an answer or as an ERROR event. `failed`: another ERROR event. `refused`: an answer other
+ * than 200 and 410, 5xx included.
  */
 export type StreamEnd =
   | { type: 'live' | 'closed' | 'broken' | 'cancelled'; at: Instant; error?: string }
-  | { type: 'expired' | 'failed' | 'refused'; at: Instant; status: number; reason: string; message?: string; tooLarge?: boolean };
+  | {
+      type: 'expired' | 'failed' | 'refused';
+      at: Instant;
+      status: number;
+      reason: string;
+      message?: string;
+      tooLarge?: boolean;
+    };
 
 /** `received`: after the last byte of the event was read. */
 export type WatchEventRecord =
@@ -300,10 +341,11 @@ export type WatchEventRecord =
   | { type: 'BOOKMARK'; revision: number; received: Instant; initialEnd?: boolean };
 
 /**
- * A row of `platform.change_log`. All rows are recorded, also those of built-in models and definitions (of them `old` and `new` may be null).
- * Follow the log with `WHERE rev > cursor ORDER BY rev`, faster than compaction, and at the end read all that is there once more: a row that
- * only this second reading finds is recorded then, with its late `recorded`, for it became visible after a higher revision. A row seen twice
- * is recorded once, unless its content differs; then twice.
+ * A row of `platform.change_log`. All rows are recorded, also those of built-in models and definitions (of them `old`
+ * and `new` may be null). Follow the log with `WHERE rev > cursor ORDER BY rev`, faster than compaction, and at the end
+ * read all that is there once more: a row that only this second reading finds is recorded then, with its late
+ * `recorded`, for it became visible after a higher revision. A row seen twice is recorded once, unless its content
+ * differs; then twice.
  */
 export interface LogRow {
   revision: number;

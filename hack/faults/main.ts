@@ -1,6 +1,6 @@
 /**
- * Breaks whatever a server stands on while clients write, read and watch, and holds what they were told to the log: `make faults`.
- * See docs/reliability.md.
+ * Breaks whatever a server stands on while clients write, read and watch, and holds what they were told to the log:
+ * `make faults`. See docs/reliability.md.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,15 +25,24 @@ function print(line: string): void {
 }
 
 /** One round and its verdict. */
-async function tryRound(options: FaultsOptions, { seed, pairs }: { seed: number; pairs: boolean }, score: Score): Promise<void> {
-  print(`seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; again with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}'\n\n${heading}`);
+async function tryRound(
+  options: FaultsOptions,
+  { seed, pairs }: { seed: number; pairs: boolean },
+  score: Score,
+): Promise<void> {
+  print(
+    `seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; again with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}'\n\n${heading}`,
+  );
   const result = await runRound({ ...options, seed, pairs, onFault: (outcome) => print(outcomeLine(outcome)) });
   const verdict = checkHistory(result.history);
   const missing = untried(result.outcomes, options.kinds);
-  const skipped = new Set(result.outcomes.filter((outcome) => outcome.skipped !== undefined).flatMap(({ names }) => names.split(' + ')));
+  const skipped = new Set(
+    result.outcomes.filter((outcome) => outcome.skipped !== undefined).flatMap(({ names }) => names.split(' + ')),
+  );
   for (const { name } of missing) if (!skipped.has(name)) result.problems.push(`${name} was not tried`);
   for (const verb of ['create', 'update', 'patch', 'delete', 'deleteCollection', 'get', 'list']) {
-    if ((verdict.statistics[`operations ${verb} ok`] ?? 0) === 0) result.problems.push(`no ${verb} succeeded: the run proves too little`);
+    if ((verdict.statistics[`operations ${verb} ok`] ?? 0) === 0)
+      result.problems.push(`no ${verb} succeeded: the run proves too little`);
   }
   print(verdictText(verdict, result));
   const violations = Object.values(verdict.counts).reduce((sum, count) => sum + count, 0);
@@ -41,9 +50,19 @@ async function tryRound(options: FaultsOptions, { seed, pairs }: { seed: number;
   score.operations += result.operations;
   score.events += result.events;
   score.violations += violations;
-  score.passed += result.outcomes.filter(({ failures, skipped: why }) => failures.length === 0 && why === undefined).length;
+  score.passed += result.outcomes.filter(
+    ({ failures, skipped: why }) => failures.length === 0 && why === undefined,
+  ).length;
   score.failed += violations + result.problems.length;
-  score.failures.push(...result.problems, ...Object.entries(verdict.counts).filter(([, count]) => count > 0).map(([rule, count]) => `${rule}, ${count} times: ${verdict.violations.find((each) => each.rule === rule)?.text ?? ''}`));
+  score.failures.push(
+    ...result.problems,
+    ...Object.entries(verdict.counts)
+      .filter(([, count]) => count > 0)
+      .map(
+        ([rule, count]) =>
+          `${rule}, ${count} times: ${verdict.violations.find((each) => each.rule === rule)?.text ?? ''}`,
+      ),
+  );
   if (options.isKept || violations + result.problems.length > 0) keep(result, verdict);
   else rmSync(result.folder, { recursive: true, force: true });
 }
@@ -71,16 +90,34 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write('The faults are made with signals, /proc and tmpfs, and need Linux.\n');
     return 2;
   }
-  const score: Score = { kinds: new Set(), operations: 0, events: 0, violations: 0, passed: 0, failed: 0, failures: [] };
+  const score: Score = {
+    kinds: new Set(),
+    operations: 0,
+    events: 0,
+    violations: 0,
+    passed: 0,
+    failed: 0,
+    failures: [],
+  };
   const deadline = performance.now() + options.hours * 3_600_000;
   let round = 0;
   do {
     await tryRound(options, { seed: options.seed + round, pairs: options.pairs || round > 0 }, score);
     round += 1;
   } while (performance.now() < deadline);
-  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify({ passed: score.passed, failed: score.failed, failures: score.failures.map((failure) => `faults, seed ${options.seed}: ${failure}`) }));
+  if (options.summaryFile !== undefined)
+    writeFileSync(
+      options.summaryFile,
+      JSON.stringify({
+        passed: score.passed,
+        failed: score.failed,
+        failures: score.failures.map((failure) => `faults, seed ${options.seed}: ${failure}`),
+      }),
+    );
   print(`\n${score.failed === 0 ? 'everything held' : `${score.failed} FAILED`}`);
-  print(`faults: ${score.kinds.size} kinds, ${score.operations} operations, ${score.events} events, ${score.violations} violations, seed ${options.seed}`);
+  print(
+    `faults: ${score.kinds.size} kinds, ${score.operations} operations, ${score.events} events, ${score.violations} violations, seed ${options.seed}`,
+  );
   return score.failed === 0 ? 0 : 1;
 }
 

@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { CompactionSample, FinalState, IncarnationRecord, LogRow, ObjectState } from './history.ts';
 import { now } from './workload/instant.ts';
-import { group, observedObject, sampleModels, stateOf, type SampleModel, type WireObject } from './workload/sample-models.ts';
+import {
+  group,
+  observedObject,
+  sampleModels,
+  stateOf,
+  type SampleModel,
+  type WireObject,
+} from './workload/sample-models.ts';
 
 const everyMs = 60;
 const pageRows = 2000;
@@ -46,7 +53,9 @@ interface Life {
   replaces: number;
 }
 
-/** Follows the log by SQL, past servers, proxies and limits, and tells at the end whether it still says what it said. */
+/**
+ * Follows the log by SQL, past servers, proxies and limits, and tells at the end whether it still says what it said.
+ */
 export class Recorder {
   readonly rows: LogRow[] = [];
   readonly compactions: CompactionSample[] = [];
@@ -93,9 +102,15 @@ export class Recorder {
 
   /** Every life that a model of ours had. */
   async incarnations(): Promise<IncarnationRecord[]> {
-    const lives = [...this.#lives].map(([id, { model, replaces }]) => ({ id, model: model.name, replaces })).toSorted((a, b) => a.id - b.id);
-    const living = new Set((await this.#postgres.query<{ id: number }>('SELECT id FROM platform.models')).map(({ id }) => id));
-    const drops = await this.#postgres.query<{ name: string; rev: string }>("SELECT resource || '.' || api_group AS name, rev FROM platform.dropped_models");
+    const lives = [...this.#lives]
+      .map(([id, { model, replaces }]) => ({ id, model: model.name, replaces }))
+      .toSorted((a, b) => a.id - b.id);
+    const living = new Set(
+      (await this.#postgres.query<{ id: number }>('SELECT id FROM platform.models')).map(({ id }) => id),
+    );
+    const drops = await this.#postgres.query<{ name: string; rev: string }>(
+      "SELECT resource || '.' || api_group AS name, rev FROM platform.dropped_models",
+    );
     return lives.map((life) => {
       if (living.has(life.id)) return life;
       const next = lives.find(({ id, model }) => model === life.model && id > life.id);
@@ -107,13 +122,20 @@ export class Recorder {
   /** What the tables hold. */
   async finalStates(): Promise<FinalState[]> {
     const states: FinalState[] = [];
-    for (const { id, resource } of await this.#postgres.query<{ id: number; resource: string }>('SELECT id, resource FROM platform.models WHERE api_group = $1', [group])) {
+    for (const { id, resource } of await this.#postgres.query<{ id: number; resource: string }>(
+      'SELECT id, resource FROM platform.models WHERE api_group = $1',
+      [group],
+    )) {
       const model = sampleModels.find(({ plural }) => plural === resource);
       if (model === undefined) continue;
       const rows = await this.#postgres.query<{ newest: string; rev: string | null; body: string | null }>(
         `SELECT (SELECT max(rev) FROM platform.change_log) AS newest, m.rev, m.body FROM (SELECT 1) one LEFT JOIN platform.m_${id} m ON true`,
       );
-      const objects = rows.flatMap(({ rev, body }) => (rev === null || body === null ? [] : [{ ...observedObject(model, JSON.parse(body) as WireObject), revision: Number(rev) }]));
+      const objects = rows.flatMap(({ rev, body }) =>
+        rev === null || body === null
+          ? []
+          : [{ ...observedObject(model, JSON.parse(body) as WireObject), revision: Number(rev) }],
+      );
       states.push({ source: 'sql', model: model.name, revision: Number(rows[0]?.newest), objects });
     }
     return states;
@@ -138,7 +160,11 @@ export class Recorder {
   }
 
   async #learnLives(client: pg.Client): Promise<void> {
-    const { rows } = await ask<{ id: number; resource: string; replaces: string }>(client, 'SELECT id, resource, replaces FROM platform.models WHERE api_group = $1', [group]);
+    const { rows } = await ask<{ id: number; resource: string; replaces: string }>(
+      client,
+      'SELECT id, resource, replaces FROM platform.models WHERE api_group = $1',
+      [group],
+    );
     for (const { id, resource, replaces } of rows) {
       const model = sampleModels.find(({ plural }) => plural === resource);
       if (model !== undefined) this.#lives.set(id, { model, replaces: Number(replaces) });
@@ -147,7 +173,11 @@ export class Recorder {
 
   /** False at the end of the log. */
   async #readPage(client: pg.Client): Promise<boolean> {
-    const { rows } = await ask<TableRow>(client, `SELECT * FROM ${wholeLog} WHERE rev > $1 ORDER BY rev LIMIT ${pageRows}`, [this.#cursor]);
+    const { rows } = await ask<TableRow>(
+      client,
+      `SELECT * FROM ${wholeLog} WHERE rev > $1 ORDER BY rev LIMIT ${pageRows}`,
+      [this.#cursor],
+    );
     const recorded = now();
     if (rows.some(({ model }) => model !== 0 && !this.#lives.has(model))) await this.#learnLives(client);
     for (const row of rows) this.#add(row, recorded);
@@ -158,8 +188,12 @@ export class Recorder {
   /** Records what was not there when its turn was, what is no longer as it was, and what is gone. */
   async #readAgain(client: pg.Client): Promise<void> {
     const missing = new Set(this.#texts.keys());
-    for (let after = 0; ; ) {
-      const { rows } = await ask<TableRow>(client, `SELECT * FROM ${wholeLog} WHERE rev > $1 ORDER BY rev LIMIT ${pageRows}`, [after]);
+    for (let after = 0; ;) {
+      const { rows } = await ask<TableRow>(
+        client,
+        `SELECT * FROM ${wholeLog} WHERE rev > $1 ORDER BY rev LIMIT ${pageRows}`,
+        [after],
+      );
       const recorded = now();
       for (const row of rows) {
         missing.delete(Number(row.rev));
@@ -211,7 +245,11 @@ function textOf(row: TableRow): string {
   return [rev, model, type, namespace, name, prev, batch, row.old?.length, row.new?.length].join('/');
 }
 
-function ask<Row extends pg.QueryResultRow>(client: pg.Client, text: string, values: unknown[] = []): Promise<pg.QueryResult<Row>> {
+function ask<Row extends pg.QueryResultRow>(
+  client: pg.Client,
+  text: string,
+  values: unknown[] = [],
+): Promise<pg.QueryResult<Row>> {
   // Not among pg's types: how long an answer may take to come.
   const config: pg.QueryConfig & { query_timeout: number } = { text, values, query_timeout: queryTimeoutMs };
   return client.query<Row>(config);

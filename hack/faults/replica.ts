@@ -15,7 +15,10 @@ const readyTimeoutMs = 90_000;
 /** Longer than the server's own time limit for an end. */
 const stopTimeoutMs = 45_000;
 const relaunchMs = 300;
-/** Small enough that history is cut by size within a run, large enough that a server that was frozen for seconds finds its place. */
+/**
+ * Small enough that history is cut by size within a run, large enough that a server that was frozen for seconds finds
+ * its place.
+ */
 const logMaxSize = '16MiB';
 
 export interface ReplicaOptions {
@@ -26,7 +29,10 @@ export interface ReplicaOptions {
   token: string;
 }
 
-/** One built `svc apiserver`, with its own way to the database and its own clock, and whoever starts it anew when it ended. */
+/**
+ * One built `svc apiserver`, with its own way to the database and its own clock, and whoever starts it anew when it
+ * ended.
+ */
 export class Replica {
   readonly name: string;
   readonly proxy: FaultProxy;
@@ -94,7 +100,11 @@ export class Replica {
       `--svc.storage.log-max-size=${logMaxSize}`,
     ];
     // No variable of the shell may change what is tried.
-    const child = spawn(process.execPath, args, { cwd: this.#dataDir, env: { FAULTS_CLOCK: this.#clockFile }, stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, args, {
+      cwd: this.#dataDir,
+      env: { FAULTS_CLOCK: this.#clockFile },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     this.#child = child;
     this.#isMeantToRun = true;
@@ -104,7 +114,8 @@ export class Replica {
       this.#child = undefined;
       if (!this.#isMeantToRun) return;
       // A start without a database fails, as it should.
-      if (this.#hasBeenReady || code !== 1) this.unexpectedEnds.push(`${this.name} ended by itself with ${signal ?? `code ${code}`}`);
+      if (this.#hasBeenReady || code !== 1)
+        this.unexpectedEnds.push(`${this.name} ended by itself with ${signal ?? `code ${code}`}`);
       // As a supervisor would, so that the rest of the run is worth something.
       setTimeout(() => this.#isMeantToRun && this.launch(), relaunchMs);
     });

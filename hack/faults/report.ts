@@ -24,10 +24,19 @@ export function outcomeLine({ at, names, tally, recovery, skipped, cutShort, fai
 /** What was examined, and what was found. */
 export function verdictText({ violations, counts, statistics }: Verdict, { problems }: RoundResult): string {
   const lines = ['', 'examined'];
-  for (const [what, count] of Object.entries(statistics)) lines.push(`  ${what.padEnd(34)} ${String(count).padStart(8)}`);
+  for (const [what, count] of Object.entries(statistics))
+    lines.push(`  ${what.padEnd(34)} ${String(count).padStart(8)}`);
   if (problems.length > 0) lines.push('', `${problems.length} problems beside the history`);
   for (const problem of problems.slice(0, shownProblems)) lines.push(`  ${shortened(problem)}`);
-  for (const [rule, count] of Object.entries(counts)) lines.push('', `VIOLATED ${rule}, ${count} times`, ...violations.filter((violation) => violation.rule === rule).slice(0, shownViolations).map(({ text }) => `  ${text}`));
+  for (const [rule, count] of Object.entries(counts))
+    lines.push(
+      '',
+      `VIOLATED ${rule}, ${count} times`,
+      ...violations
+        .filter((violation) => violation.rule === rule)
+        .slice(0, shownViolations)
+        .map(({ text }) => `  ${text}`),
+    );
   return lines.join('\n');
 }
 

@@ -48,7 +48,8 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const replicas: Replica[] = [];
   try {
     const token = newPersonalToken();
-    for (const name of ['replica-a', 'replica-b']) replicas.push(await Replica.start({ name, folder, postgres, token }));
+    for (const name of ['replica-a', 'replica-b'])
+      replicas.push(await Replica.start({ name, folder, postgres, token }));
     const round = new Round(options, { postgres, replicas: replicas as [Replica, Replica], token, folder });
     return await Promise.race([round.run(), interruption()]);
   } finally {
@@ -76,7 +77,10 @@ class Round {
   readonly #problems: string[] = [];
   readonly #began = now();
 
-  constructor(options: RoundOptions, { postgres, replicas, token, folder }: Pick<Arena, 'postgres' | 'replicas'> & { token: string; folder: string }) {
+  constructor(
+    options: RoundOptions,
+    { postgres, replicas, token, folder }: Pick<Arena, 'postgres' | 'replicas'> & { token: string; folder: string },
+  ) {
     this.#options = options;
     this.#folder = folder;
     this.#random = new Random(options.seed);
@@ -93,7 +97,16 @@ class Round {
     this.#crowd.start();
     await delay(warmUpMs);
     await this.#injectAll(this.#crowd.book.goodput(warmUpMs / 2));
-    const history = await concludeHistory({ seed: this.#options.seed, crowd: this.#crowd, recorder, database: postgres, replicas, modelChanges, faults: this.#records, problems: this.#problems });
+    const history = await concludeHistory({
+      seed: this.#options.seed,
+      crowd: this.#crowd,
+      recorder,
+      database: postgres,
+      replicas,
+      modelChanges,
+      faults: this.#records,
+      problems: this.#problems,
+    });
     for (const { logFile, unexpectedEnds } of replicas) {
       this.#problems.push(...unexpectedEnds, ...(await wrongLines(logFile)));
     }
@@ -115,10 +128,17 @@ class Round {
     const book = this.#crowd.book;
     const deadline = now() + seconds * 1000 - warmUpMs;
     let left = random.shuffled(kinds);
-    for (let isFirst = true; isFirst || now() < deadline; ) {
+    for (let isFirst = true; isFirst || now() < deadline;) {
       const together = pairs && left.slice(0, 2).every(({ isAlone }) => isAlone !== true);
       const chosen = left.splice(0, together ? 2 : 1);
-      const outcome = await runFaults(chosen, { arena: this.#arena, random, book, records: this.#records, normal, began: this.#began });
+      const outcome = await runFaults(chosen, {
+        arena: this.#arena,
+        random,
+        book,
+        records: this.#records,
+        normal,
+        began: this.#began,
+      });
       this.#outcomes.push(outcome);
       this.#problems.push(...outcome.failures);
       onFault(outcome);
@@ -131,6 +151,8 @@ class Round {
 
 /** Those that were never in force. */
 export function untried(outcomes: readonly FaultOutcome[], kinds: readonly Fault[] = faults): Fault[] {
-  const tried = new Set(outcomes.filter(({ skipped }) => skipped === undefined).flatMap(({ names }) => names.split(' + ')));
+  const tried = new Set(
+    outcomes.filter(({ skipped }) => skipped === undefined).flatMap(({ names }) => names.split(' + ')),
+  );
   return kinds.filter(({ name }) => !tried.has(name));
 }

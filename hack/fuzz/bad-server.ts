@@ -4,8 +4,27 @@ import type { AddressInfo } from 'node:net';
 
 /** How a server may misbehave; `well` is how it should answer. */
 export type Fault =
-  | 'well' | 'internal error' | 'stack' | 'sql' | 'secret' | 'hang' | 'close' | 'garble' | 'two answers' | 'wrong code' | 'no cause' | 'no request id' | 'no retry' | 'unnamed 503'
-  | 'html' | 'no location' | 'prototype key' | 'lone surrogate' | 'never ends' | 'redirect' | 'no challenge';
+  | 'well'
+  | 'internal error'
+  | 'stack'
+  | 'sql'
+  | 'secret'
+  | 'hang'
+  | 'close'
+  | 'garble'
+  | 'two answers'
+  | 'wrong code'
+  | 'no cause'
+  | 'no request id'
+  | 'no retry'
+  | 'unnamed 503'
+  | 'html'
+  | 'no location'
+  | 'prototype key'
+  | 'lone surrogate'
+  | 'never ends'
+  | 'redirect'
+  | 'no challenge';
 
 const headers = 'X-Request-Id: a\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache, private\r\n';
 

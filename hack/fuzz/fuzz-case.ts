@@ -14,7 +14,10 @@ export interface FuzzRequest {
   isAnonymous?: boolean;
   /** Bytes instead of all of the above, on a connection of their own; `$TOKEN` in them is the token. */
   raw?: readonly Buffer[];
-  /** What comes after raw bytes: the end of the sending side, once the server is quiet; nothing, so that the server must end it; nothing after the first answer. Default `close`. */
+  /**
+   * What comes after raw bytes: the end of the sending side, once the server is quiet; nothing, so that the server must
+   * end it; nothing after the first answer. Default `close`.
+   */
   ending?: 'close' | 'wait' | 'first answer';
   /** An answer that may not end by itself: its beginning is read, then the connection closed. */
   stream?: boolean;
@@ -49,7 +52,12 @@ export function get(target: string, headers: FuzzRequest['headers'] = []): FuzzR
   return { method: 'GET', target, headers };
 }
 
-export function json(method: string, target: string, body: string | Buffer | object, headers: FuzzRequest['headers'] = []): FuzzRequest {
+export function json(
+  method: string,
+  target: string,
+  body: string | Buffer | object,
+  headers: FuzzRequest['headers'] = [],
+): FuzzRequest {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return { method, target, headers: [['Content-Type', 'application/json'], ...headers], body: bytes };
 }

@@ -33,11 +33,30 @@ export const usage = `Usage: make fuzz ARGS='...'
 /** Throws an Error that says what is wrong. */
 export function parseFuzzOptions(args: string[]): FuzzOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seed: text, service: text, case: text, seconds: text, requests: text, concurrency: text, areas: text, data: text, summary: text } });
-  const areas = values.areas === undefined ? services.flatMap((service) => service.areas) : values.areas.split(',').map(areaOf);
-  const chosen = services.filter((service) => (values.service === undefined || service.name === values.service) && service.areas.some((area) => areas.includes(area)));
+  const { values } = parseArgs({
+    args,
+    options: {
+      seed: text,
+      service: text,
+      case: text,
+      seconds: text,
+      requests: text,
+      concurrency: text,
+      areas: text,
+      data: text,
+      summary: text,
+    },
+  });
+  const areas =
+    values.areas === undefined ? services.flatMap((service) => service.areas) : values.areas.split(',').map(areaOf);
+  const chosen = services.filter(
+    (service) =>
+      (values.service === undefined || service.name === values.service) &&
+      service.areas.some((area) => areas.includes(area)),
+  );
   if (chosen.length === 0) throw new Error('there is no such service, or it has none of these areas');
-  if (values.case !== undefined && chosen.length > 1) throw new Error('--case needs --service: each counts its own cases');
+  if (values.case !== undefined && chosen.length > 1)
+    throw new Error('--case needs --service: each counts its own cases');
   return {
     services: chosen,
     seed: values.seed ?? randomBytes(6).toString('hex'),

@@ -29,7 +29,10 @@ export class FuzzReport {
     for (const { answers, failure } of outcomes) {
       this.requests += 1;
       tally.requests += 1;
-      const statuses = answers.length === 0 ? [typeof failure === 'string' ? failure : 'none'] : answers.map(({ status }) => String(status));
+      const statuses =
+        answers.length === 0
+          ? [typeof failure === 'string' ? failure : 'none']
+          : answers.map(({ status }) => String(status));
       for (const status of statuses) tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     }
   }
@@ -59,18 +62,27 @@ export class FuzzReport {
   get summary(): { passed: number; failed: number; failures: string[] } {
     const tallies = [...this.#areas.values()];
     const failed = tallies.filter(({ findings }) => findings > 0).length;
-    const failures = [...this.findings.values()].map(({ area, rule, detail, number, replay }) => `fuzz: ${rule} in ${area}${number === undefined ? '' : `, case ${number}`}: ${detail}\n${replay}`);
+    const failures = [...this.findings.values()].map(
+      ({ area, rule, detail, number, replay }) =>
+        `fuzz: ${rule} in ${area}${number === undefined ? '' : `, case ${number}`}: ${detail}\n${replay}`,
+    );
     return { passed: tallies.length - failed, failed, failures };
   }
 
   toString(): string {
-    const rows = [...this.#areas].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, tally]) => {
-      const statuses = [...tally.statuses].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([status, count]) => `${status}:${count}`).join(' ');
-      const hold = tally.longestHold > 0 ? `, longest hold ${Math.round(tally.longestHold)} ms` : '';
-      return `${name}: ${tally.requests} requests, ${tally.findings} violations${hold}\n    ${statuses}`;
-    });
+    const rows = [...this.#areas]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, tally]) => {
+        const statuses = [...tally.statuses]
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([status, count]) => `${status}:${count}`)
+          .join(' ');
+        const hold = tally.longestHold > 0 ? `, longest hold ${Math.round(tally.longestHold)} ms` : '';
+        return `${name}: ${tally.requests} requests, ${tally.findings} violations${hold}\n    ${statuses}`;
+      });
     const findings = [...this.findings.values()].map(
-      ({ area, rule, detail, number, replay, times }) => `\n${rule} in ${area}${number === undefined ? '' : `, case ${number}`}, ${times} times: ${detail}\n${replay}`,
+      ({ area, rule, detail, number, replay, times }) =>
+        `\n${rule} in ${area}${number === undefined ? '' : `, case ${number}`}, ${times} times: ${detail}\n${replay}`,
     );
     return [...rows, ...findings].join('\n');
   }

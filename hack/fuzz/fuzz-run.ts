@@ -10,7 +10,10 @@ import { showRequest } from './wire/encode-request.ts';
 import { WireClient } from './wire/wire-client.ts';
 import type { World } from './world.ts';
 
-/** How the cases of a batch run: side by side; side by side and only those that change nothing; one by one, the state compared around each. */
+/**
+ * How the cases of a batch run: side by side; side by side and only those that change nothing; one by one, the state
+ * compared around each.
+ */
 export type BatchMode = 'free' | 'quiet' | 'exclusive';
 
 export interface FuzzRunOptions<W = World> extends CaseSource<W> {
@@ -49,7 +52,10 @@ export class FuzzRun<W = World> {
     this.#holds = new HoldCheck(options.target, (fuzzCase) => this.#run(fuzzCase));
   }
 
-  /** Runs the next `count` cases, or as many as there is time for until `deadline`. Ends early, for good, where the server is gone and cannot be brought back. */
+  /**
+   * Runs the next `count` cases, or as many as there is time for until `deadline`. Ends early, for good, where the
+   * server is gone and cannot be brought back.
+   */
   async batch(mode: BatchMode, count: number, deadline = Infinity): Promise<void> {
     if (this.#ended) return;
     const { digest } = this.#options.target;
@@ -98,7 +104,9 @@ export class FuzzRun<W = World> {
     this.report.count(fuzzCase, run);
     ran.push(ranAs(number, fuzzCase, run));
     if (run.found === undefined) return;
-    const isFatal = run.found.rule === 'server gone' || (run.found.rule === 'no answer' && (await this.#options.target.health()) !== undefined);
+    const isFatal =
+      run.found.rule === 'server gone' ||
+      (run.found.rule === 'no answer' && (await this.#options.target.health()) !== undefined);
     if (isFatal) this.#ended = true;
     else await this.#record(number, fuzzCase, run.found, mode === 'exclusive');
   }
@@ -143,10 +151,15 @@ export class FuzzRun<W = World> {
     if (ill !== undefined) await this.#bringBack(ill, ran);
     for (const line of target.takeErrors()) this.#recordGlobal(violation('server log', line.slice(0, 2000)));
     if (this.#ended) return;
-    for (const { ran: { number, fuzzCase }, cpu, at } of await this.#holds.check(ran)) {
+    for (const {
+      ran: { number, fuzzCase },
+      cpu,
+      at,
+    } of await this.#holds.check(ran)) {
       this.report.held(fuzzCase.area, cpu);
       const found = violation('event loop held', `for ${Math.round(cpu)} ms of processor time`);
-      if (this.report.isNew(fuzzCase.area, found)) this.report.add({ area: fuzzCase.area, number, ...found, replay: showRequest(fuzzCase.requests[at]!) });
+      if (this.report.isNew(fuzzCase.area, found))
+        this.report.add({ area: fuzzCase.area, number, ...found, replay: showRequest(fuzzCase.requests[at]!) });
     }
   }
 
@@ -177,9 +190,18 @@ export class FuzzRun<W = World> {
 }
 
 function ranAs(number: number, fuzzCase: FuzzCase, { outcomes }: CaseRun): Ran {
-  const sent = fuzzCase.requests.map(({ target, body, raw = [] }) => target.length + (body?.length ?? 0) + raw.reduce((sum, { length }) => sum + length, 0));
+  const sent = fuzzCase.requests.map(
+    ({ target, body, raw = [] }) =>
+      target.length + (body?.length ?? 0) + raw.reduce((sum, { length }) => sum + length, 0),
+  );
   const received = outcomes.flatMap(({ answers }) => answers.map(({ body }) => body.length));
-  return { number, fuzzCase, began: outcomes[0]?.began ?? 0, ended: outcomes.at(-1)?.ended ?? 0, bytes: [...sent, ...received].reduce((sum, size) => sum + size, 0) };
+  return {
+    number,
+    fuzzCase,
+    began: outcomes[0]?.began ?? 0,
+    ended: outcomes.at(-1)?.ended ?? 0,
+    bytes: [...sent, ...received].reduce((sum, size) => sum + size, 0),
+  };
 }
 
 export function showCase({ requests }: FuzzCase): string {

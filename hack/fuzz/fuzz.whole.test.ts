@@ -43,13 +43,17 @@ afterAll(async () => {
 /** Definitions are slow to make, and are many requests each. */
 const sampled = areas.map((area) => (area.name === 'definitions' ? { ...area, weight: 0.1 } : area));
 
-test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])('hostile requests are answered as the contract says, and leave the server as it was: seed %s', async (seed) => {
-  const run = new FuzzRun({ target, seed, areas: sampled, world, concurrency: 32, slow: false });
-  await run.batch('free', 800);
-  await run.batch('quiet', 500);
-  await run.batch('exclusive', 25);
-  const report = await run.finish();
-  if (report.findings.size > 0) throw new Error(`seed ${seed}\n${report.toString()}`);
-  expect(report.requests).toBeGreaterThan(1000);
-  expect(Object.prototype).not.toHaveProperty('a');
-}, 120_000);
+test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
+  'hostile requests are answered as the contract says, and leave the server as it was: seed %s',
+  async (seed) => {
+    const run = new FuzzRun({ target, seed, areas: sampled, world, concurrency: 32, slow: false });
+    await run.batch('free', 800);
+    await run.batch('quiet', 500);
+    await run.batch('exclusive', 25);
+    const report = await run.finish();
+    if (report.findings.size > 0) throw new Error(`seed ${seed}\n${report.toString()}`);
+    expect(report.requests).toBeGreaterThan(1000);
+    expect(Object.prototype).not.toHaveProperty('a');
+  },
+  120_000,
+);

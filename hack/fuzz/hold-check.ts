@@ -4,7 +4,10 @@ import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import type { Ran } from './fuzz-run.ts';
 import type { CaseRun } from './run-case.ts';
 
-/** Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add; longer on a slower processor. */
+/**
+ * Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add; longer
+ * on a slower processor.
+ */
 const defaultAllowedMs = (100 + 8) * processorSlowness();
 const repetitions = 3;
 /** Looked at for one hold, the largest first, and after one batch. */
@@ -20,8 +23,8 @@ export interface ProvenHold {
 }
 
 /**
- * Finds who held the event loop. A hold among many requests may be the sum of them, or the engine's own work: each that was under way is sent again, alone,
- * and is guilty only if the loop is held every time.
+ * Finds who held the event loop. A hold among many requests may be the sum of them, or the engine's own work: each that
+ * was under way is sent again, alone, and is guilty only if the loop is held every time.
  */
 export class HoldCheck {
   readonly #target: FuzzTarget;
@@ -38,7 +41,11 @@ export class HoldCheck {
     const holds = (await this.#target.takeHolds()).filter(this.#isLong);
     if (holds.length === 0) return [];
     const bySize = ran.toSorted((a, b) => b.bytes - a.bytes);
-    const underWay = holds.toSorted((a, b) => b.cpu - a.cpu).flatMap((hold) => bySize.filter(({ began, ended }) => began < hold.ended && ended > hold.began).slice(0, suspectsEach));
+    const underWay = holds
+      .toSorted((a, b) => b.cpu - a.cpu)
+      .flatMap((hold) =>
+        bySize.filter(({ began, ended }) => began < hold.ended && ended > hold.began).slice(0, suspectsEach),
+      );
     const suspects = [...new Set(underWay)].slice(0, suspectsInAll);
     const proven: ProvenHold[] = [];
     for (const suspect of suspects) {
@@ -56,7 +63,10 @@ export class HoldCheck {
       const [longest] = (await this.#target.takeHolds()).filter(this.#isLong).toSorted((a, b) => b.cpu - a.cpu);
       if (longest === undefined) return undefined;
       cpu = Math.min(cpu, longest.cpu);
-      at = Math.max(0, outcomes.findIndex(({ began, ended }) => began < longest.ended && ended > longest.began));
+      at = Math.max(
+        0,
+        outcomes.findIndex(({ began, ended }) => began < longest.ended && ended > longest.began),
+      );
     }
     return { ran, cpu, at };
   }

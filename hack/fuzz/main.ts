@@ -1,4 +1,7 @@
-/** `make fuzz`: hostile requests by the hundred thousand, to both services; every one must be answered as its contract says. Exits 1 on any that is not. */
+/**
+ * `make fuzz`: hostile requests by the hundred thousand, to both services; every one must be answered as its contract
+ * says. Exits 1 on any that is not.
+ */
 import { writeFileSync } from 'node:fs';
 import { parseFuzzOptions, usage, type FuzzOptions } from './fuzz-options.ts';
 import { showCase, type BatchMode } from './fuzz-run.ts';
@@ -36,7 +39,8 @@ function interruption(): Promise<never> {
 
 async function runBatches({ run, server }: ServiceRun, { seconds, requests }: FuzzOptions): Promise<void> {
   const began = Date.now();
-  const goesOn = (): boolean => (requests === undefined ? Date.now() - began < seconds * 1000 : run.report.requests < requests);
+  const goesOn = (): boolean =>
+    requests === undefined ? Date.now() - began < seconds * 1000 : run.report.requests < requests;
   // On a slow machine a batch ends before its count is reached.
   const batch = (mode: BatchMode, count: number): Promise<void> => run.batch(mode, count, Date.now() + longestBatchMs);
   // Warm, so that what is compiled and cached once is not taken for growth.
@@ -51,15 +55,21 @@ async function runBatches({ run, server }: ServiceRun, { seconds, requests }: Fu
     most = Math.max(most, server.residentMemory);
     if (Date.now() - told < progressMs) continue;
     told = Date.now();
-    print(`${run.report.requests} requests, ${Math.round(run.report.requests / ((told - began) / 1000))} a second, ${run.report.findings.size} violations`);
+    print(
+      `${run.report.requests} requests, ${Math.round(run.report.requests / ((told - began) / 1000))} a second, ${run.report.findings.size} violations`,
+    );
   }
-  print(`memory of the server: ${Math.round(atStart)} MB after warming up, at most ${Math.round(most)}, ${Math.round(server.residentMemory)} at the end`);
+  print(
+    `memory of the server: ${Math.round(atStart)} MB after warming up, at most ${Math.round(most)}, ${Math.round(server.residentMemory)} at the end`,
+  );
 }
 
 /** A case, and what it was answered. */
 async function showSingle({ run, caseAt }: ServiceRun, number: number): Promise<string> {
   const { outcomes } = await run.single(number);
-  const answers = outcomes.flatMap(({ answers: each }) => each.map(({ status, body }) => `    ${status} ${body.toString('utf8', 0, 2000)}`));
+  const answers = outcomes.flatMap(({ answers: each }) =>
+    each.map(({ status, body }) => `    ${status} ${body.toString('utf8', 0, 2000)}`),
+  );
   const fuzzCase = caseAt(number);
   return [`case ${number}, ${fuzzCase.area}`, showCase(fuzzCase), 'answered', ...answers].join('\n');
 }
@@ -68,7 +78,11 @@ async function showSingle({ run, caseAt }: ServiceRun, number: number): Promise<
 function shareOf({ share }: Service, options: FuzzOptions): FuzzOptions {
   const all = options.services.reduce((sum, service) => sum + service.share, 0);
   const { seconds, requests } = options;
-  return { ...options, seconds: (seconds * share) / all, ...(requests === undefined ? {} : { requests: Math.ceil((requests * share) / all) }) };
+  return {
+    ...options,
+    seconds: (seconds * share) / all,
+    ...(requests === undefined ? {} : { requests: Math.ceil((requests * share) / all) }),
+  };
 }
 
 async function fuzzAll(options: FuzzOptions): Promise<FuzzReport[]> {
@@ -84,7 +98,11 @@ async function fuzzAll(options: FuzzOptions): Promise<FuzzReport[]> {
 
 function summaryOf(reports: readonly FuzzReport[]): FuzzReport['summary'] {
   const all = reports.map(({ summary }) => summary);
-  return { passed: all.reduce((sum, { passed }) => sum + passed, 0), failed: all.reduce((sum, { failed }) => sum + failed, 0), failures: all.flatMap(({ failures }) => failures) };
+  return {
+    passed: all.reduce((sum, { passed }) => sum + passed, 0),
+    failed: all.reduce((sum, { failed }) => sum + failed, 0),
+    failures: all.flatMap(({ failures }) => failures),
+  };
 }
 
 async function main(args: string[]): Promise<number> {
@@ -101,7 +119,9 @@ async function main(args: string[]): Promise<number> {
   }
   const reports = await fuzzAll(options);
   const findings = reports.reduce((sum, report) => sum + report.findings.size, 0);
-  print(`fuzz: ${reports.reduce((sum, { requests }) => sum + requests, 0)} requests, ${findings} violations, seed ${options.seed}`);
+  print(
+    `fuzz: ${reports.reduce((sum, { requests }) => sum + requests, 0)} requests, ${findings} violations, seed ${options.seed}`,
+  );
   if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify(summaryOf(reports)));
   return findings === 0 ? 0 : 1;
 }

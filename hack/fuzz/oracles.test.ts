@@ -20,7 +20,11 @@ afterEach(async () => {
   servers = [];
 });
 
-const area: Area = { name: 'test', weight: 1, generate: () => ({ changes: 'never', requests: [get('/x'), json('POST', '/x', '{}')] }) };
+const area: Area = {
+  name: 'test',
+  weight: 1,
+  generate: () => ({ changes: 'never', requests: [get('/x'), json('POST', '/x', '{}')] }),
+};
 const world = { token: 't', posts: '', notes: '', frees: '', continueTokens: [], revision: 1, secrets: [] };
 
 interface Facts {
@@ -30,9 +34,25 @@ interface Facts {
   errors?: string[];
 }
 
-function targetOf({ port }: BadServer, { state = () => 0, others = () => 0, holds = () => [], errors = [] }: Facts = {}): FuzzTarget {
-  const digest = { take: async () => ({ own: String(state()), others: String(others()) }), settled: async () => ({ own: String(state()), others: String(others()) }) } as StateDigest;
-  return { port, token: 't', secrets: ['hunter2'], digest, judge: platformJudge, call: () => Promise.reject(new Error('not for this')), health: async () => undefined, takeErrors: () => errors.splice(0), takeHolds: async () => holds() };
+function targetOf(
+  { port }: BadServer,
+  { state = () => 0, others = () => 0, holds = () => [], errors = [] }: Facts = {},
+): FuzzTarget {
+  const digest = {
+    take: async () => ({ own: String(state()), others: String(others()) }),
+    settled: async () => ({ own: String(state()), others: String(others()) }),
+  } as StateDigest;
+  return {
+    port,
+    token: 't',
+    secrets: ['hunter2'],
+    digest,
+    judge: platformJudge,
+    call: () => Promise.reject(new Error('not for this')),
+    health: async () => undefined,
+    takeErrors: () => errors.splice(0),
+    takeHolds: async () => holds(),
+  };
 }
 
 async function start(fault: () => Fault, onRequest?: () => Promise<void>): Promise<BadServer> {
@@ -41,7 +61,11 @@ async function start(fault: () => Fault, onRequest?: () => Promise<void>): Promi
   return server;
 }
 
-async function findings(target: FuzzTarget, mode: 'free' | 'quiet' | 'exclusive' = 'free', areas: readonly Area[] = [area]): Promise<Rule[]> {
+async function findings(
+  target: FuzzTarget,
+  mode: 'free' | 'quiet' | 'exclusive' = 'free',
+  areas: readonly Area[] = [area],
+): Promise<Rule[]> {
   const run = new FuzzRun({ target, seed: 's', areas, world, concurrency: 2, slow: false, limitMs: 200 });
   await run.batch(mode, 3);
   const { findings: found } = await run.finish();
@@ -84,7 +108,9 @@ describe('the state', () => {
     const writes = async (): Promise<void> => {
       state += 1;
     };
-    expect(await findings(targetOf(await start(() => 'well', writes), { state: () => state }), mode)).toContain('state changed');
+    expect(await findings(targetOf(await start(() => 'well', writes), { state: () => state }), mode)).toContain(
+      'state changed',
+    );
     expect(await findings(targetOf(await start(() => 'well'), { state: () => state }), mode)).toEqual([]);
   });
 
@@ -94,24 +120,45 @@ describe('the state', () => {
       state += 1;
     };
     const writing: Area = { ...area, generate: () => ({ changes: 'maybe', requests: [json('POST', '/x', '{}')] }) };
-    expect(await findings(targetOf(await start(() => 'well', writes), { state: () => state }), 'exclusive', [writing])).toEqual([]);
-    const forbidden: Area = { ...area, generate: () => ({ changes: 'maybe', requests: [json('POST', '/x?dryRun=All', '{}')] }) };
-    expect(await findings(targetOf(await start(() => 'well', writes), { state: () => state }), 'exclusive', [forbidden])).toContain('state changed');
+    expect(
+      await findings(targetOf(await start(() => 'well', writes), { state: () => state }), 'exclusive', [writing]),
+    ).toEqual([]);
+    const forbidden: Area = {
+      ...area,
+      generate: () => ({ changes: 'maybe', requests: [json('POST', '/x?dryRun=All', '{}')] }),
+    };
+    expect(
+      await findings(targetOf(await start(() => 'well', writes), { state: () => state }), 'exclusive', [forbidden]),
+    ).toContain('state changed');
   });
 });
 
 test('what the server does of its own accord is not laid to a request, unless every repetition brings it about', async () => {
   let background = 0;
-  expect(await findings(targetOf(await start(() => 'well'), { others: () => (background += 1) < 4 ? background : 4 }), 'exclusive')).toEqual([]);
+  expect(
+    await findings(
+      targetOf(await start(() => 'well'), { others: () => ((background += 1) < 4 ? background : 4) }),
+      'exclusive',
+    ),
+  ).toEqual([]);
   let written = 0;
   const writes = async (): Promise<void> => {
     written += 1;
   };
-  expect(await findings(targetOf(await start(() => 'well', writes), { others: () => written }), 'exclusive')).toContain('state changed');
+  expect(await findings(targetOf(await start(() => 'well', writes), { others: () => written }), 'exclusive')).toContain(
+    'state changed',
+  );
 });
 
 test('what an area knows of its own answers counts', async () => {
-  const judging: Area = { ...area, generate: () => ({ changes: 'never', requests: [get('/x')], judge: ([answer]) => (answer?.status === 201 ? undefined : 'not made') }) };
+  const judging: Area = {
+    ...area,
+    generate: () => ({
+      changes: 'never',
+      requests: [get('/x')],
+      judge: ([answer]) => (answer?.status === 201 ? undefined : 'not made'),
+    }),
+  };
   expect(await findings(targetOf(await start(() => 'well')), 'free', [judging])).toEqual(['wrong answer']);
 });
 
@@ -124,11 +171,15 @@ test.each<[FuzzRequest, string | undefined]>([
   [json('PATCH', '/x?enforce=true', '{}'), undefined],
 ])('a mistake that succeeds counts: %j', async (request, rule) => {
   const mistaken: Area = { ...area, generate: () => ({ changes: 'maybe', requests: [request] }) };
-  expect(await findings(targetOf(await start(() => 'well')), 'free', [mistaken])).toEqual(rule === undefined ? [] : [rule]);
+  expect(await findings(targetOf(await start(() => 'well')), 'free', [mistaken])).toEqual(
+    rule === undefined ? [] : [rule],
+  );
 });
 
 test('what is logged as an error counts', async () => {
-  expect(await findings(targetOf(await start(() => 'well'), { errors: ['{"level":"error"}'] }))).toEqual(['server log']);
+  expect(await findings(targetOf(await start(() => 'well'), { errors: ['{"level":"error"}'] }))).toEqual([
+    'server log',
+  ]);
 });
 
 describe('a hold of the event loop', () => {
@@ -142,14 +193,21 @@ describe('a hold of the event loop', () => {
     ['that is short is none', [[{ ...hold, cpu: 50 }]], undefined],
     ['while nothing ran is none', [[{ ...hold, began: 2000, ended: 3000 }]], undefined],
   ])('%s', async (_reason, told: Hold[][], cpu) => {
-    const check = new HoldCheck({ takeHolds: async () => told.shift() ?? [] } as unknown as FuzzTarget, async () => ({ outcomes: [] }), 100);
+    const check = new HoldCheck(
+      { takeHolds: async () => told.shift() ?? [] } as unknown as FuzzTarget,
+      async () => ({ outcomes: [] }),
+      100,
+    );
     expect((await check.check([ran]))[0]?.cpu).toBe(cpu);
   });
 
   test('is measured in a process of its own, in processor time', async () => {
     const meter = fileURLToPath(new URL('server/hold-meter.mjs', import.meta.url));
-    const program = 'const spin = (ms) => { const start = process.cpuUsage(); for (;;) { const { user, system } = process.cpuUsage(start); if (user + system > ms * 1000) return; } }; setTimeout(() => { spin(200); setTimeout(() => process.exit(), 100); }, 100);';
-    const child = spawn(process.execPath, ['--import', meter, '-e', program], { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] });
+    const program =
+      'const spin = (ms) => { const start = process.cpuUsage(); for (;;) { const { user, system } = process.cpuUsage(start); if (user + system > ms * 1000) return; } }; setTimeout(() => { spin(200); setTimeout(() => process.exit(), 100); }, 100);';
+    const child = spawn(process.execPath, ['--import', meter, '-e', program], {
+      stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    });
     const lines: string[] = [];
     for await (const line of createInterface(child.stdio[3] as Readable)) lines.push(line);
     expect(Math.max(...lines.map((line) => Number(line.split(' ')[2])))).toBeGreaterThan(150);
@@ -159,11 +217,19 @@ describe('a hold of the event loop', () => {
 describe('a failing case is made smaller', () => {
   test('until nothing can be left out', async () => {
     const target = targetOf(await start(() => 'internal error'));
-    const large: Area = { ...area, generate: () => ({ changes: 'never', requests: [json('POST', '/x?a=b&c=d', 'x'.repeat(50), [['A', 'b']]), get('/y')] }) };
+    const large: Area = {
+      ...area,
+      generate: () => ({
+        changes: 'never',
+        requests: [json('POST', '/x?a=b&c=d', 'x'.repeat(50), [['A', 'b']]), get('/y')],
+      }),
+    };
     const run = new FuzzRun({ target, seed: 's', areas: [large], world, concurrency: 1, slow: false });
     await run.batch('free', 1);
     const [finding] = (await run.finish()).findings.values();
-    expect(finding!.replay).toBe(String.raw`    "POST /x HTTP/1.1\r\nHost: fuzz\r\nAuthorization: Bearer $TOKEN\r\nContent-Length: 0\r\n\r\n"`);
+    expect(finding!.replay).toBe(
+      String.raw`    "POST /x HTTP/1.1\r\nHost: fuzz\r\nAuthorization: Bearer $TOKEN\r\nContent-Length: 0\r\n\r\n"`,
+    );
   });
 });
 

@@ -33,8 +33,10 @@ export async function runCase(fuzzCase: FuzzCase, { client, secrets, judge, dige
     if (digest === undefined) continue;
     const after = await takeState(digest, settles);
     const isOther = state !== undefined && after.own === state.own && after.others !== state.others;
-    const isChanged = state !== undefined && (after.own !== state.own || (isOther && (await changesOthers(client, digest, request))));
-    if (isChanged && mustNotChange(fuzzCase, request, outcome)) return { found: violation('state changed', `by ${describe(request, outcome)}`), at, outcomes };
+    const isChanged =
+      state !== undefined && (after.own !== state.own || (isOther && (await changesOthers(client, digest, request))));
+    if (isChanged && mustNotChange(fuzzCase, request, outcome))
+      return { found: violation('state changed', `by ${describe(request, outcome)}`), at, outcomes };
     state = after;
   }
   const wrong = fuzzCase.judge?.(outcomes.map(({ answers }): Answer | undefined => answers[0]));

@@ -40,12 +40,30 @@ export interface Service {
   start(options: ServiceRunOptions): Promise<ServiceRun>;
 }
 
-const platform: AttackedService = { command: 'apiserver', portOption: 'svc.server.port', options: ['--svc.http.max-wrong-credentials=0'], readState: readPlatformState, judge: platformJudge };
-/** Without limits that a run would reach at once, and without a clock, so that what was signed is right whenever it is sent. */
+const platform: AttackedService = {
+  command: 'apiserver',
+  portOption: 'svc.server.port',
+  options: ['--svc.http.max-wrong-credentials=0'],
+  readState: readPlatformState,
+  judge: platformJudge,
+};
+/**
+ * Without limits that a run would reach at once, and without a clock, so that what was signed is right whenever it is
+ * sent.
+ */
 export const accessService: AttackedService = {
   command: 'serve',
   portOption: 'svc.access.port',
-  options: ['--svc.server.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0', '--svc.access.throttle.anonymous=1000000000', '--svc.http.max-wrong-credentials=0', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.access.signature.max-skew=0s'],
+  options: [
+    '--svc.server.port=0',
+    '--svc.server.tls.port=0',
+    '--svc.access.tls.port=0',
+    '--svc.access.throttle.anonymous=1000000000',
+    '--svc.http.max-wrong-credentials=0',
+    '--svc.access.throttle.user=1000000000',
+    '--svc.access.login.ip-limit=1000000',
+    '--svc.access.signature.max-skew=0s',
+  ],
   readState: readAccessState,
   judge: accessJudge,
 };
@@ -55,9 +73,19 @@ export const services: readonly Service[] = [
     name: 'platform',
     share: 2 / 3,
     areas: areas.map(({ name }) => name),
-    start: (options) => startRun(options, { service: platform, areas, prepare: (server) => prepareWorld((method, path, body) => server.call(method, path, body), server) }),
+    start: (options) =>
+      startRun(options, {
+        service: platform,
+        areas,
+        prepare: (server) => prepareWorld((method, path, body) => server.call(method, path, body), server),
+      }),
   },
-  { name: 'access', share: 1 / 3, areas: accessAreas.map(({ name }) => name), start: (options) => startRun(options, { service: accessService, areas: accessAreas, prepare: prepareAccess }) },
+  {
+    name: 'access',
+    share: 1 / 3,
+    areas: accessAreas.map(({ name }) => name),
+    start: (options) => startRun(options, { service: accessService, areas: accessAreas, prepare: prepareAccess }),
+  },
 ];
 
 interface Attack<W> {
@@ -66,11 +94,18 @@ interface Attack<W> {
   prepare: (server: ServerProcess) => Promise<W>;
 }
 
-async function startRun<W>({ seed, areas: names, concurrency, dataParent }: ServiceRunOptions, { service, areas: all, prepare }: Attack<W>): Promise<ServiceRun> {
+async function startRun<W>(
+  { seed, areas: names, concurrency, dataParent }: ServiceRunOptions,
+  { service, areas: all, prepare }: Attack<W>,
+): Promise<ServiceRun> {
   const server = await ServerProcess.start(dataParent, service);
   try {
     const source = { seed, areas: all.filter(({ name }) => names.includes(name)), world: await prepare(server) };
-    return { server, run: new FuzzRun({ ...source, target: server, concurrency, slow: true }), caseAt: (number) => caseAt(number, source) };
+    return {
+      server,
+      run: new FuzzRun({ ...source, target: server, concurrency, slow: true }),
+      caseAt: (number) => caseAt(number, source),
+    };
   } catch (error) {
     await server.stop();
     throw error;

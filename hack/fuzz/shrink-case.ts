@@ -7,7 +7,10 @@ const maxTrials = 300;
  * The smallest case that still fails, as far as leaving out requests, headers, parameters and bytes leads to one.
  * `fails` runs a candidate; it must be of the same kind of violation.
  */
-export async function shrinkCase(failing: FuzzCase, fails: (candidate: FuzzCase) => Promise<boolean>): Promise<FuzzCase> {
+export async function shrinkCase(
+  failing: FuzzCase,
+  fails: (candidate: FuzzCase) => Promise<boolean>,
+): Promise<FuzzCase> {
   let best = failing;
   let trials = 0;
   const attempt = async (requests: FuzzRequest[]): Promise<boolean> => {
@@ -18,15 +21,36 @@ export async function shrinkCase(failing: FuzzCase, fails: (candidate: FuzzCase)
     best = candidate;
     return true;
   };
-  for (let at = best.requests.length - 1; at >= 0; at -= 1) if (best.requests.length > 1) await attempt(best.requests.filter((_, each) => each !== at));
+  for (let at = best.requests.length - 1; at >= 0; at -= 1)
+    if (best.requests.length > 1) await attempt(best.requests.filter((_, each) => each !== at));
   for (let at = 0; at < best.requests.length; at += 1) {
-    const replace = (change: Partial<FuzzRequest>): Promise<boolean> => attempt(best.requests.map((request, each) => (each === at ? { ...request, ...change } : request)));
+    const replace = (change: Partial<FuzzRequest>): Promise<boolean> =>
+      attempt(best.requests.map((request, each) => (each === at ? { ...request, ...change } : request)));
     const current = (): FuzzRequest => best.requests[at]!;
-    await shrinkList(() => current().headers, (headers) => replace({ headers }));
+    await shrinkList(
+      () => current().headers,
+      (headers) => replace({ headers }),
+    );
     const [path, ...rest] = current().target.split('?');
-    if (rest.length > 0) await shrinkList(() => current().target.slice(path!.length + 1).split('&'), (parameters) => replace({ target: [path, ...(parameters.length === 0 ? [] : [parameters.join('&')])].join('?') }));
-    if (current().body !== undefined) await shrinkBytes(() => current().body!, (body) => replace({ body }));
-    if (current().raw !== undefined) await shrinkBytes(() => Buffer.concat(current().raw!), (bytes) => replace({ raw: [bytes] }));
+    if (rest.length > 0)
+      await shrinkList(
+        () =>
+          current()
+            .target.slice(path!.length + 1)
+            .split('&'),
+        (parameters) =>
+          replace({ target: [path, ...(parameters.length === 0 ? [] : [parameters.join('&')])].join('?') }),
+      );
+    if (current().body !== undefined)
+      await shrinkBytes(
+        () => current().body!,
+        (body) => replace({ body }),
+      );
+    if (current().raw !== undefined)
+      await shrinkBytes(
+        () => Buffer.concat(current().raw!),
+        (bytes) => replace({ raw: [bytes] }),
+      );
   }
   return best;
 }

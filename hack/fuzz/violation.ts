@@ -1,7 +1,20 @@
 /** What a case may be guilty of. */
 export type Rule =
-  | 'no answer' | 'malformed answer' | 'unnamed 5xx' | 'unknown status' | 'failure body' | 'success body' | 'headers' | 'causes' | 'leak'
-  | 'state changed' | 'wrong answer' | 'server log' | 'server gone' | 'server silent' | 'event loop held';
+  | 'no answer'
+  | 'malformed answer'
+  | 'unnamed 5xx'
+  | 'unknown status'
+  | 'failure body'
+  | 'success body'
+  | 'headers'
+  | 'causes'
+  | 'leak'
+  | 'state changed'
+  | 'wrong answer'
+  | 'server log'
+  | 'server gone'
+  | 'server silent'
+  | 'event loop held';
 
 export interface Violation {
   rule: Rule;

@@ -41,7 +41,11 @@ const postSchema = {
           type: 'array',
           'x-kubernetes-list-type': 'map',
           'x-kubernetes-list-map-keys': ['name'],
-          items: { type: 'object', required: ['name'], properties: { name: text, size: { type: 'integer', default: 1 } } },
+          items: {
+            type: 'object',
+            required: ['name'],
+            properties: { name: text, size: { type: 'integer', default: 1 } },
+          },
         },
         extra: { type: 'object', additionalProperties: text },
       },
@@ -59,27 +63,78 @@ const postIndexes = [
   { name: 'spec.tags', path: 'spec.tags[*]', type: 'string', multi: true },
 ];
 
-/** Models with an index of each type, with and without namespaces, and one that keeps whatever it is given; and thirty objects. */
-export async function prepareWorld(call: Call, { token, secrets }: { token: string; secrets: readonly string[] }): Promise<World> {
-  await define(call, { kind: 'Post', plural: 'posts', scope: 'Cluster', schema: postSchema, indexes: postIndexes, subresources: { status: {}, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } } });
-  await define(call, { kind: 'Note', plural: 'notes', scope: 'Namespaced', schema: postSchema, indexes: [], subresources: {} });
-  await define(call, { kind: 'Free', plural: 'frees', scope: 'Cluster', schema: { type: 'object', properties: { spec: free } }, indexes: [], subresources: {} });
+/**
+ * Models with an index of each type, with and without namespaces, and one that keeps whatever it is given; and thirty
+ * objects.
+ */
+export async function prepareWorld(
+  call: Call,
+  { token, secrets }: { token: string; secrets: readonly string[] },
+): Promise<World> {
+  await define(call, {
+    kind: 'Post',
+    plural: 'posts',
+    scope: 'Cluster',
+    schema: postSchema,
+    indexes: postIndexes,
+    subresources: { status: {}, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } },
+  });
+  await define(call, {
+    kind: 'Note',
+    plural: 'notes',
+    scope: 'Namespaced',
+    schema: postSchema,
+    indexes: [],
+    subresources: {},
+  });
+  await define(call, {
+    kind: 'Free',
+    plural: 'frees',
+    scope: 'Cluster',
+    schema: { type: 'object', properties: { spec: free } },
+    indexes: [],
+    subresources: {},
+  });
   const base = `/apis/${group}/v1`;
   const posts = `${base}/posts`;
   for (let i = 0; i < 30; i += 1) {
     const metadata = { name: `p${i}`, labels: { lang: i % 2 === 0 ? 'en' : 'de', 'example.com/n': `${i}` } };
-    const spec = { title: `Title ${i % 7}`, priority: i, ratio: i / 4, draft: i % 3 === 0, publishedAt: `2026-01-${10 + (i % 20)}T00:00:00Z`, tags: ['a', `t${i}`], replicas: i };
+    const spec = {
+      title: `Title ${i % 7}`,
+      priority: i,
+      ratio: i / 4,
+      draft: i % 3 === 0,
+      publishedAt: `2026-01-${10 + (i % 20)}T00:00:00Z`,
+      tags: ['a', `t${i}`],
+      replicas: i,
+    };
     await demand(call, 'POST', posts, { apiVersion: `${group}/v1`, kind: 'Post', metadata, spec });
   }
-  const searches = ['', 'sort=spec.title', 'sort=spec.priority,desc&sort=spec.ratio', 'labelSelector=lang%3Den', 'fieldSelector=spec.draft%3Dtrue&sort=spec.publishedAt'];
+  const searches = [
+    '',
+    'sort=spec.title',
+    'sort=spec.priority,desc&sort=spec.ratio',
+    'labelSelector=lang%3Den',
+    'fieldSelector=spec.draft%3Dtrue&sort=spec.publishedAt',
+  ];
   const continueTokens = [];
   let revision = 0;
   for (const search of searches) {
-    const list = (await demand(call, 'GET', `${posts}?limit=2&${search}`)) as { metadata: { continue: string; resourceVersion: string } };
+    const list = (await demand(call, 'GET', `${posts}?limit=2&${search}`)) as {
+      metadata: { continue: string; resourceVersion: string };
+    };
     continueTokens.push({ search, token: list.metadata.continue });
     revision = Number(list.metadata.resourceVersion);
   }
-  return { token, posts, notes: `${base}/namespaces/default/notes`, frees: `${base}/frees`, continueTokens, revision, secrets };
+  return {
+    token,
+    posts,
+    notes: `${base}/namespaces/default/notes`,
+    frees: `${base}/frees`,
+    continueTokens,
+    revision,
+    secrets,
+  };
 }
 
 interface Definition {
@@ -92,9 +147,21 @@ interface Definition {
 }
 
 async function define(call: Call, { kind, plural, scope, schema, indexes, subresources }: Definition): Promise<void> {
-  const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema }, indexes, subresources };
+  const version = {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: schema },
+    indexes,
+    subresources,
+  };
   const spec = { group, scope, names: { kind, plural, singular: kind.toLowerCase() }, versions: [version] };
-  await demand(call, 'POST', definitions, { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` }, spec });
+  await demand(call, 'POST', definitions, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec,
+  });
   const deadline = Date.now() + 20_000;
   while ((await call('GET', `/apis/${group}/v1/${plural}?limit=1`)).status !== 200) {
     if (Date.now() > deadline) throw new Error(`${plural} are not served`);

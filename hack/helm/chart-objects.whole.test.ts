@@ -11,39 +11,74 @@ async function specOf(title: string, values: Values): Promise<unknown> {
 }
 
 async function podSpecs(values: Values): Promise<Map<string, PodSpec>> {
-  const documents: KubernetesDocument[] = await renderChart({ backup: { enabled: true, existingClaim: 'backups' }, ...values });
+  const documents: KubernetesDocument[] = await renderChart({
+    backup: { enabled: true, existingClaim: 'backups' },
+    ...values,
+  });
   return new Map(podsOf({ documents, existing: new Set() }).map(({ owner, spec }) => [owner, spec]));
 }
 
 describeWithHelm('the chart', () => {
   test('keeps its own spec of a Cluster whatever is added to it', async () => {
-    const extraSpec = { postgresql: { pg_hba: ['hostssl all all all cert'], parameters: { shared_buffers: '1GB' } }, storage: { resizeInUseVolumes: false }, affinity: { nodeSelector: { disk: 'ssd' } } };
+    const extraSpec = {
+      postgresql: { pg_hba: ['hostssl all all all cert'], parameters: { shared_buffers: '1GB' } },
+      storage: { resizeInUseVolumes: false },
+      affinity: { nodeSelector: { disk: 'ssd' } },
+    };
     expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).toEqual({
       instances: 3,
       bootstrap: { initdb: { database: 'svc', owner: 'svc' } },
       storage: { size: '20Gi', resizeInUseVolumes: false },
-      postgresql: { synchronous: { method: 'any', number: 1 }, pg_hba: ['hostssl all all all cert'], parameters: { max_connections: '500', shared_buffers: '1GB' } },
+      postgresql: {
+        synchronous: { method: 'any', number: 1 },
+        pg_hba: ['hostssl all all all cert'],
+        parameters: { max_connections: '500', shared_buffers: '1GB' },
+      },
       affinity: { nodeSelector: { disk: 'ssd' } },
     });
   });
 
   test('makes no new database where the Cluster begins with another', async () => {
     const extraSpec = { bootstrap: { recovery: { source: 'old' } }, instances: 5 };
-    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).toMatchObject({ instances: 5, bootstrap: { recovery: { source: 'old' } } });
-    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).not.toHaveProperty('bootstrap.initdb');
+    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).toMatchObject({
+      instances: 5,
+      bootstrap: { recovery: { source: 'old' } },
+    });
+    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).not.toHaveProperty(
+      'bootstrap.initdb',
+    );
   });
 
   test("takes 0 and false of a Cluster's spec for what they are", async () => {
-    const extraSpec = { enableSuperuserAccess: false, minSyncReplicas: 0, postgresql: { synchronous: { number: 2 } }, storage: { resizeInUseVolumes: true } };
+    const extraSpec = {
+      enableSuperuserAccess: false,
+      minSyncReplicas: 0,
+      postgresql: { synchronous: { number: 2 } },
+      storage: { resizeInUseVolumes: true },
+    };
     const cnpg = { enabled: true, extraSpec: { ...extraSpec, storage: { ...extraSpec.storage, size: '' } } };
-    expect(await specOf('Cluster svc-db', { database: { cnpg } })).toMatchObject({ enableSuperuserAccess: false, minSyncReplicas: 0, postgresql: { synchronous: { method: 'any', number: 2 } }, storage: { resizeInUseVolumes: true, size: '' } });
+    expect(await specOf('Cluster svc-db', { database: { cnpg } })).toMatchObject({
+      enableSuperuserAccess: false,
+      minSyncReplicas: 0,
+      postgresql: { synchronous: { method: 'any', number: 2 } },
+      storage: { resizeInUseVolumes: true, size: '' },
+    });
   });
 
   test("labels of one kind of pods win over those of all objects, and one's own authorities over the chart's", async () => {
-    const values = { database, commonLabels: { team: 'all', site: 'a' }, apiserver: { podLabels: { team: 'api' } }, tls: { existingSecret: 'own' }, plugins: [{ name: 'blog', image: 'blog:1' }], controllerManager: { extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/x' }] } };
+    const values = {
+      database,
+      commonLabels: { team: 'all', site: 'a' },
+      apiserver: { podLabels: { team: 'api' } },
+      tls: { existingSecret: 'own' },
+      plugins: [{ name: 'blog', image: 'blog:1' }],
+      controllerManager: { extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/x' }] },
+    };
     const spec = (await specOf('Deployment svc-apiserver', values)) as { template: { metadata: { labels: object } } };
     expect(spec.template.metadata.labels).toMatchObject({ team: 'api', site: 'a', 'app.kubernetes.io/name': 'svc' });
-    const { template } = (await specOf('Deployment svc-controller-manager', values)) as { template: { spec: { containers: { env: { name: string; value?: string }[] }[] } } };
+    const { template } = (await specOf('Deployment svc-controller-manager', values)) as {
+      template: { spec: { containers: { env: { name: string; value?: string }[] }[] } };
+    };
     const names = template.spec.containers[0]!.env.map(({ name }) => name);
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
     expect(template.spec.containers[0]!.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/x' });
@@ -51,7 +86,12 @@ describeWithHelm('the chart', () => {
 
   test('lets Prometheus have another token than the administrator, but for the controllers', async () => {
     const serviceMonitor = { enabled: true, credentials: { name: 'prometheus' } };
-    const read = async (name: string, given: Values): Promise<unknown> => ((await specOf(`ServiceMonitor svc-${name}`, { database, metrics: { serviceMonitor: given } })) as { endpoints: { authorization: { credentials: unknown } }[] }).endpoints[0]!.authorization.credentials;
+    const read = async (name: string, given: Values): Promise<unknown> =>
+      (
+        (await specOf(`ServiceMonitor svc-${name}`, { database, metrics: { serviceMonitor: given } })) as {
+          endpoints: { authorization: { credentials: unknown } }[];
+        }
+      ).endpoints[0]!.authorization.credentials;
     for (const name of ['apiserver', 'access-server']) {
       expect(await read(name, serviceMonitor)).toEqual({ name: 'prometheus', key: 'token' });
       expect(await read(name, { enabled: true })).toEqual({ name: 'svc-auth', key: 'admin-token' });
@@ -62,33 +102,62 @@ describeWithHelm('the chart', () => {
   test('gives those who call the authority to read anew, and plugins that of the start', async () => {
     const given = async (name: string, values: Values = {}): Promise<string[]> => {
       const pods = await podSpecs({ database, tls: { existingSecret: 'own' }, ...values });
-      return pods.get(`Deployment svc-${name}`)!.containers[0]!.env!.filter(({ value }) => value === '/etc/svc/tls/ca.crt').map((variable) => variable.name);
+      return pods
+        .get(`Deployment svc-${name}`)!
+        .containers[0]!.env!.filter(({ value }) => value === '/etc/svc/tls/ca.crt')
+        .map((variable) => variable.name);
     };
     expect(await given('access-server')).toEqual(['SVC_ACCESS_CA_FILE']);
     expect(await given('controller-manager')).toEqual(['SVC_CONTROLLERS_CA_FILE']);
-    expect(await given('controller-manager', { plugins: [{ name: 'blog', configMap: 'blog' }] })).toEqual(['SVC_CONTROLLERS_CA_FILE', 'NODE_EXTRA_CA_CERTS']);
+    expect(await given('controller-manager', { plugins: [{ name: 'blog', configMap: 'blog' }] })).toEqual([
+      'SVC_CONTROLLERS_CA_FILE',
+      'NODE_EXTRA_CA_CERTS',
+    ]);
     expect(await given('access-server', { tls: { existingSecret: 'own', caKey: '' } })).toEqual([]);
   });
 
   test('runs what comes and goes where API servers run', async () => {
-    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }] } };
-    const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: {} }] };
-    const placement = { nodeSelector: { pool: 'svc' }, tolerations: [{ key: 'dedicated', operator: 'Exists' }], priorityClassName: 'high' };
+    const nodeAffinity = {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }],
+      },
+    };
+    const podAntiAffinity = {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: {} }],
+    };
+    const placement = {
+      nodeSelector: { pool: 'svc' },
+      tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+      priorityClassName: 'high',
+    };
     const pods = await podSpecs({ database, apiserver: { ...placement, affinity: { nodeAffinity, podAntiAffinity } } });
-    expect(pods.get('Deployment svc-apiserver')).toMatchObject({ ...placement, affinity: { nodeAffinity, podAntiAffinity } });
-    for (const owner of ['Job svc-migration-check', 'CronJob svc-backup', 'Pod svc-test']) expect(pods.get(owner)).toEqual(expect.objectContaining({ ...placement, affinity: { nodeAffinity } }));
+    expect(pods.get('Deployment svc-apiserver')).toMatchObject({
+      ...placement,
+      affinity: { nodeAffinity, podAntiAffinity },
+    });
+    for (const owner of ['Job svc-migration-check', 'CronJob svc-backup', 'Pod svc-test'])
+      expect(pods.get(owner)).toEqual(expect.objectContaining({ ...placement, affinity: { nodeAffinity } }));
     expect(pods.get('Deployment svc-access-server')).not.toHaveProperty('nodeSelector');
   });
 
   test.each([
     { reason: 'its own', values: {}, ids: { runAsUser: 10001, runAsGroup: 10001, fsGroup: 10001 } },
-    { reason: 'another group of volumes', values: { podSecurityContext: { fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' } }, ids: { runAsUser: 10001, runAsGroup: 10001, fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' } },
-    { reason: 'those of the cluster, each', values: { podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } }, ids: {} },
+    {
+      reason: 'another group of volumes',
+      values: { podSecurityContext: { fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' } },
+      ids: { runAsUser: 10001, runAsGroup: 10001, fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' },
+    },
+    {
+      reason: 'those of the cluster, each',
+      values: { podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } },
+      ids: {},
+    },
     { reason: 'those of the cluster', values: { podSecurityContext: null }, ids: {} },
   ])('gives every pod as user and groups $reason', async ({ values, ids }) => {
     const pods = await podSpecs({ database, ...values });
     expect(pods.size).toBe(6);
-    for (const { securityContext } of pods.values()) expect(securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...ids });
+    for (const { securityContext } of pods.values())
+      expect(securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...ids });
   });
 
   test.each([
@@ -98,22 +167,50 @@ describeWithHelm('the chart', () => {
     { url: 'postgres://svc@[fd00::5432]/svc', port: 5433 },
     { url: 'postgres://localhost:6432', port: 6432 },
   ])('opens the port of $url', async ({ url, port }) => {
-    const spec = await specOf('NetworkPolicy svc-apiserver', { database: { url }, networkPolicy: { enabled: true, databasePort: 5433 } });
+    const spec = await specOf('NetworkPolicy svc-apiserver', {
+      database: { url },
+      networkPolicy: { enabled: true, databasePort: 5433 },
+    });
     expect((spec as { egress: unknown[] }).egress[1]).toEqual({ ports: [{ port }] });
   });
 
   test('opens for what comes and goes what it needs', async () => {
     const extra = { ports: [{ port: 15012 }] };
-    const values = { database, tls: { existingSecret: 'own' }, networkPolicy: { enabled: true, databaseTo: [{ ipBlock: { cidr: '10.0.0.1/32' } }], extraEgress: [extra] }, backup: { enabled: true, existingClaim: 'backups' } };
+    const values = {
+      database,
+      tls: { existingSecret: 'own' },
+      networkPolicy: { enabled: true, databaseTo: [{ ipBlock: { cidr: '10.0.0.1/32' } }], extraEgress: [extra] },
+      backup: { enabled: true, existingClaim: 'backups' },
+    };
     const dns = { ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) };
     const labels = { 'app.kubernetes.io/name': 'svc', 'app.kubernetes.io/instance': 'svc' };
-    const to = (component: string): object => ({ podSelector: { matchLabels: { ...labels, 'app.kubernetes.io/component': component } } });
-    const closed = (component: string, egress: readonly object[]): object => ({ ...to(component), policyTypes: ['Ingress', 'Egress'], ingress: [], egress: [dns, ...egress, extra] });
-    for (const [name, component] of [['upgrade-check', 'migration-check'], ['backup', 'backup']] as const) expect(await specOf(`NetworkPolicy svc-${name}`, values)).toEqual(closed(component, [{ ports: [{ port: 5432 }], to: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }]));
-    expect(await specOf('NetworkPolicy svc-test', values)).toEqual(closed('test', [{ ports: [{ port: 8443 }], to: [to('apiserver')] }, { ports: [{ port: 8444 }], to: [to('access-server')] }]));
+    const to = (component: string): object => ({
+      podSelector: { matchLabels: { ...labels, 'app.kubernetes.io/component': component } },
+    });
+    const closed = (component: string, egress: readonly object[]): object => ({
+      ...to(component),
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+      egress: [dns, ...egress, extra],
+    });
+    for (const [name, component] of [
+      ['upgrade-check', 'migration-check'],
+      ['backup', 'backup'],
+    ] as const)
+      expect(await specOf(`NetworkPolicy svc-${name}`, values)).toEqual(
+        closed(component, [{ ports: [{ port: 5432 }], to: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }]),
+      );
+    expect(await specOf('NetworkPolicy svc-test', values)).toEqual(
+      closed('test', [
+        { ports: [{ port: 8443 }], to: [to('apiserver')] },
+        { ports: [{ port: 8444 }], to: [to('access-server')] },
+      ]),
+    );
   });
 
   test('has its own answer about a migration before helm gives up, after 5 minutes', async () => {
-    expect((await specOf('Job svc-migration-check', { database })) as object).toMatchObject({ activeDeadlineSeconds: 240 });
+    expect((await specOf('Job svc-migration-check', { database })) as object).toMatchObject({
+      activeDeadlineSeconds: 240,
+    });
   });
 });

@@ -10,36 +10,190 @@ import { selectorsMatch } from './rules/selectors-match.ts';
 import type { KubernetesDocument } from './validate-document.ts';
 import { databaseUrl, planted } from './values-sets.ts';
 
-const rules = (release: Release): string[] => [...podSecurity(release), ...secretsStaySecret(release, [planted]), ...optionsExist(release), ...selectorsMatch(release), ...referencesExist(release), ...portsExist(release), ...namesFit(release)];
+const rules = (release: Release): string[] => [
+  ...podSecurity(release),
+  ...secretsStaySecret(release, [planted]),
+  ...optionsExist(release),
+  ...selectorsMatch(release),
+  ...referencesExist(release),
+  ...portsExist(release),
+  ...namesFit(release),
+];
 
 /** One thing that is wrong in an otherwise right release, and what the rules must say of it. */
 const faults: { reason: string; breakIt: (release: Release) => void; says: RegExp }[] = [
-  { reason: 'a root that can be written to', breakIt: (release) => void (container(release).securityContext = { ...container(release).securityContext, readOnlyRootFilesystem: false }), says: /its root can be written to/ },
-  { reason: 'a capability', breakIt: (release) => void (container(release).securityContext = { ...container(release).securityContext, capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }), says: /it has capabilities/ },
-  { reason: 'another user', breakIt: (release) => void (pod(release).securityContext = { runAsUser: 0 }), says: /does not run as 10001/ },
-  { reason: 'no request', breakIt: (release) => void delete container(release).resources, says: /does not say what it needs/ },
-  { reason: 'a token of Kubernetes', breakIt: (release) => void delete pod(release).automountServiceAccountToken, says: /has a token of Kubernetes/ },
-  { reason: 'a secret as a value', breakIt: (release) => void container(release).env!.push({ name: 'A', value: databaseUrl }), says: /Deployment svc-apiserver shows a secret/ },
-  { reason: 'a secret in a ConfigMap', breakIt: (release) => Object.assign(data(release, 'ConfigMap'), { a: Buffer.from(data(release, 'Secret')['url']!, 'base64').toString() }), says: /ConfigMap svc-\S+ shows a secret/ },
-  { reason: 'an option that is none', breakIt: (release) => void container(release).env!.push({ name: 'SVC_SERVER_PROT', value: '1' }), says: /no option for the environment variable SVC_SERVER_PROT/ },
-  { reason: 'a malformed option', breakIt: (release) => Object.assign(data(release, 'ConfigMap'), { 'a.yaml': 'svc.http.max-in-flight: 1e+06' }), says: /svc\.http\.max-in-flight .*is malformed/ },
-  { reason: 'a command that is none', breakIt: (release) => void (container(release).args![0] = 'api-server'), says: /there is no command api-server/ },
-  { reason: 'an end before its time', breakIt: (release) => void (pod(release).terminationGracePeriodSeconds = 45), says: /kills it before its drain is over/ },
-  { reason: 'a label that nobody selects', breakIt: (release) => void delete (podsOf(release).find(({ owner }) => owner === 'Deployment svc-apiserver')!.labels as Record<string, string>)['app.kubernetes.io/component'], says: /Service svc-apiserver selects 0 instead of one/ },
-  { reason: 'a selector of too much', breakIt: (release) => void delete (ofKind(release, 'Service')[0]!['spec'] as { selector: Record<string, string> }).selector['app.kubernetes.io/component'], says: /Service svc-apiserver selects \d+ instead of one/ },
-  { reason: 'a Secret that nobody makes', breakIt: (release) => void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.name = 'other'), says: /there is no Secret other/ },
-  { reason: 'a key that the Secret lacks', breakIt: (release) => void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.key = 'other'), says: /Secret svc-database has no other/ },
-  { reason: 'a volume that is not there', breakIt: (release) => void pod(release).volumes!.shift(), says: /there is no volume data/ },
-  { reason: 'a volume that nobody mounts', breakIt: (release) => void pod(release).volumes!.push({ name: 'more', emptyDir: {} }), says: /nobody mounts more/ },
-  { reason: 'a file that is not mounted', breakIt: (release) => void container(release).env!.push({ name: 'SVC_SECURITY_KEY_FILE', value: '/etc/svc/credentials/other' }), says: /there is no file \/etc\/svc\/credentials\/other/ },
-  { reason: 'a hook that needs what comes after it', breakIt: (release) => void (job(release).volumes!.find(({ configMap }) => configMap !== undefined)!.configMap!.name = 'svc-config'), says: /Job svc-migration-check: there is no ConfigMap svc-config/ },
-  { reason: 'credentials that the next hook removes', breakIt: (release) => void delete ofKind(release, 'Secret').find(({ metadata }) => metadata.name === 'svc-auth')!.metadata.annotations!['helm.sh/hook-delete-policy'], says: /Deployment svc-apiserver: there is no Secret svc-auth/ },
-  { reason: 'a URL that plugins cannot be found by', breakIt: (release) => void (podsOf(release).find(({ owner }) => owner === 'Deployment svc-controller-manager')!.spec.containers[0]!.env!.find(({ name }) => name === 'SVC_PLUGINS_HOST_URL')!.value = 'http://[$(POD_IP):8092'), says: /svc\.plugins\.host-url is/ },
-  { reason: 'replicas beside autoscaling', breakIt: (release) => void (release.documents as KubernetesDocument[]).push({ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name: 'svc-apiserver', namespace: 'prod' }, spec: { scaleTargetRef: { name: 'svc-apiserver' }, minReplicas: 3 } }), says: /HorizontalPodAutoscaler svc-apiserver: the Deployment says 2 replicas, which autoscaling decides/ },
-  { reason: 'a probe of no port', breakIt: (release) => void (container(release).readinessProbe!.httpGet.port = 'https'), says: /there is no port https/ },
-  { reason: 'a Service of no port', breakIt: (release) => void ((ofKind(release, 'Service')[0]!['spec'] as { ports: { targetPort: string }[] }).ports[0]!.targetPort = 'other'), says: /no pod has the port other/ },
-  { reason: 'a call to nobody', breakIt: (release) => void (podsOf(release).find(({ owner }) => owner === 'Deployment svc-controller-manager')!.spec.containers[0]!.env!.find(({ name }) => name === 'SVC_CONTROLLERS_API_URL')!.value = 'http://svc-apiserver.prod.svc:8090'), says: /svc-apiserver\.prod\.svc:8090 leads nowhere/ },
-  { reason: 'a name that is too long', breakIt: (release) => void (ofKind(release, 'Service')[0]!.metadata.name = 'a'.repeat(64)), says: /is no name/ },
+  {
+    reason: 'a root that can be written to',
+    breakIt: (release) =>
+      void (container(release).securityContext = {
+        ...container(release).securityContext,
+        readOnlyRootFilesystem: false,
+      }),
+    says: /its root can be written to/,
+  },
+  {
+    reason: 'a capability',
+    breakIt: (release) =>
+      void (container(release).securityContext = {
+        ...container(release).securityContext,
+        capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
+      }),
+    says: /it has capabilities/,
+  },
+  {
+    reason: 'another user',
+    breakIt: (release) => void (pod(release).securityContext = { runAsUser: 0 }),
+    says: /does not run as 10001/,
+  },
+  {
+    reason: 'no request',
+    breakIt: (release) => void delete container(release).resources,
+    says: /does not say what it needs/,
+  },
+  {
+    reason: 'a token of Kubernetes',
+    breakIt: (release) => void delete pod(release).automountServiceAccountToken,
+    says: /has a token of Kubernetes/,
+  },
+  {
+    reason: 'a secret as a value',
+    breakIt: (release) => void container(release).env!.push({ name: 'A', value: databaseUrl }),
+    says: /Deployment svc-apiserver shows a secret/,
+  },
+  {
+    reason: 'a secret in a ConfigMap',
+    breakIt: (release) =>
+      Object.assign(data(release, 'ConfigMap'), {
+        a: Buffer.from(data(release, 'Secret')['url']!, 'base64').toString(),
+      }),
+    says: /ConfigMap svc-\S+ shows a secret/,
+  },
+  {
+    reason: 'an option that is none',
+    breakIt: (release) => void container(release).env!.push({ name: 'SVC_SERVER_PROT', value: '1' }),
+    says: /no option for the environment variable SVC_SERVER_PROT/,
+  },
+  {
+    reason: 'a malformed option',
+    breakIt: (release) => Object.assign(data(release, 'ConfigMap'), { 'a.yaml': 'svc.http.max-in-flight: 1e+06' }),
+    says: /svc\.http\.max-in-flight .*is malformed/,
+  },
+  {
+    reason: 'a command that is none',
+    breakIt: (release) => void (container(release).args![0] = 'api-server'),
+    says: /there is no command api-server/,
+  },
+  {
+    reason: 'an end before its time',
+    breakIt: (release) => void (pod(release).terminationGracePeriodSeconds = 45),
+    says: /kills it before its drain is over/,
+  },
+  {
+    reason: 'a label that nobody selects',
+    breakIt: (release) =>
+      void delete (
+        podsOf(release).find(({ owner }) => owner === 'Deployment svc-apiserver')!.labels as Record<string, string>
+      )['app.kubernetes.io/component'],
+    says: /Service svc-apiserver selects 0 instead of one/,
+  },
+  {
+    reason: 'a selector of too much',
+    breakIt: (release) =>
+      void delete (ofKind(release, 'Service')[0]!['spec'] as { selector: Record<string, string> }).selector[
+        'app.kubernetes.io/component'
+      ],
+    says: /Service svc-apiserver selects \d+ instead of one/,
+  },
+  {
+    reason: 'a Secret that nobody makes',
+    breakIt: (release) =>
+      void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.name =
+        'other'),
+    says: /there is no Secret other/,
+  },
+  {
+    reason: 'a key that the Secret lacks',
+    breakIt: (release) =>
+      void (container(release).env!.find(({ name }) => name === 'SVC_DATABASE_URL')!.valueFrom!.secretKeyRef!.key =
+        'other'),
+    says: /Secret svc-database has no other/,
+  },
+  {
+    reason: 'a volume that is not there',
+    breakIt: (release) => void pod(release).volumes!.shift(),
+    says: /there is no volume data/,
+  },
+  {
+    reason: 'a volume that nobody mounts',
+    breakIt: (release) => void pod(release).volumes!.push({ name: 'more', emptyDir: {} }),
+    says: /nobody mounts more/,
+  },
+  {
+    reason: 'a file that is not mounted',
+    breakIt: (release) =>
+      void container(release).env!.push({ name: 'SVC_SECURITY_KEY_FILE', value: '/etc/svc/credentials/other' }),
+    says: /there is no file \/etc\/svc\/credentials\/other/,
+  },
+  {
+    reason: 'a hook that needs what comes after it',
+    breakIt: (release) =>
+      void (job(release).volumes!.find(({ configMap }) => configMap !== undefined)!.configMap!.name = 'svc-config'),
+    says: /Job svc-migration-check: there is no ConfigMap svc-config/,
+  },
+  {
+    reason: 'credentials that the next hook removes',
+    breakIt: (release) =>
+      void delete ofKind(release, 'Secret').find(({ metadata }) => metadata.name === 'svc-auth')!.metadata.annotations![
+        'helm.sh/hook-delete-policy'
+      ],
+    says: /Deployment svc-apiserver: there is no Secret svc-auth/,
+  },
+  {
+    reason: 'a URL that plugins cannot be found by',
+    breakIt: (release) =>
+      void (podsOf(release)
+        .find(({ owner }) => owner === 'Deployment svc-controller-manager')!
+        .spec.containers[0]!.env!.find(({ name }) => name === 'SVC_PLUGINS_HOST_URL')!.value =
+        'http://[$(POD_IP):8092'),
+    says: /svc\.plugins\.host-url is/,
+  },
+  {
+    reason: 'replicas beside autoscaling',
+    breakIt: (release) =>
+      void (release.documents as KubernetesDocument[]).push({
+        apiVersion: 'autoscaling/v2',
+        kind: 'HorizontalPodAutoscaler',
+        metadata: { name: 'svc-apiserver', namespace: 'prod' },
+        spec: { scaleTargetRef: { name: 'svc-apiserver' }, minReplicas: 3 },
+      }),
+    says: /HorizontalPodAutoscaler svc-apiserver: the Deployment says 2 replicas, which autoscaling decides/,
+  },
+  {
+    reason: 'a probe of no port',
+    breakIt: (release) => void (container(release).readinessProbe!.httpGet.port = 'https'),
+    says: /there is no port https/,
+  },
+  {
+    reason: 'a Service of no port',
+    breakIt: (release) =>
+      void ((ofKind(release, 'Service')[0]!['spec'] as { ports: { targetPort: string }[] }).ports[0]!.targetPort =
+        'other'),
+    says: /no pod has the port other/,
+  },
+  {
+    reason: 'a call to nobody',
+    breakIt: (release) =>
+      void (podsOf(release)
+        .find(({ owner }) => owner === 'Deployment svc-controller-manager')!
+        .spec.containers[0]!.env!.find(({ name }) => name === 'SVC_CONTROLLERS_API_URL')!.value =
+        'http://svc-apiserver.prod.svc:8090'),
+    says: /svc-apiserver\.prod\.svc:8090 leads nowhere/,
+  },
+  {
+    reason: 'a name that is too long',
+    breakIt: (release) => void (ofKind(release, 'Service')[0]!.metadata.name = 'a'.repeat(64)),
+    says: /is no name/,
+  },
 ];
 
 function pod(release: Release): PodSpec {
@@ -55,7 +209,9 @@ function container(release: Release): Container {
 }
 
 function data(release: Release, kind: string): Labels {
-  return ofKind(release, kind).find(({ metadata }) => ['svc-config', 'svc-database'].includes(metadata.name))!['data'] as Labels;
+  return ofKind(release, kind).find(({ metadata }) => ['svc-config', 'svc-database'].includes(metadata.name))![
+    'data'
+  ] as Labels;
 }
 
 describeWithHelm('the rules notice', () => {

@@ -16,7 +16,12 @@ interface Ended {
 
 function run(script: string, env: Readonly<Record<string, string>>, cwd: string): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(chartFolder, 'files', script)], { cwd, env: { PATH: process.env['PATH'], ...env }, timeout: 90_000 }, (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }));
+    execFile(
+      process.execPath,
+      [join(chartFolder, 'files', script)],
+      { cwd, env: { PATH: process.env['PATH'], ...env }, timeout: 90_000 },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
   });
 }
 
@@ -44,14 +49,18 @@ describe('what helm test runs', () => {
     const { code, stdout, stderr } = await run('smoke.mjs', env, folder);
     expect([stderr, code]).toEqual(['', 0]);
     expect(stdout.match(/^ok: .+$/gm)).toHaveLength(10);
-    const definitions = await fetch(`${served.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`, { headers: { authorization: `Bearer ${served.token}` } });
+    const definitions = await fetch(`${served.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`, {
+      headers: { authorization: `Bearer ${served.token}` },
+    });
     expect(await definitions.text()).not.toContain('smoke-');
   });
 
   test('trusts the authority that it is told of', async () => {
     const { tlsUrl, accessTlsUrl } = await served.program.line('ready');
     const overTls = { ...env, API_URL: String(tlsUrl), ACCESS_URL: String(accessTlsUrl) };
-    expect(await run('smoke.mjs', { ...overTls, NODE_EXTRA_CA_CERTS: join(folder, 'data/tls/ca.crt') }, folder)).toMatchObject({ code: 0, stderr: '' });
+    expect(
+      await run('smoke.mjs', { ...overTls, NODE_EXTRA_CA_CERTS: join(folder, 'data/tls/ca.crt') }, folder),
+    ).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('says what is wrong', async () => {
@@ -64,7 +73,8 @@ describe('what helm test runs', () => {
 });
 
 describe('what the CronJob of backups runs', () => {
-  const age = (file: string, hours: number): void => utimesSync(file, new Date(), new Date(Date.now() - hours * 3_600_000));
+  const age = (file: string, hours: number): void =>
+    utimesSync(file, new Date(), new Date(Date.now() - hours * 3_600_000));
 
   /** With a program in the place of svc. */
   function newImage(program: string): { image: string; backups: string } {
@@ -78,8 +88,18 @@ describe('what the CronJob of backups runs', () => {
 
   /** `svc backup` writes the file and ends with `code`. */
   async function backUp(code: number): Promise<{ ended: Ended; left: string[] }> {
-    const { image, backups } = newImage(`const [, , verb, to, file] = process.argv; if (verb === 'backup' && to === '--to') require('fs').writeFileSync(file, ''); process.exit(${code});`);
-    for (const name of ['svc-20260101T000000Z.svcbak', 'svc-20260102T000000Z.svcbak', 'svc-20260103T000000Z.svcbak', 'svc-20260103T000000Z.svcbak.partial', 'svc-20260104T000000Z.svcbak.partial', 'mine.svcbak']) writeFileSync(join(backups, name), '');
+    const { image, backups } = newImage(
+      `const [, , verb, to, file] = process.argv; if (verb === 'backup' && to === '--to') require('fs').writeFileSync(file, ''); process.exit(${code});`,
+    );
+    for (const name of [
+      'svc-20260101T000000Z.svcbak',
+      'svc-20260102T000000Z.svcbak',
+      'svc-20260103T000000Z.svcbak',
+      'svc-20260103T000000Z.svcbak.partial',
+      'svc-20260104T000000Z.svcbak.partial',
+      'mine.svcbak',
+    ])
+      writeFileSync(join(backups, name), '');
     age(join(backups, 'svc-20260103T000000Z.svcbak.partial'), 7);
     const ended = await run('backup.mjs', { BACKUP_FOLDER: backups, BACKUPS_KEPT: '2' }, image);
     return { ended, left: readdirSync(backups).toSorted() };
@@ -88,7 +108,12 @@ describe('what the CronJob of backups runs', () => {
   test('keeps the newest, and what is not its own', async () => {
     const { ended, left } = await backUp(0);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(left).toEqual(['mine.svcbak', 'svc-20260103T000000Z.svcbak', 'svc-20260104T000000Z.svcbak.partial', expect.stringMatching(/^svc-\d{8}T\d{6}Z\.svcbak$/)]);
+    expect(left).toEqual([
+      'mine.svcbak',
+      'svc-20260103T000000Z.svcbak',
+      'svc-20260104T000000Z.svcbak.partial',
+      expect.stringMatching(/^svc-\d{8}T\d{6}Z\.svcbak$/),
+    ]);
   });
 
   test('removes no backup where the next one fails, but what killed ones have left', async () => {
@@ -99,8 +124,14 @@ describe('what the CronJob of backups runs', () => {
   });
 
   test('hears of its end, so that it can clean up', async () => {
-    const { image, backups } = newImage("process.on('SIGTERM', () => process.exit(143)); setInterval(() => undefined, 1000); process.stdout.write('begun');");
-    const child = spawn(process.execPath, [join(chartFolder, 'files/backup.mjs')], { cwd: image, env: { PATH: process.env['PATH'], BACKUP_FOLDER: backups, BACKUPS_KEPT: '2' }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const { image, backups } = newImage(
+      "process.on('SIGTERM', () => process.exit(143)); setInterval(() => undefined, 1000); process.stdout.write('begun');",
+    );
+    const child = spawn(process.execPath, [join(chartFolder, 'files/backup.mjs')], {
+      cwd: image,
+      env: { PATH: process.env['PATH'], BACKUP_FOLDER: backups, BACKUPS_KEPT: '2' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     await once(child.stdout, 'data');
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([143, null]);

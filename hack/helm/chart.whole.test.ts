@@ -13,7 +13,9 @@ import { planted, valuesSets, type ValuesSet } from './values-sets.ts';
 /** Everything that is wrong with what the chart makes of these values. */
 function problems(release: Release): string[] {
   return [
-    ...release.documents.filter(hasSchemaOf).flatMap((document) => problemsOf(document).map((problem) => `${titleOf(document)}: ${problem}`)),
+    ...release.documents
+      .filter(hasSchemaOf)
+      .flatMap((document) => problemsOf(document).map((problem) => `${titleOf(document)}: ${problem}`)),
     ...namesFit(release),
     ...podSecurity(release),
     ...secretsStaySecret(release, [planted]),
@@ -25,8 +27,16 @@ function problems(release: Release): string[] {
 }
 
 describeWithHelm('the chart, with', () => {
-  test.each(valuesSets)('$name', async ({ values, existing = [], kubeVersions = ['1.29.0', '1.35.0'], release }: ValuesSet) => {
-    const [, ...rendered] = await Promise.all([lintChart(values), ...kubeVersions.map((kubeVersion) => renderChart(values, { kubeVersion, ...(release === undefined ? {} : { release }) }))]);
-    for (const documents of rendered) expect(problems({ documents, existing: new Set(existing) })).toEqual([]);
-  });
+  test.each(valuesSets)(
+    '$name',
+    async ({ values, existing = [], kubeVersions = ['1.29.0', '1.35.0'], release }: ValuesSet) => {
+      const [, ...rendered] = await Promise.all([
+        lintChart(values),
+        ...kubeVersions.map((kubeVersion) =>
+          renderChart(values, { kubeVersion, ...(release === undefined ? {} : { release }) }),
+        ),
+      ]);
+      for (const documents of rendered) expect(problems({ documents, existing: new Set(existing) })).toEqual([]);
+    },
+  );
 });

@@ -8,7 +8,15 @@ import { isPersonalToken } from '#pkg/identity/index';
 import { helm } from './helm.mjs';
 import { chartFolder, describeWithHelm } from './render-chart.ts';
 
-const texts = ['', '0', '123456789', ...fc.sample(fc.string({ unit: fc.integer({ min: 33, max: 126 }).map((code) => String.fromCharCode(code)), maxLength: 40 }), 30)];
+const texts = [
+  '',
+  '0',
+  '123456789',
+  ...fc.sample(
+    fc.string({ unit: fc.integer({ min: 33, max: 126 }).map((code) => String.fromCharCode(code)), maxLength: 40 }),
+    30,
+  ),
+];
 
 /** What helm makes of an entry of a list, `  - {{ ... }}`, with the templates of the one file. */
 async function render(template: string): Promise<string> {
@@ -32,7 +40,8 @@ describeWithHelm("the chart's tokens", () => {
   });
 
   test('a token of the chart is one to the program, and no two are the same', async () => {
-    const made = (await render('{{ range until 50 }}\n  - {{ include "svc.newToken" $ }}{{ end }}\n')).match(/pat_\S+/g) ?? [];
+    const made =
+      (await render('{{ range until 50 }}\n  - {{ include "svc.newToken" $ }}{{ end }}\n')).match(/pat_\S+/g) ?? [];
     expect(new Set(made).size).toBe(50);
     expect(made.filter((token) => !isPersonalToken(token))).toEqual([]);
   });

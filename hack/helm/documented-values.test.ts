@@ -5,7 +5,10 @@ import { describeWithHelm, renderChart, type Values } from './render-chart.ts';
 import { databaseUrl } from './values-sets.ts';
 
 const page = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');
-const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) => ({ text: text!, values: parse(text!) as Values }));
+const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) => ({
+  text: text!,
+  values: parse(text!) as Values,
+}));
 
 describeWithHelm('docs/kubernetes.md', () => {
   test('has examples', () => expect(examples.length).toBeGreaterThan(5));

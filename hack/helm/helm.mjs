@@ -15,8 +15,9 @@ export function hasHelm() {
 }
 
 /**
- * Runs helm with these arguments; resolves to its stdout. Rejects with an Error whose message is helm's stderr where it fails, and where it takes a minute.
- * No configuration, plugin or repository of whoever runs it is read, and no cluster asked.
+ * Runs helm with these arguments; resolves to its stdout. Rejects with an Error whose message is helm's stderr where it
+ * fails, and where it takes a minute. No configuration, plugin or repository of whoever runs it is read, and no cluster
+ * asked.
  */
 export async function helm(args) {
   return runTool('helm', args);
@@ -30,12 +31,25 @@ export async function kubectl(args) {
 function runTool(tool, args) {
   const home = join(toolsFolder, 'home');
   // It lives for a moment: collecting garbage would be most of its work.
-  const env = { PATH: process.env.PATH, HOME: home, HELM_CONFIG_HOME: home, HELM_CACHE_HOME: home, HELM_DATA_HOME: home, KUBECONFIG: '/dev/null', GOGC: 'off' };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    HELM_CONFIG_HOME: home,
+    HELM_CACHE_HOME: home,
+    HELM_DATA_HOME: home,
+    KUBECONFIG: '/dev/null',
+    GOGC: 'off',
+  };
   return new Promise((resolve, reject) => {
-    execFile(join(toolsFolder, tool), args, { env, timeout: TIMEOUT_MS, maxBuffer: LARGEST_OUTPUT }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else if (error.code === 'ENOENT') reject(new Error(`there is no ${tool} here: run node hack/helm/fetch.mjs`));
-      else reject(new Error(`${stderr.trim()}\n${stdout.trim()}`.trim() || error.message));
-    });
+    execFile(
+      join(toolsFolder, tool),
+      args,
+      { env, timeout: TIMEOUT_MS, maxBuffer: LARGEST_OUTPUT },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else if (error.code === 'ENOENT') reject(new Error(`there is no ${tool} here: run node hack/helm/fetch.mjs`));
+        else reject(new Error(`${stderr.trim()}\n${stdout.trim()}`.trim() || error.message));
+      },
+    );
   });
 }

@@ -8,7 +8,10 @@ import { databaseUrl } from './values-sets.ts';
 const database = { 'database.url': databaseUrl };
 
 /** What Helm leaves on an object of a release, and wants to find there. */
-const ofRelease = { labels: { 'app.kubernetes.io/managed-by': 'Helm' }, annotations: { 'meta.helm.sh/release-name': 'svc', 'meta.helm.sh/release-namespace': 'prod' } };
+const ofRelease = {
+  labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+  annotations: { 'meta.helm.sh/release-name': 'svc', 'meta.helm.sh/release-namespace': 'prod' },
+};
 
 function isAuth({ kind, metadata }: KubernetesDocument): boolean {
   return kind === 'Secret' && metadata.name === 'svc-auth';
@@ -23,7 +26,14 @@ describeWithHelm('with what is there already', () => {
   afterAll(() => kubernetes.stop());
 
   function thereIs(data: Readonly<Record<string, string>>): void {
-    kubernetes.objects = { '/api/v1/namespaces/prod/secrets/svc-auth': { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'svc-auth', namespace: 'prod' }, data } };
+    kubernetes.objects = {
+      '/api/v1/namespaces/prod/secrets/svc-auth': {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'svc-auth', namespace: 'prod' },
+        data,
+      },
+    };
   }
 
   async function credentials(): Promise<KubernetesDocument | undefined> {
@@ -31,7 +41,10 @@ describeWithHelm('with what is there already', () => {
   }
 
   test('credentials are others each time where there are none', async () => {
-    const [one, other] = [(await credentials())!['data'] as Record<string, string>, (await credentials())!['data'] as Record<string, string>];
+    const [one, other] = [
+      (await credentials())!['data'] as Record<string, string>,
+      (await credentials())!['data'] as Record<string, string>,
+    ];
     for (const key of ['admin-token', 'admin-password', 'key']) expect(one[key]).not.toBe(other[key]);
     expect(Buffer.from(one['key']!, 'base64').toString()).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -40,7 +53,10 @@ describeWithHelm('with what is there already', () => {
     expect((await kubernetes.render(database, ['--no-hooks'])).filter(isAuth)).toEqual([]);
     const { annotations } = (await credentials())!.metadata;
     // Made in an upgrade too, which may be the first without auth.existingSecret; never in a rollback.
-    expect(annotations).toMatchObject({ 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-delete-policy': 'hook-failed' });
+    expect(annotations).toMatchObject({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-delete-policy': 'hook-failed',
+    });
   });
 
   test('credentials are left alone at an upgrade and at another installation', async () => {
@@ -60,20 +76,55 @@ describeWithHelm('with what is there already', () => {
     { reason: 'is left to itself where there are none', live: undefined, replicas: undefined },
   ])('autoscaling that is switched on $reason', async ({ live, replicas }) => {
     const path = '/apis/apps/v1/namespaces/prod/deployments/svc-apiserver';
-    if (live !== undefined) kubernetes.objects = { [path]: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'svc-apiserver', namespace: 'prod', ...ofRelease }, spec: { replicas: live } } };
+    if (live !== undefined)
+      kubernetes.objects = {
+        [path]: {
+          apiVersion: 'apps/v1',
+          kind: 'Deployment',
+          metadata: { name: 'svc-apiserver', namespace: 'prod', ...ofRelease },
+          spec: { replicas: live },
+        },
+      };
     const documents = await kubernetes.render({ ...database, 'apiserver.autoscaling.enabled': 'true' });
-    const deployment = documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'svc-apiserver')!;
+    const deployment = documents.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'svc-apiserver',
+    )!;
     expect((deployment['spec'] as { replicas?: number }).replicas).toBe(replicas);
   });
 
   test.each([
     { reason: 'the account of the release', settings: {}, live: 'svc', account: 'svc' },
-    { reason: 'none that only the upgrade makes', settings: { 'serviceAccount.name': 'new' }, live: 'svc', account: undefined },
-    { reason: "a person's own", settings: { 'serviceAccount.create': 'false', 'serviceAccount.name': 'own' }, live: undefined, account: 'own' },
-    { reason: 'none of the chart where it makes none', settings: { 'serviceAccount.create': 'false' }, live: 'svc', account: 'default' },
+    {
+      reason: 'none that only the upgrade makes',
+      settings: { 'serviceAccount.name': 'new' },
+      live: 'svc',
+      account: undefined,
+    },
+    {
+      reason: "a person's own",
+      settings: { 'serviceAccount.create': 'false', 'serviceAccount.name': 'own' },
+      live: undefined,
+      account: 'own',
+    },
+    {
+      reason: 'none of the chart where it makes none',
+      settings: { 'serviceAccount.create': 'false' },
+      live: 'svc',
+      account: 'default',
+    },
   ])('the check before an upgrade runs as $reason', async ({ settings, live, account }) => {
-    if (live !== undefined) kubernetes.objects = { [`/api/v1/namespaces/prod/serviceaccounts/${live}`]: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: live, namespace: 'prod', ...ofRelease } } };
+    if (live !== undefined)
+      kubernetes.objects = {
+        [`/api/v1/namespaces/prod/serviceaccounts/${live}`]: {
+          apiVersion: 'v1',
+          kind: 'ServiceAccount',
+          metadata: { name: live, namespace: 'prod', ...ofRelease },
+        },
+      };
     const documents = await kubernetes.render({ ...database, ...settings });
-    expect(podsOf({ documents, existing: new Set() }).find(({ owner }) => owner === 'Job svc-migration-check')!.spec.serviceAccountName).toBe(account);
+    expect(
+      podsOf({ documents, existing: new Set() }).find(({ owner }) => owner === 'Job svc-migration-check')!.spec
+        .serviceAccountName,
+    ).toBe(account);
   });
 });

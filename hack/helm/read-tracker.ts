@@ -10,7 +10,9 @@ export class ReadTracker {
   /** The proxy is an instance of `prototype`; nothing of `root` is changed. */
   constructor(root: object, prototype: object) {
     this.#root = root;
-    this.proxy = new Proxy(Object.assign(Object.create(prototype) as object, root), { get: (target, key) => this.#get(root, key) ?? Reflect.get(target, key) });
+    this.proxy = new Proxy(Object.assign(Object.create(prototype) as object, root), {
+      get: (target, key) => this.#get(root, key) ?? Reflect.get(target, key),
+    });
   }
 
   /** Paths of fields that nobody has looked at, as JSON pointers; those within them are not told. */

@@ -3,7 +3,10 @@ import { inflateRawSync } from 'node:zlib';
 const END = 0x06054b50;
 const ENTRY = 0x02014b50;
 
-/** One file of a zip archive (APPNOTE 4.3), stored or deflated, no zip64. Throws where it is not there. Here because `unzip` is no program that every machine has. */
+/**
+ * One file of a zip archive (APPNOTE 4.3), stored or deflated, no zip64. Throws where it is not there. Here because
+ * `unzip` is no program that every machine has.
+ */
 export function readZipEntry(zip, name) {
   let end = zip.length - 22;
   while (end >= 0 && zip.readUInt32LE(end) !== END) end -= 1;

@@ -26,7 +26,10 @@ function zipOf(files: Readonly<Record<string, string>>): Buffer {
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50);
   end.writeUInt16LE(Object.keys(files).length, 10);
-  end.writeUInt32LE(parts.reduce((sum, { length }) => sum + length, 0), 16);
+  end.writeUInt32LE(
+    parts.reduce((sum, { length }) => sum + length, 0),
+    16,
+  );
   return Buffer.concat([...parts, ...directory, end]);
 }
 

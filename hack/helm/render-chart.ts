@@ -17,8 +17,13 @@ export interface RenderOptions {
 }
 
 /** The objects that helm makes of the chart with these values. Rejects with what helm says where it refuses them. */
-export async function renderChart(values: Values, { release = 'svc', kubeVersion = '1.35.0' }: RenderOptions = {}): Promise<KubernetesDocument[]> {
-  const text = await withValues(values, (file) => helm(['template', release, chartFolder, '--namespace', 'prod', '--kube-version', kubeVersion, '--values', file]));
+export async function renderChart(
+  values: Values,
+  { release = 'svc', kubeVersion = '1.35.0' }: RenderOptions = {},
+): Promise<KubernetesDocument[]> {
+  const text = await withValues(values, (file) =>
+    helm(['template', release, chartFolder, '--namespace', 'prod', '--kube-version', kubeVersion, '--values', file]),
+  );
   return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
     if (document.errors.length > 0) throw document.errors[0]!;
     const object = document.toJS() as KubernetesDocument | null;
@@ -48,7 +53,8 @@ export function describeWithHelm(name: string, tests: () => void): void {
     describe(name, tests);
     return;
   }
-  if (process.env['CI'] === 'true') throw new Error('there is no helm here: run node hack/helm/fetch.mjs before the tests');
+  if (process.env['CI'] === 'true')
+    throw new Error('there is no helm here: run node hack/helm/fetch.mjs before the tests');
   process.stderr.write(`WARNING: there is no helm here (node hack/helm/fetch.mjs), so ${name} is skipped.\n`);
   describe.skip(name, tests);
 }

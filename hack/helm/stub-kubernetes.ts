@@ -18,7 +18,13 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
 };
 
 function resourcesOf(groupVersion: string): object {
-  const resources = kinds[groupVersion]!.map((kind) => ({ name: `${kind.toLowerCase()}s`, singularName: kind.toLowerCase(), namespaced: true, kind, verbs: ['get', 'list'] }));
+  const resources = kinds[groupVersion]!.map((kind) => ({
+    name: `${kind.toLowerCase()}s`,
+    singularName: kind.toLowerCase(),
+    namespaced: true,
+    kind,
+    verbs: ['get', 'list'],
+  }));
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
 }
 
@@ -37,22 +43,43 @@ const discovery: Readonly<Record<string, object>> = {
   ...Object.fromEntries(groupVersions.map((name) => [`/apis/${name}`, resourcesOf(name)])),
 };
 
-/** As much of Kubernetes as a chart's `lookup` asks: which kinds there are, and the objects in `objects`, by their paths. */
+/**
+ * As much of Kubernetes as a chart's `lookup` asks: which kinds there are, and the objects in `objects`, by their
+ * paths.
+ */
 export class StubKubernetes {
   objects: Readonly<Record<string, object>> = {};
   readonly #folder = mkdtempSync(join(tmpdir(), 'svc-kubeconfig-'));
   readonly #server: Server = createServer(({ url }, response) => {
     const path = url!.split('?')[0]!;
     const answer = discovery[path] ?? this.objects[path];
-    const none = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message: 'not found' };
-    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? none));
+    const none = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      reason: 'NotFound',
+      code: 404,
+      message: 'not found',
+    };
+    response
+      .writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      .end(JSON.stringify(answer ?? none));
   });
 
   async start(): Promise<void> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     const cluster = { server: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` };
-    writeFileSync(join(this.#folder, 'config'), JSON.stringify({ apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'a', cluster }], contexts: [{ name: 'a', context: { cluster: 'a', user: '' } }], 'current-context': 'a' }));
+    writeFileSync(
+      join(this.#folder, 'config'),
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        clusters: [{ name: 'a', cluster }],
+        contexts: [{ name: 'a', context: { cluster: 'a', user: '' } }],
+        'current-context': 'a',
+      }),
+    );
   }
 
   stop(): void {
@@ -61,9 +88,24 @@ export class StubKubernetes {
   }
 
   /** What helm would make of the chart there, with these `--set`s. Rejects with what helm says where it refuses. */
-  async render(settings: Readonly<Record<string, string>>, flags: readonly string[] = []): Promise<KubernetesDocument[]> {
+  async render(
+    settings: Readonly<Record<string, string>>,
+    flags: readonly string[] = [],
+  ): Promise<KubernetesDocument[]> {
     const sets = Object.entries(settings).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
-    const text = await helm(['template', 'svc', chartFolder, '--namespace', 'prod', '--dry-run=server', '--disable-openapi-validation', '--kubeconfig', join(this.#folder, 'config'), ...sets, ...flags]);
+    const text = await helm([
+      'template',
+      'svc',
+      chartFolder,
+      '--namespace',
+      'prod',
+      '--dry-run=server',
+      '--disable-openapi-validation',
+      '--kubeconfig',
+      join(this.#folder, 'config'),
+      ...sets,
+      ...flags,
+    ]);
     return parseAllDocuments(text).map((document) => document.toJS() as KubernetesDocument);
   }
 }

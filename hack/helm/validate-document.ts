@@ -26,11 +26,13 @@ const packages: Readonly<Record<string, string>> = {
 };
 
 /** Definitions beside the repository, for what no package has. */
-const definitionFiles: Readonly<Record<string, string>> = { 'cert-manager.io/v1 Certificate': '../../../shared/data/cert-manager/crds/cert-manager.io_certificates.yaml' };
+const definitionFiles: Readonly<Record<string, string>> = {
+  'cert-manager.io/v1 Certificate': '../../../shared/data/cert-manager/crds/cert-manager.io_certificates.yaml',
+};
 
 /**
- * What Kubernetes would refuse in a document, as texts; none for one that is right. Fields that its schema does not know are refused, too. Throws for a
- * kind of which there is no schema here.
+ * What Kubernetes would refuse in a document, as texts; none for one that is right. Fields that its schema does not
+ * know are refused, too. Throws for a kind of which there is no schema here.
  */
 export function problemsOf(document: KubernetesDocument): string[] {
   const type = `${document.apiVersion} ${document.kind}`;
@@ -50,37 +52,61 @@ function validatorOf({ apiVersion, kind }: KubernetesDocument): Validate | undef
   const file = definitionFiles[`${apiVersion} ${kind}`];
   if (file !== undefined) return validatorOfDefinition(fileURLToPath(new URL(file, import.meta.url)), apiVersion);
   const group = apiVersion.includes('/') ? apiVersion.split('/')[0]! : '';
-  const models = require(`${packages[group] ?? 'kubernetes-models'}/${apiVersion}`) as Record<string, { prototype: { validate(): void } } | undefined>;
+  const models = require(`${packages[group] ?? 'kubernetes-models'}/${apiVersion}`) as Record<
+    string,
+    { prototype: { validate(): void } } | undefined
+  >;
   const model = models[kind];
   if (model === undefined) return undefined;
-  return (document) => unknownOr(document, (watched) => {
-    try {
-      // `watched` stands in for an instance: the model's own constructor would copy it.
-      model.prototype.validate.call(watched);
-      return [];
-    } catch (error) {
-      return [(error as Error).message];
-    }
-  }, model.prototype);
+  return (document) =>
+    unknownOr(
+      document,
+      (watched) => {
+        try {
+          // `watched` stands in for an instance: the model's own constructor would copy it.
+          model.prototype.validate.call(watched);
+          return [];
+        } catch (error) {
+          return [(error as Error).message];
+        }
+      },
+      model.prototype,
+    );
 }
 
 function validatorOfDefinition(file: string, apiVersion: string): Validate {
-  const { spec } = parse(readFileSync(file, 'utf8')) as { spec: { versions: { name: string; schema: { openAPIV3Schema: { properties: object } } }[] } };
+  const { spec } = parse(readFileSync(file, 'utf8')) as {
+    spec: { versions: { name: string; schema: { openAPIV3Schema: { properties: object } } }[] };
+  };
   const { schema } = spec.versions.find(({ name }) => apiVersion.endsWith(`/${name}`))!;
   // A definition leaves the metadata to Kubernetes.
   const text = { type: 'string' };
   const texts = { type: 'object', additionalProperties: text };
-  const metadata = { type: 'object', required: ['name'], properties: { name: text, namespace: text, labels: texts, annotations: texts } };
+  const metadata = {
+    type: 'object',
+    required: ['name'],
+    properties: { name: text, namespace: text, labels: texts, annotations: texts },
+  };
   const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false });
-  const validate = ajv.compile({ ...schema.openAPIV3Schema, properties: { ...schema.openAPIV3Schema.properties, metadata } });
-  return (document) => unknownOr(document, (watched) => (validate(watched) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)));
+  const validate = ajv.compile({
+    ...schema.openAPIV3Schema,
+    properties: { ...schema.openAPIV3Schema.properties, metadata },
+  });
+  return (document) =>
+    unknownOr(document, (watched) =>
+      validate(watched) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`),
+    );
 }
 
 /**
- * The validators are compiled functions, which let unknown fields pass and cannot be asked which they know. But they look at each field that they know: what
- * was never looked at is unknown.
+ * The validators are compiled functions, which let unknown fields pass and cannot be asked which they know. But they
+ * look at each field that they know: what was never looked at is unknown.
  */
-function unknownOr(document: KubernetesDocument, validate: (watched: object) => string[], prototype: object = Object.prototype): string[] {
+function unknownOr(
+  document: KubernetesDocument,
+  validate: (watched: object) => string[],
+  prototype: object = Object.prototype,
+): string[] {
   const tracker = new ReadTracker(document, prototype);
   const problems = validate(tracker.proxy);
   return [...problems, ...tracker.unread().map((path) => `${path} is no known field`)];

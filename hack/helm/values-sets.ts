@@ -14,25 +14,53 @@ export interface ValuesSet {
 }
 
 const byUrl = { database: { url: databaseUrl } };
-const monitoring = { serviceMonitor: { enabled: true, labels: { release: 'prometheus' } }, prometheusRule: { enabled: true, labels: { release: 'prometheus' } }, dashboards: { enabled: true } };
+const monitoring = {
+  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
+  dashboards: { enabled: true },
+};
 const prometheus = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
-const certManager = { certManager: { enabled: true, issuerRef: { name: 'ca', kind: 'ClusterIssuer' }, dnsNames: ['svc.example.com'] } };
+const certManager = {
+  certManager: { enabled: true, issuerRef: { name: 'ca', kind: 'ClusterIssuer' }, dnsNames: ['svc.example.com'] },
+};
 const everyPlugin = [
   { name: 'blog', image: 'registry.example.com/blog:1.0.0' },
-  { name: 'shop', image: 'registry.example.com/shop:2.0.0', path: '/srv/shop', command: ['/copy', '/target'], pullPolicy: 'Always' },
-  { name: 'notes', configMap: 'notes-plugin', items: [{ key: 'plugin.yaml', path: 'plugin.yaml' }, { key: 'preset', path: 'presets/first.yaml' }] },
+  {
+    name: 'shop',
+    image: 'registry.example.com/shop:2.0.0',
+    path: '/srv/shop',
+    command: ['/copy', '/target'],
+    pullPolicy: 'Always',
+  },
+  {
+    name: 'notes',
+    configMap: 'notes-plugin',
+    items: [
+      { key: 'plugin.yaml', path: 'plugin.yaml' },
+      { key: 'preset', path: 'presets/first.yaml' },
+    ],
+  },
   { name: 'forms', volume: { persistentVolumeClaim: { claimName: 'forms' } }, path: 'current' },
 ];
 const component = {
   replicas: 3,
   podAnnotations: { 'example.com/team': 'platform' },
   podLabels: { team: 'platform' },
-  extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=512' }, { name: 'SMTP_PASSWORD', valueFrom: { secretKeyRef: { name: 'smtp', key: 'password' } } }],
+  extraEnv: [
+    { name: 'NODE_OPTIONS', value: '--max-old-space-size=512' },
+    { name: 'SMTP_PASSWORD', valueFrom: { secretKeyRef: { name: 'smtp', key: 'password' } } },
+  ],
   extraVolumes: [{ name: 'scratch', emptyDir: {} }],
   extraVolumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
   nodeSelector: { 'kubernetes.io/os': 'linux' },
   tolerations: [{ key: 'dedicated', operator: 'Exists' }],
-  affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }] } } },
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }],
+      },
+    },
+  },
   priorityClassName: 'high',
   podDisruptionBudget: { maxUnavailable: '50%' },
 };
@@ -40,45 +68,207 @@ const component = {
 /** What the chart is tried with: each way to a database, a credential, a certificate, a plugin, and all at once. */
 export const valuesSets: readonly ValuesSet[] = [
   { name: 'a URL and nothing else', values: byUrl },
-  { name: 'the least', values: { ...byUrl, accessServer: { enabled: false }, controllerManager: { enabled: false }, apiserver: { replicas: 1 }, serviceAccount: { create: false }, migrationCheck: { enabled: false }, test: { enabled: false } } },
+  {
+    name: 'the least',
+    values: {
+      ...byUrl,
+      accessServer: { enabled: false },
+      controllerManager: { enabled: false },
+      apiserver: { replicas: 1 },
+      serviceAccount: { create: false },
+      migrationCheck: { enabled: false },
+      test: { enabled: false },
+    },
+  },
   {
     name: 'Secrets that are there',
-    values: { database: { existingSecret: { name: 'own-db', key: 'dsn' }, caSecret: { name: 'own-ca', key: 'root.pem' } }, auth: { existingSecret: { name: 'own-auth', keys: { adminToken: 'token', adminPassword: 'password', key: 'keys.txt' } } }, imagePullSecrets: [{ name: 'registry' }], metrics: { serviceMonitor: { enabled: true } } },
+    values: {
+      database: { existingSecret: { name: 'own-db', key: 'dsn' }, caSecret: { name: 'own-ca', key: 'root.pem' } },
+      auth: {
+        existingSecret: { name: 'own-auth', keys: { adminToken: 'token', adminPassword: 'password', key: 'keys.txt' } },
+      },
+      imagePullSecrets: [{ name: 'registry' }],
+      metrics: { serviceMonitor: { enabled: true } },
+    },
     existing: ['Secret/own-db', 'Secret/own-ca', 'Secret/own-auth', 'Secret/registry'],
   },
   {
     name: 'CloudNativePG',
-    values: { database: { cnpg: { enabled: true, imageName: 'ghcr.io/cloudnative-pg/postgresql:18', walStorage: { size: '4Gi', storageClass: 'fast' }, storage: { size: '50Gi', storageClass: 'fast' }, resources: { requests: { cpu: 1, memory: '2Gi' } }, backup: { barmanObjectStore: { destinationPath: 's3://backups/svc' } }, backupSchedule: '0 0 3 * * *', extraSpec: { primaryUpdateStrategy: 'unsupervised' } } } },
+    values: {
+      database: {
+        cnpg: {
+          enabled: true,
+          imageName: 'ghcr.io/cloudnative-pg/postgresql:18',
+          walStorage: { size: '4Gi', storageClass: 'fast' },
+          storage: { size: '50Gi', storageClass: 'fast' },
+          resources: { requests: { cpu: 1, memory: '2Gi' } },
+          backup: { barmanObjectStore: { destinationPath: 's3://backups/svc' } },
+          backupSchedule: '0 0 3 * * *',
+          extraSpec: { primaryUpdateStrategy: 'unsupervised' },
+        },
+      },
+    },
     existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
   },
-  { name: 'CloudNativePG, one server', values: { database: { cnpg: { enabled: true, instances: 1, synchronous: { number: 0 } } } }, existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'] },
+  {
+    name: 'CloudNativePG, one server',
+    values: { database: { cnpg: { enabled: true, instances: 1, synchronous: { number: 0 } } } },
+    existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
+  },
   {
     name: 'a Cluster with more in its spec',
-    values: { database: { cnpg: { enabled: true, extraSpec: { postgresql: { pg_hba: ['hostssl all all 10.0.0.0/8 scram-sha-256'], parameters: { shared_buffers: '1GB' } }, bootstrap: { recovery: { source: 'old' } }, externalClusters: [{ name: 'old', connectionParameters: { host: 'old.example.com' } }] } } } },
+    values: {
+      database: {
+        cnpg: {
+          enabled: true,
+          extraSpec: {
+            postgresql: { pg_hba: ['hostssl all all 10.0.0.0/8 scram-sha-256'], parameters: { shared_buffers: '1GB' } },
+            bootstrap: { recovery: { source: 'old' } },
+            externalClusters: [{ name: 'old', connectionParameters: { host: 'old.example.com' } }],
+          },
+        },
+      },
+    },
     existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
   },
-  { name: 'as many connections as autoscaling may take', values: { database: { cnpg: { enabled: true } }, apiserver: { autoscaling: { enabled: true } }, accessServer: { autoscaling: { enabled: true } } }, existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'] },
-  { name: 'an account that is there', values: { ...byUrl, serviceAccount: { create: false, name: 'own' } }, existing: ['ServiceAccount/own'] },
+  {
+    name: 'as many connections as autoscaling may take',
+    values: {
+      database: { cnpg: { enabled: true } },
+      apiserver: { autoscaling: { enabled: true } },
+      accessServer: { autoscaling: { enabled: true } },
+    },
+    existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
+  },
+  {
+    name: 'an account that is there',
+    values: { ...byUrl, serviceAccount: { create: false, name: 'own' } },
+    existing: ['ServiceAccount/own'],
+  },
   { name: 'users and groups that are left to the cluster', values: { ...byUrl, podSecurityContext: null } },
-  { name: 'another token for Prometheus', values: { ...byUrl, metrics: { serviceMonitor: { enabled: true, credentials: { name: 'prometheus', key: 'bearer' } } } } },
-  { name: 'a certificate that is there', values: { ...byUrl, tls: { existingSecret: 'own-tls' }, metrics: { serviceMonitor: { enabled: true } } }, existing: ['Secret/own-tls'] },
-  { name: 'a certificate that every machine trusts', values: { ...byUrl, tls: { existingSecret: 'own-tls', caKey: '' }, metrics: { serviceMonitor: { enabled: true } } }, existing: ['Secret/own-tls'] },
+  {
+    name: 'another token for Prometheus',
+    values: {
+      ...byUrl,
+      metrics: { serviceMonitor: { enabled: true, credentials: { name: 'prometheus', key: 'bearer' } } },
+    },
+  },
+  {
+    name: 'a certificate that is there',
+    values: { ...byUrl, tls: { existingSecret: 'own-tls' }, metrics: { serviceMonitor: { enabled: true } } },
+    existing: ['Secret/own-tls'],
+  },
+  {
+    name: 'a certificate that every machine trusts',
+    values: { ...byUrl, tls: { existingSecret: 'own-tls', caKey: '' }, metrics: { serviceMonitor: { enabled: true } } },
+    existing: ['Secret/own-tls'],
+  },
   { name: 'cert-manager', values: { ...byUrl, tls: certManager }, existing: ['Secret/svc-tls'] },
-  { name: 'an Ingress', values: { ...byUrl, ingress: { enabled: true, className: 'nginx', host: 'svc.example.com', accessHost: 'login.example.com', annotations: { 'nginx.ingress.kubernetes.io/proxy-buffering': 'off' }, tls: { secretName: 'public-tls' } }, config: { 'svc.http.trusted-proxies': ['10.0.0.0/8', '192.168.0.0/16'] } }, existing: ['Secret/public-tls'] },
-  { name: 'a Gateway', values: { ...byUrl, gateway: { enabled: true, parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }], hostnames: ['svc.example.com'], accessHostnames: ['login.example.com'], annotations: { a: 'b' } } } },
+  {
+    name: 'an Ingress',
+    values: {
+      ...byUrl,
+      ingress: {
+        enabled: true,
+        className: 'nginx',
+        host: 'svc.example.com',
+        accessHost: 'login.example.com',
+        annotations: { 'nginx.ingress.kubernetes.io/proxy-buffering': 'off' },
+        tls: { secretName: 'public-tls' },
+      },
+      config: { 'svc.http.trusted-proxies': ['10.0.0.0/8', '192.168.0.0/16'] },
+    },
+    existing: ['Secret/public-tls'],
+  },
+  {
+    name: 'a Gateway',
+    values: {
+      ...byUrl,
+      gateway: {
+        enabled: true,
+        parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
+        hostnames: ['svc.example.com'],
+        accessHostnames: ['login.example.com'],
+        annotations: { a: 'b' },
+      },
+    },
+  },
   { name: 'all monitoring', values: { ...byUrl, metrics: monitoring } },
-  { name: 'plugins of each kind', values: { ...byUrl, plugins: everyPlugin }, existing: ['ConfigMap/notes-plugin', 'PersistentVolumeClaim/forms'] },
-  { name: 'a plugin as an image volume', values: { ...byUrl, plugins: [{ name: 'blog', image: 'registry.example.com/blog:1.0.0', imageVolume: true, path: '/blog' }] }, kubeVersions: ['1.35.0'] },
-  { name: 'autoscaling', values: { ...byUrl, apiserver: { autoscaling: { enabled: true, maxReplicas: 10, behavior: { scaleDown: { stabilizationWindowSeconds: 600 } } } }, accessServer: { autoscaling: { enabled: true, minReplicas: 1 } } } },
-  { name: 'network policies', values: { ...byUrl, networkPolicy: { enabled: true }, backup: { enabled: true, existingClaim: 'backups' } }, existing: ['PersistentVolumeClaim/backups'] },
+  {
+    name: 'plugins of each kind',
+    values: { ...byUrl, plugins: everyPlugin },
+    existing: ['ConfigMap/notes-plugin', 'PersistentVolumeClaim/forms'],
+  },
+  {
+    name: 'a plugin as an image volume',
+    values: {
+      ...byUrl,
+      plugins: [{ name: 'blog', image: 'registry.example.com/blog:1.0.0', imageVolume: true, path: '/blog' }],
+    },
+    kubeVersions: ['1.35.0'],
+  },
+  {
+    name: 'autoscaling',
+    values: {
+      ...byUrl,
+      apiserver: {
+        autoscaling: { enabled: true, maxReplicas: 10, behavior: { scaleDown: { stabilizationWindowSeconds: 600 } } },
+      },
+      accessServer: { autoscaling: { enabled: true, minReplicas: 1 } },
+    },
+  },
+  {
+    name: 'network policies',
+    values: { ...byUrl, networkPolicy: { enabled: true }, backup: { enabled: true, existingClaim: 'backups' } },
+    existing: ['PersistentVolumeClaim/backups'],
+  },
   {
     name: 'narrow network policies',
-    values: { ...byUrl, metrics: monitoring, networkPolicy: { enabled: true, from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }], monitoringFrom: [prometheus], databaseTo: [{ ipBlock: { cidr: '10.1.2.3/32' } }], extraEgress: [{ ports: [{ port: 443 }] }] } },
+    values: {
+      ...byUrl,
+      metrics: monitoring,
+      networkPolicy: {
+        enabled: true,
+        from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
+        monitoringFrom: [prometheus],
+        databaseTo: [{ ipBlock: { cidr: '10.1.2.3/32' } }],
+        extraEgress: [{ ports: [{ port: 443 }] }],
+      },
+    },
   },
-  { name: 'backups', values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups', keep: 7 } }, existing: ['PersistentVolumeClaim/backups'] },
-  { name: 'every option of a kind', values: { ...byUrl, listenAddress: '::', drain: { delaySeconds: 0, timeoutSeconds: 10 }, config: { 'svc.http.max-in-flight': 1_000_000, 'svc.log.level': 'debug', 'svc.security.basic-auth.disabled': false, 'svc.api.request-timeout': '1m', 'svc.access.audit.retention-days': '90', 'svc.http.cors.allowed-origins': ['https://console.example.com'] } } },
-  { name: 'a long name', release: 'a-release-whose-name-is-as-long-as-helm-allows-53-chr', values: { ...byUrl, nameOverride: 'platform', backup: { enabled: true, existingClaim: 'backups' } }, existing: ['PersistentVolumeClaim/backups'] },
-  { name: 'a release with a dot', release: 'my.svc', values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups' } }, existing: ['PersistentVolumeClaim/backups'] },
+  {
+    name: 'backups',
+    values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups', keep: 7 } },
+    existing: ['PersistentVolumeClaim/backups'],
+  },
+  {
+    name: 'every option of a kind',
+    values: {
+      ...byUrl,
+      listenAddress: '::',
+      drain: { delaySeconds: 0, timeoutSeconds: 10 },
+      config: {
+        'svc.http.max-in-flight': 1_000_000,
+        'svc.log.level': 'debug',
+        'svc.security.basic-auth.disabled': false,
+        'svc.api.request-timeout': '1m',
+        'svc.access.audit.retention-days': '90',
+        'svc.http.cors.allowed-origins': ['https://console.example.com'],
+      },
+    },
+  },
+  {
+    name: 'a long name',
+    release: 'a-release-whose-name-is-as-long-as-helm-allows-53-chr',
+    values: { ...byUrl, nameOverride: 'platform', backup: { enabled: true, existingClaim: 'backups' } },
+    existing: ['PersistentVolumeClaim/backups'],
+  },
+  {
+    name: 'a release with a dot',
+    release: 'my.svc',
+    values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups' } },
+    existing: ['PersistentVolumeClaim/backups'],
+  },
   { name: 'a name with a dot', values: { ...byUrl, fullnameOverride: 'svc.prod', nameOverride: 'svc.name' } },
   {
     name: 'everything at once',
@@ -88,9 +278,23 @@ export const valuesSets: readonly ValuesSet[] = [
       database: { cnpg: { enabled: true } },
       tls: certManager,
       serviceAccount: { name: 'own', annotations: { a: 'b' } },
-      apiserver: { ...component, autoscaling: { enabled: true }, service: { type: 'LoadBalancer', port: 8443, annotations: { a: 'b' } } },
+      apiserver: {
+        ...component,
+        autoscaling: { enabled: true },
+        service: { type: 'LoadBalancer', port: 8443, annotations: { a: 'b' } },
+      },
       accessServer: component,
-      controllerManager: { ...component, topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { a: 'b' } } }] },
+      controllerManager: {
+        ...component,
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'rack',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { a: 'b' } },
+          },
+        ],
+      },
       plugins: everyPlugin,
       ingress: { enabled: true, host: 'svc.example.com' },
       gateway: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['svc.example.com'] },
@@ -98,6 +302,14 @@ export const valuesSets: readonly ValuesSet[] = [
       metrics: monitoring,
       backup: { enabled: true, existingClaim: 'backups' },
     },
-    existing: ['Secret/svc-db-app', 'Secret/svc-db-ca', 'Secret/svc-tls', 'Secret/smtp', 'ConfigMap/notes-plugin', 'PersistentVolumeClaim/forms', 'PersistentVolumeClaim/backups'],
+    existing: [
+      'Secret/svc-db-app',
+      'Secret/svc-db-ca',
+      'Secret/svc-tls',
+      'Secret/smtp',
+      'ConfigMap/notes-plugin',
+      'PersistentVolumeClaim/forms',
+      'PersistentVolumeClaim/backups',
+    ],
   },
 ];

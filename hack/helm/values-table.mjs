@@ -1,6 +1,7 @@
 /**
- * The table of the chart's values in docs/kubernetes.md, made of values.yaml and its comments: `node hack/helm/values-table.mjs` writes it anew. A value's row is
- * the comment above it; a map that has one is a row, too, unless it has values of its own that have.
+ * The table of the chart's values in docs/kubernetes.md, made of values.yaml and its comments: `node
+ * hack/helm/values-table.mjs` writes it anew. A value's row is the comment above it; a map that has one is a row, too,
+ * unless it has values of its own that have.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +12,10 @@ const page = fileURLToPath(new URL('../../docs/kubernetes.md', import.meta.url))
 const begin = '<!-- values: written by hack/helm/values-table.mjs -->';
 const end = '<!-- end of values -->';
 
-/** Each leaf of values.yaml: its path, its default, its comment (undefined: it has none). A map without entries is a leaf. */
+/**
+ * Each leaf of values.yaml: its path, its default, its comment (undefined: it has none). A map without entries is a
+ * leaf.
+ */
 export function valuesOf(text = readFileSync(valuesFile, 'utf8')) {
   const rows = [];
   const walk = (map, path) => {
@@ -20,7 +24,13 @@ export function valuesOf(text = readFileSync(valuesFile, 'utf8')) {
       // What stands above the first entry of a map is the map's in this parser.
       const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined);
       // The comment of the whole file is separated from that of its first value by an empty line.
-      const doc = comment?.split(/\n\s*\n/).at(-1).split('\n').map((line) => line.trim()).join(' ').trim();
+      const doc = comment
+        ?.split(/\n\s*\n/)
+        .at(-1)
+        .split('\n')
+        .map((line) => line.trim())
+        .join(' ')
+        .trim();
       const isDocumentedWhole = isMap(value) && value.flow === true;
       if (isMap(value) && value.items.length > 0 && !isDocumentedWhole && !isFreeMap(value)) {
         if (doc !== undefined) rows.push({ name, doc, isGroup: true });
@@ -34,13 +44,22 @@ export function valuesOf(text = readFileSync(valuesFile, 'utf8')) {
 
 /** A map whose entries have no comments is a value as a whole: `resources`, `parameters`. */
 function isFreeMap(map) {
-  return map.commentBefore === undefined && map.items.every(({ key, value }) => key.commentBefore === undefined && !(isMap(value) && value.commentBefore !== undefined));
+  return (
+    map.commentBefore === undefined &&
+    map.items.every(
+      ({ key, value }) => key.commentBefore === undefined && !(isMap(value) && value.commentBefore !== undefined),
+    )
+  );
 }
 
 /** As Markdown. */
 export function valuesTable() {
   const cell = (text) => text.replaceAll('|', '\\|');
-  const rows = valuesOf().map(({ name, doc, value, isGroup }) => (isGroup ? `| **${name}** | | ${cell(doc)} |` : `| \`${name}\` | \`${cell(JSON.stringify(value))}\` | ${cell(doc ?? '')} |`));
+  const rows = valuesOf().map(({ name, doc, value, isGroup }) =>
+    isGroup
+      ? `| **${name}** | | ${cell(doc)} |`
+      : `| \`${name}\` | \`${cell(JSON.stringify(value))}\` | ${cell(doc ?? '')} |`,
+  );
   return ['| value | default | |', '|---|---|---|', ...rows].join('\n');
 }
 

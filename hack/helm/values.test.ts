@@ -23,22 +23,32 @@ function resolved({ $ref, ...rest }: Schema): Schema {
 
 /** The paths that a schema has a place for, `a.b.c`, inner ones included. */
 function pathsOf(within: Schema, path: readonly string[] = []): string[] {
-  return Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [[...path, name].join('.'), ...pathsOf(inner, [...path, name])]);
+  return Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [
+    [...path, name].join('.'),
+    ...pathsOf(inner, [...path, name]),
+  ]);
 }
 
-test('every value has a place in the schema, which takes no other where a value is the chart\'s own', () => {
+test("every value has a place in the schema, which takes no other where a value is the chart's own", () => {
   const known = pathsOf(schema);
   const named = valuesOf().map(({ name }) => name);
   expect(named.filter((name) => !known.includes(name))).toEqual([]);
-  const open = ({ properties, additionalProperties }: Schema): boolean => properties !== undefined && additionalProperties !== false;
-  const openPaths = (within: Schema, path = ''): string[] => Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [...(open(resolved(inner)) ? [`${path}.${name}`] : []), ...openPaths(inner, `${path}.${name}`)]);
+  const open = ({ properties, additionalProperties }: Schema): boolean =>
+    properties !== undefined && additionalProperties !== false;
+  const openPaths = (within: Schema, path = ''): string[] =>
+    Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [
+      ...(open(resolved(inner)) ? [`${path}.${name}`] : []),
+      ...openPaths(inner, `${path}.${name}`),
+    ]);
   expect([...(open(schema) ? ['.'] : []), ...openPaths(schema)]).toEqual([]);
 });
 
 test('the schema has no place that no value fills', () => {
   const named = valuesOf().map(({ name }) => name);
   // Helm's own, and entries of what is a value as a whole.
-  const isWithin = (path: string): boolean => path === 'global' || named.some((name) => path.startsWith(`${name}.`) || name === path || name.startsWith(`${path}.`));
+  const isWithin = (path: string): boolean =>
+    path === 'global' ||
+    named.some((name) => path.startsWith(`${name}.`) || name === path || name.startsWith(`${path}.`));
   expect(pathsOf(schema).filter((path) => !isWithin(path))).toEqual([]);
 });
 
@@ -47,7 +57,11 @@ test('the values that the chart comes with are valid', () => {
 });
 
 test('each value says what it is, and docs/kubernetes.md has the same table', () => {
-  expect(valuesOf().filter(({ doc }) => doc === undefined || doc === '').map(({ name }) => name)).toEqual([]);
+  expect(
+    valuesOf()
+      .filter(({ doc }) => doc === undefined || doc === '')
+      .map(({ name }) => name),
+  ).toEqual([]);
   const page = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');
   // node hack/helm/values-table.mjs writes it.
   expect(page).toBe(pageWithTable(page));

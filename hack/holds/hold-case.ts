@@ -27,7 +27,10 @@ const rounds = 2;
 const standardLimitMs = 100;
 
 /** The longest hold of all rounds. */
-export async function runCase(server: MeasuredServer, { name, limitMs = standardLimitMs, prepare, requests, watches = [] }: HoldCase): Promise<HoldRow> {
+export async function runCase(
+  server: MeasuredServer,
+  { name, limitMs = standardLimitMs, prepare, requests, watches = [] }: HoldCase,
+): Promise<HoldRow> {
   await prepare?.(server);
   const row: HoldRow = { name, size: 0, statuses: '', cpuMs: 0, wallMs: 0, limitMs };
   const statuses = new Set<string>();

@@ -41,7 +41,19 @@ export class MeasuredServer {
   readonly #token: string;
   readonly #dataDir: string;
 
-  private constructor({ child, url, token, dataDir, startHold }: { child: ChildProcess; url: string; token: string; dataDir: string; startHold: Hold }) {
+  private constructor({
+    child,
+    url,
+    token,
+    dataDir,
+    startHold,
+  }: {
+    child: ChildProcess;
+    url: string;
+    token: string;
+    dataDir: string;
+    startHold: Hold;
+  }) {
     this.startHold = startHold;
     this.#child = child;
     this.#url = url;
@@ -56,14 +68,31 @@ export class MeasuredServer {
     await chmod(dataDir, 0o755);
     const url = `http://127.0.0.1:${await freePort()}`;
     const log = openSync(join(dataDir, 'server.log'), 'a');
-    const args = ['--import', meter, program, 'serve', `--svc.server.port=${new URL(url).port}`, `--svc.data.dir=${dataDir}`];
-    const child = spawn(process.execPath, args, { cwd: dataDir, env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' }, stdio: ['ignore', log, log, 'ipc'] });
+    const args = [
+      '--import',
+      meter,
+      program,
+      'serve',
+      `--svc.server.port=${new URL(url).port}`,
+      `--svc.data.dir=${dataDir}`,
+    ];
+    const child = spawn(process.execPath, args, {
+      cwd: dataDir,
+      env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
+      stdio: ['ignore', log, log, 'ipc'],
+    });
     try {
       await untilReady(child, url, dataDir, '/livez');
       await tell(child, 'begin');
       await untilReady(child, url, dataDir);
       const startHold = await tell(child, 'end');
-      return new MeasuredServer({ child, url, dataDir, startHold, token: (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim() });
+      return new MeasuredServer({
+        child,
+        url,
+        dataDir,
+        startHold,
+        token: (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim(),
+      });
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
@@ -76,7 +105,11 @@ export class MeasuredServer {
 
   async request({ method, path, body, headers }: MeasuredRequest): Promise<Answer> {
     const all = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json', ...headers };
-    const response = await fetch(`${this.#url}${path}`, { method, headers: all, ...(body === undefined ? {} : { body }) });
+    const response = await fetch(`${this.#url}${path}`, {
+      method,
+      headers: all,
+      ...(body === undefined ? {} : { body }),
+    });
     return { status: response.status, text: await response.text() };
   }
 
@@ -89,7 +122,10 @@ export class MeasuredServer {
 
   /** A watch that is open and read until it is aborted. */
   async watch(path: string, signal: AbortSignal): Promise<void> {
-    const response = await fetch(`${this.#url}${path}`, { headers: { Authorization: `Bearer ${this.#token}` }, signal });
+    const response = await fetch(`${this.#url}${path}`, {
+      headers: { Authorization: `Bearer ${this.#token}` },
+      signal,
+    });
     const read = async (): Promise<void> => {
       for await (const _ of response.body ?? []);
     };
@@ -132,7 +168,8 @@ async function untilReady(child: ChildProcess, url: string, dataDir: string, pat
   for (;;) {
     const answer = await fetch(`${url}${path}`).catch(() => undefined);
     if (answer?.ok === true) return;
-    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the server did not start:\n${await readFile(join(dataDir, 'server.log'), 'utf8')}`);
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`the server did not start:\n${await readFile(join(dataDir, 'server.log'), 'utf8')}`);
     await delay(10);
   }
 }

@@ -22,7 +22,13 @@ export function definition(plural: string, versions: readonly SampleVersion[]): 
       group,
       scope: 'Cluster',
       names: { plural, kind: kindOf(plural) },
-      versions: versions.map(({ schema, extra }, index) => ({ name: `v${index + 1}`, served: true, storage: index === 0, schema: { openAPIV3Schema: schema }, ...extra })),
+      versions: versions.map(({ schema, extra }, index) => ({
+        name: `v${index + 1}`,
+        served: true,
+        storage: index === 0,
+        schema: { openAPIV3Schema: schema },
+        ...extra,
+      })),
     },
   };
 }
@@ -44,7 +50,11 @@ export function object(plural: string, name: string, fields: Json, version = 'v1
   return { apiVersion: `${group}/${version}`, kind: kindOf(plural), metadata: { name }, ...fields };
 }
 
-export async function define(server: MeasuredServer, plural: string, versions: readonly SampleVersion[]): Promise<void> {
+export async function define(
+  server: MeasuredServer,
+  plural: string,
+  versions: readonly SampleVersion[],
+): Promise<void> {
   await server.expect({ method: 'POST', path: definitionsPath, body: JSON.stringify(definition(plural, versions)) });
 }
 

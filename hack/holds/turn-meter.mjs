@@ -1,7 +1,9 @@
 // Preloaded into the server that is measured: tells its parent how long single turns of the event loop took.
 import { readFileSync } from 'node:fs';
 
-/** Nanoseconds of processor time of this thread; undefined where the kernel does not tell. Source: proc(5), schedstat. */
+/**
+ * Nanoseconds of processor time of this thread; undefined where the kernel does not tell. Source: proc(5), schedstat.
+ */
 function threadTime() {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ', 1)[0]);

@@ -1,4 +1,7 @@
-/** Builds the image with whatever engine there is: `make image ARGS='--tag=registry.example.com/svc:1.2.3 --engine=podman'`. Further arguments go to its build command. */
+/**
+ * Builds the image with whatever engine there is: `make image ARGS='--tag=registry.example.com/svc:1.2.3
+ * --engine=podman'`. Further arguments go to its build command.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +16,8 @@ function findEngine(): string | undefined {
 }
 
 function main(args: readonly string[]): number {
-  const valueOf = (name: string): string | undefined => args.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
+  const valueOf = (name: string): string | undefined =>
+    args.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
   const engine = valueOf('engine') ?? findEngine();
   if (engine === undefined) {
     process.stderr.write(`An image is built by one of ${engines.join(', ')}, and none of them answers here.\n`);
@@ -23,7 +27,21 @@ function main(args: readonly string[]): number {
   const tags = valueOf('tag') === undefined ? [`svc:${version}`, 'svc:latest'] : [valueOf('tag')!];
   const others = args.filter((argument) => !/^--(tag|engine)=/.test(argument));
   process.stdout.write(`${engine}: ${tags.join(', ')}\n`);
-  return spawnSync(engine, ['build', '--file', dockerfile, ...buildArguments(buildInfo(repository)), ...tags.flatMap((tag) => ['--tag', tag]), ...others, repository], { stdio: 'inherit' }).status ?? 1;
+  return (
+    spawnSync(
+      engine,
+      [
+        'build',
+        '--file',
+        dockerfile,
+        ...buildArguments(buildInfo(repository)),
+        ...tags.flatMap((tag) => ['--tag', tag]),
+        ...others,
+        repository,
+      ],
+      { stdio: 'inherit' },
+    ).status ?? 1
+  );
 }
 
 process.exitCode = main(process.argv.slice(2));

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A store of images of our own in a folder, with everything that works in a container, too: files copied instead of overlays, chroot instead of namespaces. As root. */
+/**
+ * A store of images of our own in a folder, with everything that works in a container, too: files copied instead of
+ * overlays, chroot instead of namespaces. As root.
+ */
 export class Buildah {
   readonly #folder: string;
   readonly #settings: readonly string[];
@@ -36,7 +39,9 @@ export class Buildah {
     const layout = join(this.#folder, 'layout');
     await this.call('push', '--quiet', image, `oci:${layout}:checked`);
     const index = (await readJson(join(layout, 'index.json'))) as { manifests: { digest: string }[] };
-    const manifest = (await readJson(join(layout, 'blobs', ...index.manifests[0]!.digest.split(':')))) as { layers: { size: number }[] };
+    const manifest = (await readJson(join(layout, 'blobs', ...index.manifests[0]!.digest.split(':')))) as {
+      layers: { size: number }[];
+    };
     return manifest.layers.map(({ size }) => size);
   }
 

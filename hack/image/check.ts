@@ -1,6 +1,7 @@
 /**
- * Builds deploy/Dockerfile as it is, twice, without a registry and without a container engine's daemon; looks at what is in the image, and runs it.
- * `make imagecheck`: as root on Linux, with buildah and debootstrap; the npm registry and Debian's mirror are asked. Elsewhere it says why not, and ends with 0, but with 1 where CI=true.
+ * Builds deploy/Dockerfile as it is, twice, without a registry and without a container engine's daemon; looks at what
+ * is in the image, and runs it. `make imagecheck`: as root on Linux, with buildah and debootstrap; the npm registry and
+ * Debian's mirror are asked. Elsewhere it says why not, and ends with 0, but with 1 where CI=true.
  */
 import { spawnSync } from 'node:child_process';
 import { chmod, cp, mkdtemp, rm } from 'node:fs/promises';
@@ -39,7 +40,9 @@ function say(text: string): void {
 function missing(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'it needs Linux on x64';
   if (process.getuid?.() !== 0) return 'it needs root';
-  const absent = ['buildah', 'debootstrap', 'unshare', 'chroot'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
+  const absent = ['buildah', 'debootstrap', 'unshare', 'chroot'].filter(
+    (program) => spawnSync(program, ['--version']).error !== undefined,
+  );
   return absent.length === 0 ? undefined : `it needs ${absent.join(' and ')}`;
 }
 
@@ -48,13 +51,32 @@ async function check(folder: string): Promise<string[]> {
   try {
     // Of one moment: others may be working on the files.
     const context = join(folder, 'context');
-    await cp(repository, context, { recursive: true, filter: (path) => !['node_modules', '.git', 'dist', 'data'].includes(relative(repository, path)) });
+    await cp(repository, context, {
+      recursive: true,
+      filter: (path) => !['node_modules', '.git', 'dist', 'data'].includes(relative(repository, path)),
+    });
     const mounts = await npmMounts(folder);
     const told = buildInfo(repository);
     await makeBases(buildah, await baseImages(), folder);
     say('the bases are made');
     const build = async (tag: string): Promise<string> => {
-      await buildah.call('build', '--isolation', 'chroot', '--network', 'host', '--pull-never', '--timestamp', timestamp, ...mounts, ...buildArguments(told), '--file', join(context, relative(repository, dockerfile)), '--tag', tag, context);
+      await buildah.call(
+        'build',
+        '--isolation',
+        'chroot',
+        '--network',
+        'host',
+        '--pull-never',
+        '--timestamp',
+        timestamp,
+        ...mounts,
+        ...buildArguments(told),
+        '--file',
+        join(context, relative(repository, dockerfile)),
+        '--tag',
+        tag,
+        context,
+      );
       const id = await buildah.call('inspect', '--type', 'image', '--format', '{{.FromImageID}}', tag);
       say(`built: ${id.slice(0, 12)}`);
       return id;
@@ -73,10 +95,17 @@ async function check(folder: string): Promise<string[]> {
 /** Everything about the image that one build tells. */
 async function examine(buildah: Buildah, root: string, folder: string, told: BuildInfo): Promise<string[]> {
   const config = await configOf(buildah);
-  const failures = [...(await checkSize(buildah)), ...checkConfig(config, told), ...(await checkContents(await listTree(root)))];
+  const failures = [
+    ...(await checkSize(buildah)),
+    ...checkConfig(config, told),
+    ...(await checkContents(await listTree(root))),
+  ];
   say('its contents are checked');
   const environment = Object.fromEntries(config.Env.map((variable) => variable.split(/=(.*)/s, 2) as [string, string]));
-  await checkRunning({ root, entrypoint: config.Entrypoint, environment, workingDirectory: config.WorkingDir }, { folder, told, say }).catch((error: unknown) => failures.push((error as Error).message));
+  await checkRunning(
+    { root, entrypoint: config.Entrypoint, environment, workingDirectory: config.WorkingDir },
+    { folder, told, say },
+  ).catch((error: unknown) => failures.push((error as Error).message));
   return failures;
 }
 
@@ -89,17 +118,29 @@ async function checkSize(buildah: Buildah): Promise<string[]> {
 }
 
 async function configOf(buildah: Buildah): Promise<ImageConfig> {
-  const image = JSON.parse(await buildah.call('inspect', '--type', 'image', firstTag)) as { OCIv1: { config: ImageConfig } };
+  const image = JSON.parse(await buildah.call('inspect', '--type', 'image', firstTag)) as {
+    OCIv1: { config: ImageConfig };
+  };
   return image.OCIv1.config;
 }
 
-function checkConfig({ User, Entrypoint, Cmd, WorkingDir, Labels }: ImageConfig, { version, commit }: BuildInfo): string[] {
-  const expected = { User: '10001:10001', Entrypoint: ['node', '--enable-source-maps', 'dist/cmd/svc/main.js'], Cmd: ['apiserver'], WorkingDir: '/app' };
+function checkConfig(
+  { User, Entrypoint, Cmd, WorkingDir, Labels }: ImageConfig,
+  { version, commit }: BuildInfo,
+): string[] {
+  const expected = {
+    User: '10001:10001',
+    Entrypoint: ['node', '--enable-source-maps', 'dist/cmd/svc/main.js'],
+    Cmd: ['apiserver'],
+    WorkingDir: '/app',
+  };
   const found = JSON.stringify({ User, Entrypoint, Cmd, WorkingDir });
   return [
     ...(found === JSON.stringify(expected) ? [] : [`its configuration is ${found}`]),
     ...(Labels['org.opencontainers.image.licenses'] === 'Apache-2.0' ? [] : ['it has no labels']),
-    ...(Labels['org.opencontainers.image.version'] === version && Labels['org.opencontainers.image.revision'] === commit ? [] : ['its labels do not say which build it is']),
+    ...(Labels['org.opencontainers.image.version'] === version && Labels['org.opencontainers.image.revision'] === commit
+      ? []
+      : ['its labels do not say which build it is']),
   ];
 }
 
@@ -107,7 +148,10 @@ async function difference(first: string, second: string): Promise<string[]> {
   const [before, after] = [await digestTree(first), await digestTree(second)];
   const known = new Set(before);
   const changed = after.filter((line) => !known.has(line));
-  const files = changed.length === 0 && before.length === after.length ? ['their files are the same, what is said of them is not'] : changed.slice(0, 10);
+  const files =
+    changed.length === 0 && before.length === after.length
+      ? ['their files are the same, what is said of them is not']
+      : changed.slice(0, 10);
   return [`two builds are not the same: ${files.join('\n')}`];
 }
 

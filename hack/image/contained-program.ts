@@ -11,7 +11,10 @@ export interface ContainedOptions {
   readonly workingDirectory: string;
 }
 
-/** As a container engine would: a root that is read-only, /tmp and /data in memory, no privileges. Each exec replaces the one before, so that signals reach the program. */
+/**
+ * As a container engine would: a root that is read-only, /tmp and /data in memory, no privileges. Each exec replaces
+ * the one before, so that signals reach the program.
+ */
 const script = `set -e
 root=$1 mounted=$2 folder=$3
 shift 3
@@ -33,8 +36,27 @@ export class ContainedProgram {
 
   constructor({ root, mounted, entrypoint, environment, workingDirectory }: ContainedOptions, args: readonly string[]) {
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-    this.#child = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', root, mounted, workingDirectory, ...variables, ...entrypoint, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.#child.stdout!, this.#child.stderr!]) stream.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
+    this.#child = spawn(
+      'unshare',
+      [
+        '--mount',
+        '--propagation',
+        'private',
+        'sh',
+        '-c',
+        script,
+        'sh',
+        root,
+        mounted,
+        workingDirectory,
+        ...variables,
+        ...entrypoint,
+        ...args,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    for (const stream of [this.#child.stdout!, this.#child.stderr!])
+      stream.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
     this.#ended = once(this.#child, 'close').then(([code]) => code as number | null);
   }
 

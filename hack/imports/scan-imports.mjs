@@ -1,7 +1,7 @@
 /**
- * The modules a TypeScript source names: import, import type, export from, import('...') as value and as type, side-effect imports.
- * TypeScript 7 has no parser to call, so this reads tokens: enough to tell code from comments, texts, templates and regular expressions.
- * An import() whose module is computed gives `undefined` as specifier.
+ * The modules a TypeScript source names: import, import type, export from, import('...') as value and as type,
+ * side-effect imports. TypeScript 7 has no parser to call, so this reads tokens: enough to tell code from comments,
+ * texts, templates and regular expressions. An import() whose module is computed gives `undefined` as specifier.
  */
 export function scanImports(source) {
   const tokens = tokenize(source);
@@ -12,7 +12,8 @@ export function scanImports(source) {
     if (token.text === 'from' && next?.kind === 'text') imports.push({ specifier: next.text, line: token.line });
     if (token.text !== 'import') continue;
     if (next?.kind === 'text') imports.push({ specifier: next.text, line: token.line });
-    if (next?.text === '(' && !isDeclaration(tokens, i + 1)) imports.push({ specifier: afterNext?.kind === 'text' ? afterNext.text : undefined, line: token.line });
+    if (next?.text === '(' && !isDeclaration(tokens, i + 1))
+      imports.push({ specifier: afterNext?.kind === 'text' ? afterNext.text : undefined, line: token.line });
   }
   return imports;
 }
@@ -29,7 +30,22 @@ function isDeclaration(tokens, open) {
 }
 
 /** After these words a slash begins a regular expression. */
-const beforeExpression = new Set(['return', 'typeof', 'case', 'in', 'of', 'do', 'else', 'void', 'delete', 'await', 'yield', 'throw', 'new', 'instanceof']);
+const beforeExpression = new Set([
+  'return',
+  'typeof',
+  'case',
+  'in',
+  'of',
+  'do',
+  'else',
+  'void',
+  'delete',
+  'await',
+  'yield',
+  'throw',
+  'new',
+  'instanceof',
+]);
 
 function tokenize(source) {
   const tokens = [];
@@ -62,7 +78,9 @@ function tokenize(source) {
       continue;
     }
     const text = take(/'((?:[^'\\\n]|\\[^])*)'|"((?:[^"\\\n]|\\[^])*)"/y);
-    const regexp = startsExpression(tokens.at(-1)) ? take(/\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y) : undefined;
+    const regexp = startsExpression(tokens.at(-1))
+      ? take(/\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y)
+      : undefined;
     const word = text ?? take(/[\p{ID_Start}$_#@][\p{ID_Continue}$]*|\d[\w.]*/uy);
     if (text) {
       tokens.push({ kind: 'text', text: text[1] ?? text[2], line });

@@ -36,6 +36,7 @@ export async function removeDatabase(dataDir: string): Promise<void> {
 async function stopPostgres(pgdata: string): Promise<void> {
   const pidFile = await readPidFile(pgdata);
   if (pidFile === undefined) return;
-  if (await isPostmaster(pidFile.pid, pgdata)) await adoptPostmaster(pidFile.pid, pgdata, pidFile.socketDirectory).stop();
+  if (await isPostmaster(pidFile.pid, pgdata))
+    await adoptPostmaster(pidFile.pid, pgdata, pidFile.socketDirectory).stop();
   await removeSocketDirectory(pidFile.socketDirectory);
 }

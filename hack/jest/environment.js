@@ -3,7 +3,8 @@ import { TestEnvironment } from 'jest-environment-node';
 
 const lookMs = 500;
 
-// A worker whose parent was killed hears nothing of it, and would go on for as long as its tests do. This module is outside of jest's sandbox, where `process` is the real one.
+// A worker whose parent was killed hears nothing of it, and would go on for as long as its tests do. This module is
+// outside of jest's sandbox, where `process` is the real one.
 if (process.send !== undefined) {
   const parent = process.ppid;
   setInterval(() => process.ppid === parent || process.exit(1), lookMs).unref();
@@ -12,7 +13,10 @@ if (process.send !== undefined) {
 const pulse = new Int32Array(new SharedArrayBuffer(4));
 setInterval(() => Atomics.add(pulse, 0, 1), lookMs).unref();
 
-/** Counts the seconds without a beat by itself: neither a machine that slept nor a process that was stopped is to blame on a test. */
+/**
+ * Counts the seconds without a beat by itself: neither a machine that slept nor a process that was stopped is to blame
+ * on a test.
+ */
 const watching = `
   const { parentPort, workerData: pulse } = require('node:worker_threads');
   let test, last, held, before;

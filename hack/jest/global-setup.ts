@@ -45,10 +45,19 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   };
 }
 
-/** Removes the database where this process is killed; in a session of its own, as Ctrl-C goes to all of ours. The answer ends it. */
+/**
+ * Removes the database where this process is killed; in a session of its own, as Ctrl-C goes to all of ours. The answer
+ * ends it.
+ */
 function startGuard(rootDir: string, dataDir: string): () => void {
-  const guard = spawn(process.execPath, ['--import', 'tsx', join(rootDir, 'hack/jest/database-guard.ts'), dataDir], { cwd: rootDir, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  guard.on('error', (error) => process.stderr.write(`The database of an interrupted run would stay behind: ${error.message}\n`));
+  const guard = spawn(process.execPath, ['--import', 'tsx', join(rootDir, 'hack/jest/database-guard.ts'), dataDir], {
+    cwd: rootDir,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.on('error', (error) =>
+    process.stderr.write(`The database of an interrupted run would stay behind: ${error.message}\n`),
+  );
   guard.unref();
   return () => guard.stdin.end();
 }

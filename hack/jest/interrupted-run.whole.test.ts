@@ -21,8 +21,23 @@ const endless = (name: string): string => `
 /** `npm test` of the tests in the folder, as the leader of a process group. */
 function start(...more: string[]): ChildProcessWithoutNullStreams {
   const { SVC_TEST_DATABASE_URL: _url, ...environment } = process.env;
-  const args = ['--config', join(repository, 'jest.config.js'), '--rootDir', repository, '--roots', folder, '--testMatch', '**/*.test.cjs', '--maxWorkers=2', ...more];
-  return spawn(process.execPath, ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', ...args], { cwd: repository, env: environment, detached: true });
+  const args = [
+    '--config',
+    join(repository, 'jest.config.js'),
+    '--rootDir',
+    repository,
+    '--roots',
+    folder,
+    '--testMatch',
+    '**/*.test.cjs',
+    '--maxWorkers=2',
+    ...more,
+  ];
+  return spawn(process.execPath, ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', ...args], {
+    cwd: repository,
+    env: environment,
+    detached: true,
+  });
 }
 
 const isAlive = (pid: number): boolean => {
@@ -42,8 +57,21 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   for (const name of names) writeFileSync(join(folder, `${name}.test.cjs`), endless(name));
   const run = start();
   const ended = new Promise((resolve) => run.once('exit', resolve));
-  await waitUntil(() => names.every((name) => existsSync(join(folder, `${name}.pid`)) && readFileSync(join(folder, `${name}.pid`)).length > 0), 60_000, 'the tests to begin');
-  const told = names.map((name) => JSON.parse(readFileSync(join(folder, `${name}.pid`), 'utf8')) as { pid: number; connection: { host: string; port: number } });
+  await waitUntil(
+    () =>
+      names.every(
+        (name) => existsSync(join(folder, `${name}.pid`)) && readFileSync(join(folder, `${name}.pid`)).length > 0,
+      ),
+    60_000,
+    'the tests to begin',
+  );
+  const told = names.map(
+    (name) =>
+      JSON.parse(readFileSync(join(folder, `${name}.pid`), 'utf8')) as {
+        pid: number;
+        connection: { host: string; port: number };
+      },
+  );
   const workers = told.map(({ pid }) => pid);
   const { host, port } = told[0]!.connection;
   const [postmaster, pgdata] = readFileSync(join(host, `.s.PGSQL.${port}.lock`), 'utf8').split('\n');
@@ -51,7 +79,11 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   process.kill(whom === 'the run alone' ? run.pid! : -run.pid!, signal);
   await ended;
   await waitUntil(() => !workers.some(isAlive), 20_000, 'the workers to end');
-  await waitUntil(() => !isAlive(Number(postmaster)) && !existsSync(join(pgdata!, '..')), 40_000, 'the database to end and its folder to go');
+  await waitUntil(
+    () => !isAlive(Number(postmaster)) && !existsSync(join(pgdata!, '..')),
+    40_000,
+    'the database to end and its folder to go',
+  );
 });
 
 test('a test that holds the event loop for ever is ended, and named', async () => {
@@ -61,6 +93,9 @@ test('a test that holds the event loop for ever is ended, and named', async () =
   let said = '';
   run.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const code = await new Promise((resolve) => run.once('exit', resolve));
-  expect([code, said]).toEqual([1, expect.stringContaining(`FAIL ${join(folder, 'held.test.cjs')} holds the event loop for `)]);
+  expect([code, said]).toEqual([
+    1,
+    expect.stringContaining(`FAIL ${join(folder, 'held.test.cjs')} holds the event loop for `),
+  ]);
   expect(said).toContain('1 failed, 1 passed, 2 total');
 });

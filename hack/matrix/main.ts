@@ -1,6 +1,7 @@
 /**
- * `make matrix`: requests of everybody, with every credential, in every organization, on every route of both services; each must be let in or
- * turned away as the contract says, which `model/` holds. Exits 1 on any that is not. See docs/security.md.
+ * `make matrix`: requests of everybody, with every credential, in every organization, on every route of both services;
+ * each must be let in or turned away as the contract says, which `model/` holds. Exits 1 on any that is not. See
+ * docs/security.md.
  */
 import { writeFileSync } from 'node:fs';
 import { startTestPostgres } from '../../pkg/testenv/test-postgres.ts';
@@ -27,7 +28,15 @@ async function main(args: string[]): Promise<number> {
   const report = await runOn(options);
   print(report.toString());
   const { passed, failed, failures } = report;
-  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify({ passed, failed, failures: failures.map((failure) => `matrix, seed ${options.seed}: ${failure}`) }));
+  if (options.summaryFile !== undefined)
+    writeFileSync(
+      options.summaryFile,
+      JSON.stringify({
+        passed,
+        failed,
+        failures: failures.map((failure) => `matrix, seed ${options.seed}: ${failure}`),
+      }),
+    );
   return failed === 0 ? 0 : 1;
 }
 
@@ -37,7 +46,15 @@ async function runOn({ seed, concurrency, cells, only }: MatrixOptions): Promise
   try {
     const { host, user } = postgres.connection;
     const databaseUrl = `postgres://${user}@${encodeURIComponent(String(host))}/postgres`;
-    const run = await MatrixRun.start({ seed, concurrency, databaseUrl, program: 'built', hasPlugin: true, chance: 10, privateTokens: 12 });
+    const run = await MatrixRun.start({
+      seed,
+      concurrency,
+      databaseUrl,
+      program: 'built',
+      hasPlugin: true,
+      chance: 10,
+      privateTokens: 12,
+    });
     try {
       await Promise.race([only === undefined ? sendAll(run, cells) : run.send(only, only + 1), interrupted()]);
       return run.report;
@@ -60,7 +77,9 @@ async function sendAll(run: MatrixRun, cells: number): Promise<void> {
   for (let from = 0; from < cells; from += batch) {
     await run.send(from, Math.min(cells, from + batch));
     const seconds = (Date.now() - began) / 1000;
-    print(`${Math.min(cells, from + batch)} cells, ${Math.round(Math.min(cells, from + batch) / seconds)} a second, ${run.report.failed} failed`);
+    print(
+      `${Math.min(cells, from + batch)} cells, ${Math.round(Math.min(cells, from + batch) / seconds)} a second, ${run.report.failed} failed`,
+    );
   }
   for (const name of run.untried) run.report.problem('a credential that was in no cell', name);
 }

@@ -21,7 +21,10 @@ export const usage = `Usage: make matrix ARGS='...'
 /** Throws an Error that says what is wrong. */
 export function parseMatrixOptions(args: string[]): MatrixOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seed: text, cells: text, cell: text, concurrency: text, summary: text } });
+  const { values } = parseArgs({
+    args,
+    options: { seed: text, cells: text, cell: text, concurrency: text, summary: text },
+  });
   return {
     seed: values.seed ?? randomBytes(6).toString('hex'),
     cells: count('cells', values.cells ?? '100000'),

@@ -41,10 +41,28 @@ export class MatrixRun {
     const client = new MatrixClient(servers.origins, concurrency);
     const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 4 });
     try {
-      const world = await prepareWorld({ servers, client, pool, random: new Random(`${seed} world`), chance, privateTokens, hasPlugin });
+      const world = await prepareWorld({
+        servers,
+        client,
+        pool,
+        random: new Random(`${seed} world`),
+        chance,
+        privateTokens,
+        hasPlugin,
+      });
       const routes = accessRoutes(world.facts);
-      const { inOrganization, problems } = readDocument(await (await fetch(`${servers.origins.access}/api/openapi.json`)).json(), routes);
-      const run = new MatrixRun({ options, servers, client, pool, access: { ...world, routes, inOrganization }, platform: { ...world, routes: platformRoutes(world.facts) } });
+      const { inOrganization, problems } = readDocument(
+        await (await fetch(`${servers.origins.access}/api/openapi.json`)).json(),
+        routes,
+      );
+      const run = new MatrixRun({
+        options,
+        servers,
+        client,
+        pool,
+        access: { ...world, routes, inOrganization },
+        platform: { ...world, routes: platformRoutes(world.facts) },
+      });
       for (const problem of problems) run.report.problem('the served document', problem);
       return run;
     } catch (error) {
@@ -53,7 +71,21 @@ export class MatrixRun {
     }
   }
 
-  private constructor({ options, servers, client, pool, access, platform }: { options: MatrixRunOptions; servers: MatrixServers; client: MatrixClient; pool: pg.Pool; access: AccessCells; platform: PlatformCells }) {
+  private constructor({
+    options,
+    servers,
+    client,
+    pool,
+    access,
+    platform,
+  }: {
+    options: MatrixRunOptions;
+    servers: MatrixServers;
+    client: MatrixClient;
+    pool: pg.Pool;
+    access: AccessCells;
+    platform: PlatformCells;
+  }) {
     this.#options = options;
     this.#servers = servers;
     this.#client = client;
@@ -66,13 +98,20 @@ export class MatrixRun {
   /** Sends the cells of these numbers and adds what comes of them to the report. */
   async send(from: number, to: number): Promise<void> {
     const { report } = this;
-    await runCells(this.#cells(from, to), { client: this.#client, report, concurrency: this.#options.concurrency, throwaways: new Throwaways(this.pool, this.#access.facts.orgs.a) });
+    await runCells(this.#cells(from, to), {
+      client: this.#client,
+      report,
+      concurrency: this.#options.concurrency,
+      throwaways: new Throwaways(this.pool, this.#access.facts.orgs.a),
+    });
     for (const line of this.#servers.errors.splice(0)) report.problem('a server logged an error', line);
   }
 
   /** Credentials that no cell has tried. */
   get untried(): string[] {
-    return [...goodCredentials, ...badCredentials].map(({ name }) => name).filter((name) => !this.#credentials.has(name));
+    return [...goodCredentials, ...badCredentials]
+      .map(({ name }) => name)
+      .filter((name) => !this.#credentials.has(name));
   }
 
   stop(): Promise<void> {
@@ -83,14 +122,25 @@ export class MatrixRun {
     for (let number = from; number < to; number += 1) {
       const random = new Random(`${this.#options.seed} ${number}`);
       // Even ones are the access service's, so that the routes of each come in turn.
-      const cell = number % 2 === 0 ? accessCell(number / 2, random, this.#access) : platformCell((number - 1) / 2, random, this.#platform);
+      const cell =
+        number % 2 === 0
+          ? accessCell(number / 2, random, this.#access)
+          : platformCell((number - 1) / 2, random, this.#platform);
       this.#credentials.add(cell.credential);
       yield { ...cell, number };
     }
   }
 }
 
-async function close({ servers, client, pool }: { servers: MatrixServers; client: MatrixClient; pool: pg.Pool }): Promise<void> {
+async function close({
+  servers,
+  client,
+  pool,
+}: {
+  servers: MatrixServers;
+  client: MatrixClient;
+  pool: pg.Pool;
+}): Promise<void> {
   client.close();
   await pool.end();
   await servers.stop();

@@ -23,12 +23,24 @@ export class MatrixReport {
     this.#origins = origins;
   }
 
-  difference(fault: Fault, { cell, request, answer }: { cell: Cell; request: MatrixRequest; answer: MatrixAnswer }): void {
+  difference(
+    fault: Fault,
+    { cell, request, answer }: { cell: Cell; request: MatrixRequest; answer: MatrixAnswer },
+  ): void {
     const { facts, verdict, number, credential, reviews } = cell;
     const expected = `${verdict.allowed ? 'allowed' : 'refused'}, ${verdict.status.join(' or ')}${verdict.code === undefined ? '' : ` ${verdict.code}`}${reviews === undefined ? '' : `, allowed: ${reviews}`} (${verdict.why})`;
-    const lines = [`cell ${number}, ${credential}`, ...Object.entries(facts).map(([name, value]) => `${name}: ${value}`), `expected: ${expected}`, `answered: ${answer.status} ${answer.text.slice(0, shownText)}`, curlOf(request, this.#origins[request.server])];
+    const lines = [
+      `cell ${number}, ${credential}`,
+      ...Object.entries(facts).map(([name, value]) => `${name}: ${value}`),
+      `expected: ${expected}`,
+      `answered: ${answer.status} ${answer.text.slice(0, shownText)}`,
+      curlOf(request, this.#origins[request.server]),
+    ];
     const route = facts['route']!.split(' {"')[0]!.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '...');
-    this.problem(`${fault}: ${route}; expected ${verdict.status.join(' or ')}, answered ${answer.status}`, lines.join('\n    '));
+    this.problem(
+      `${fault}: ${route}; expected ${verdict.status.join(' or ')}, answered ${answer.status}`,
+      lines.join('\n    '),
+    );
   }
 
   /** Anything else that is not as it should be, with what it is like. */
@@ -41,7 +53,9 @@ export class MatrixReport {
   }
 
   get failures(): string[] {
-    return [...this.#kinds].toSorted(([, one], [, other]) => other.count - one.count).map(([kind, { count, shown }]) => `${count} x ${kind}\n${shown.map((text) => `    ${text}`).join('\n')}`);
+    return [...this.#kinds]
+      .toSorted(([, one], [, other]) => other.count - one.count)
+      .map(([kind, { count, shown }]) => `${count} x ${kind}\n${shown.map((text) => `    ${text}`).join('\n')}`);
   }
 
   toString(): string {

@@ -11,8 +11,14 @@ export interface CellRun {
   readonly concurrency: number;
 }
 
-/** Sends cells side by side and reports what is not answered as it must be. Rejects where a server does not answer at all. */
-export async function runCells(cells: Iterator<Cell>, { client, throwaways, report, concurrency }: CellRun): Promise<void> {
+/**
+ * Sends cells side by side and reports what is not answered as it must be. Rejects where a server does not answer at
+ * all.
+ */
+export async function runCells(
+  cells: Iterator<Cell>,
+  { client, throwaways, report, concurrency }: CellRun,
+): Promise<void> {
   const work = async (): Promise<void> => {
     for (let next = cells.next(); next.done !== true; next = cells.next()) {
       const cell = next.value;

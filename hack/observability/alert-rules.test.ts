@@ -12,7 +12,9 @@ const alerts = (await readRules()).filter(({ alert }) => alert !== undefined);
 /** What the alerts' selectors of a label match. */
 function selected(label: string): RegExp[] {
   const selector = new RegExp(`\\b${label}=~?"([^"]+)"`, 'g');
-  return alerts.flatMap(({ expr }) => [...expr.matchAll(selector)].map(([, pattern]) => new RegExp(`^(?:${pattern})$`)));
+  return alerts.flatMap(({ expr }) =>
+    [...expr.matchAll(selector)].map(([, pattern]) => new RegExp(`^(?:${pattern})$`)),
+  );
 }
 
 const isSelected = (label: string, value: string): boolean => selected(label).some((pattern) => pattern.test(value));
@@ -22,7 +24,12 @@ const answered = (code: string, severity: string): Error => Object.assign(new Er
 /** Under which name, and which type, a statement that fails so is counted. */
 async function countedAs(thrown: Error): Promise<{ failure?: string; errorType?: string | undefined }> {
   const counted: { failure?: string; errorType?: string | undefined } = {};
-  const observer: DatabaseObserver = { statement: (_operation, _summary, _ms, errorType) => void (counted.errorType = errorType), failed: (failure) => void (counted.failure = failure), waited: () => {}, timedOut: () => {} };
+  const observer: DatabaseObserver = {
+    statement: (_operation, _summary, _ms, errorType) => void (counted.errorType = errorType),
+    failed: (failure) => void (counted.failure = failure),
+    waited: () => {},
+    timedOut: () => {},
+  };
   const client = { query: (): Promise<never> => Promise.reject(thrown) } as unknown as Client;
   observeStatements(client, observer);
   await client.query('SELECT').catch(() => undefined);
@@ -33,7 +40,10 @@ async function countedAs(thrown: Error): Promise<{ failure?: string; errorType?:
 const ofStatements: readonly [DatabaseFailure, Error][] = [
   ['connection_lost', new Error('Connection terminated unexpectedly')],
   ['connection_lost', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
-  ...['08006', '25P03', '25P04', '57P04', '57P05'].map((code): [DatabaseFailure, Error] => ['connection_lost', answered(code, 'FATAL')]),
+  ...['08006', '25P03', '25P04', '57P04', '57P05'].map((code): [DatabaseFailure, Error] => [
+    'connection_lost',
+    answered(code, 'FATAL'),
+  ]),
   ['no_answer', new Error('Query read timeout')],
 ];
 
@@ -43,6 +53,8 @@ test.each(ofStatements)('%s has its alert, however it is met: %s', async (name, 
   expect(isSelected('error_type', errorType!)).toBe(true);
 });
 
-test.each(databaseFailures.filter((name) => !withoutAlert.has(name) && !ofStatements.some(([other]) => other === name)))('%s has its alert', (name) => {
+test.each(
+  databaseFailures.filter((name) => !withoutAlert.has(name) && !ofStatements.some(([other]) => other === name)),
+)('%s has its alert', (name) => {
   expect(isSelected('failure', name)).toBe(true);
 });

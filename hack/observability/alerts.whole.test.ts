@@ -16,16 +16,31 @@ const trials = await read('alerts.test.yaml');
 
 describe('alerts', () => {
   withPromtool('are rules that Prometheus takes, fire when they should, and not when they should not', async () => {
-    await Promise.all([promtool('check', 'rules', alertsFile), promtool('test', 'rules', ...['alerts.test.yaml', 'alerts-of-days.test.yaml'].map((name) => fileURLToPath(new URL(name, import.meta.url))))]);
+    await Promise.all([
+      promtool('check', 'rules', alertsFile),
+      promtool(
+        'test',
+        'rules',
+        ...['alerts.test.yaml', 'alerts-of-days.test.yaml'].map((name) =>
+          fileURLToPath(new URL(name, import.meta.url)),
+        ),
+      ),
+    ]);
   });
 
-  test.each(alerts.map((rule) => ({ name: `${rule.alert} ${rule.labels?.['severity']} ${rule.labels?.['cause'] ?? ''}`.trim(), rule })))('$name says what is wrong, how much, and where to read on, and is tried', ({ rule }) => {
+  test.each(
+    alerts.map((rule) => ({
+      name: `${rule.alert} ${rule.labels?.['severity']} ${rule.labels?.['cause'] ?? ''}`.trim(),
+      rule,
+    })),
+  )('$name says what is wrong, how much, and where to read on, and is tried', ({ rule }) => {
     const { alert, labels = {}, annotations = {} } = rule;
     expect(labels['severity']).toMatch(/^(critical|warning)$/);
     expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url']);
     expect(annotations['runbook_url']).toBe(`docs/runbook.md#${alert!.toLowerCase()}`);
     // Whoever is told to hurry is told a figure, unless that there is none is what is wrong.
-    if (!/absent|up == 0|^svc_change_log_compacted/.test(rule.expr)) expect(annotations['description']).toContain('$value');
+    if (!/absent|up == 0|^svc_change_log_compacted/.test(rule.expr))
+      expect(annotations['description']).toContain('$value');
     const trial = new RegExp(`alertname="${alert}"[^]*?exp_samples:[^]*?(?=\\n {2}- name:|$)`);
     const tried = trials.match(new RegExp(trial, 'g'))!.join('');
     if (labels['cause'] !== undefined) expect(tried).toContain(`cause="${labels['cause']}"`);
@@ -47,7 +62,10 @@ interface Panel {
 }
 
 describe('dashboards', () => {
-  const built = Object.entries(dashboards).map(([file, plan]) => ({ file, dashboard: grafanaDashboard(plan) as { uid: string; title: string; panels: Panel[] } }));
+  const built = Object.entries(dashboards).map(([file, plan]) => ({
+    file,
+    dashboard: grafanaDashboard(plan) as { uid: string; title: string; panels: Panel[] },
+  }));
 
   test.each(built)('$file in the chart is what dashboards.ts makes of it', async ({ file, dashboard }) => {
     // Otherwise: node --import tsx hack/observability/write-dashboards.ts
@@ -59,11 +77,17 @@ describe('dashboards', () => {
     for (const { dashboard } of built) {
       const { panels } = dashboard;
       expect(panels.map(({ id }) => id)).toEqual(panels.map((_panel, i) => i + 1));
-      const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => Array.from({ length: w * h }, (_cell, i) => `${x + (i % w)} ${y + Math.floor(i / w)}`));
+      const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+        Array.from({ length: w * h }, (_cell, i) => `${x + (i % w)} ${y + Math.floor(i / w)}`),
+      );
       expect(new Set(cells).size).toBe(cells.length);
       expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
       for (const { title, targets = [], fieldConfig } of panels.filter(({ type }) => type !== 'row')) {
-        expect({ title, targets: targets.length > 0, unit: fieldConfig?.defaults.unit }).toEqual({ title, targets: true, unit: expect.stringMatching(/^(short|s|bytes|Bps|reqps|ops|percentunit)$/) });
+        expect({ title, targets: targets.length > 0, unit: fieldConfig?.defaults.unit }).toEqual({
+          title,
+          targets: true,
+          unit: expect.stringMatching(/^(short|s|bytes|Bps|reqps|ops|percentunit)$/),
+        });
       }
     }
   });
@@ -71,8 +95,13 @@ describe('dashboards', () => {
   withPromtool('ask for what Prometheus understands', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-dashboards-'));
     try {
-      const expressions = built.flatMap(({ dashboard }) => dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)));
-      const rules = expressions.map((expr, i) => ({ record: `panel:${i}`, expr: expr.replaceAll('$__rate_interval', '5m') }));
+      const expressions = built.flatMap(({ dashboard }) =>
+        dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+      );
+      const rules = expressions.map((expr, i) => ({
+        record: `panel:${i}`,
+        expr: expr.replaceAll('$__rate_interval', '5m'),
+      }));
       const file = join(folder, 'rules.yaml');
       await writeFile(file, stringify({ groups: [{ name: 'panels', rules }] }));
       expect(await promtool('check', 'rules', file)).toContain(`SUCCESS: ${rules.length} rules found`);

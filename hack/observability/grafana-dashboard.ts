@@ -46,7 +46,20 @@ export function grafanaDashboard({ uid, title, components, rows }: DashboardPlan
     refresh: '30s',
     time: { from: 'now-1h', to: 'now' },
     timezone: '',
-    links: [{ type: 'dashboards', title: 'svc', tags: ['svc'], asDropdown: false, includeVars: false, keepTime: true, targetBlank: false, icon: 'external link', url: '', tooltip: '' }],
+    links: [
+      {
+        type: 'dashboards',
+        title: 'svc',
+        tags: ['svc'],
+        asDropdown: false,
+        includeVars: false,
+        keepTime: true,
+        targetBlank: false,
+        icon: 'external link',
+        url: '',
+        tooltip: '',
+      },
+    ],
     annotations: { list: [] },
     templating: { list: variables(components) },
     panels: panelsOf(rows),
@@ -68,7 +81,15 @@ function variables(components: string): object[] {
     current: { text: ['All'], value: ['$__all'] },
   });
   return [
-    { name: 'datasource', label: 'datasource', type: 'datasource', query: 'prometheus', refresh: 1, current: {}, hide: 0 },
+    {
+      name: 'datasource',
+      label: 'datasource',
+      type: 'datasource',
+      query: 'prometheus',
+      refresh: 1,
+      current: {},
+      hide: 0,
+    },
     // A label that is missing is empty, which no list of values holds.
     { ...ofQuery('namespace', 'label_values(svc_build_info, namespace)'), allValue: '.*' },
     // All is all that are listed: other programs have metrics of the same names.
@@ -97,16 +118,35 @@ function panelsOf(rows: readonly RowPlan[]): object[] {
 }
 
 function drawn({ title, unit, lines, isNumber = false, description }: PanelPlan, gridPos: Place): object {
-  const targets = Object.entries(lines).map(([legendFormat, expr], i) => ({ refId: String.fromCharCode(65 + i), datasource, expr, legendFormat, ...(isNumber ? { instant: true } : { range: true }) }));
+  const targets = Object.entries(lines).map(([legendFormat, expr], i) => ({
+    refId: String.fromCharCode(65 + i),
+    datasource,
+    expr,
+    legendFormat,
+    ...(isNumber ? { instant: true } : { range: true }),
+  }));
   const shared = { title, ...(description === undefined ? {} : { description }), datasource, gridPos, targets };
   if (isNumber) {
-    return { type: 'stat', ...shared, fieldConfig: { defaults: { unit }, overrides: [] }, options: { reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, colorMode: 'value', graphMode: 'none', textMode: Object.keys(lines).length > 1 || lines['{{version}}'] !== undefined ? 'value_and_name' : 'value' } };
+    return {
+      type: 'stat',
+      ...shared,
+      fieldConfig: { defaults: { unit }, overrides: [] },
+      options: {
+        reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+        colorMode: 'value',
+        graphMode: 'none',
+        textMode: Object.keys(lines).length > 1 || lines['{{version}}'] !== undefined ? 'value_and_name' : 'value',
+      },
+    };
   }
   const custom = { drawStyle: 'line', lineWidth: 1, fillOpacity: 10, showPoints: 'never', spanNulls: false };
   return {
     type: 'timeseries',
     ...shared,
     fieldConfig: { defaults: { unit, min: 0, custom }, overrides: [] },
-    options: { legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] }, tooltip: { mode: 'multi', sort: 'desc' } },
+    options: {
+      legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    },
   };
 }

@@ -26,11 +26,19 @@ beforeAll(async () => {
   folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-metrics-'));
   await chmod(folder, 0o711);
   runbook = await readFile(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
-  const { url, accessUrl, token, program } = await startServe(folder, [`--svc.database.url=${databaseUrlOf(home)}`], { env: { BUILD_VERSION: version } });
+  const { url, accessUrl, token, program } = await startServe(folder, [`--svc.database.url=${databaseUrlOf(home)}`], {
+    env: { BUILD_VERSION: version },
+  });
   expect((await program.line('ready'))['version']).toBe(version);
   await program.line('leading');
   // The second time there is something to show of the first, and of the API.
-  for (const target of [`${url}/api/v1/namespaces`, `${url}/metrics`, `${accessUrl}/metrics`, `${accessUrl}/metrics`, `${url}/metrics`]) {
+  for (const target of [
+    `${url}/api/v1/namespaces`,
+    `${url}/metrics`,
+    `${accessUrl}/metrics`,
+    `${accessUrl}/metrics`,
+    `${url}/metrics`,
+  ]) {
     const answer = await fetch(target, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(200);
     page = await answer.text();
@@ -45,7 +53,8 @@ afterAll(async () => {
 
 function note(text: string): void {
   for (const [, name] of text.matchAll(/^# TYPE (\S+) /gm)) if (!shown.has(name!)) shown.set(name!, new Set());
-  for (const [, series, labels] of text.matchAll(/^(\w+)\{(.*)\} /gm)) for (const [, label] of labels!.matchAll(/(\w+)="/g)) shown.get(registered(series!))!.add(label!);
+  for (const [, series, labels] of text.matchAll(/^(\w+)\{(.*)\} /gm))
+    for (const [, label] of labels!.matchAll(/(\w+)="/g)) shown.get(registered(series!))!.add(label!);
 }
 
 /** A histogram's series have names of their own. */
@@ -56,8 +65,14 @@ function registered(series: string): string {
 
 /** The rows of the runbook's tables: which metrics, and what is said of them. */
 function documented(): Map<string, string> {
-  const rows = [...runbook.matchAll(/^\| (`(?:http|db|svc|controller_runtime|workqueue|leader|process|nodejs)_[^|]*)\|(.*)$/gm)];
-  return new Map(rows.flatMap(([, names, about]) => [...names!.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => [name!, about!] as const)));
+  const rows = [
+    ...runbook.matchAll(/^\| (`(?:http|db|svc|controller_runtime|workqueue|leader|process|nodejs)_[^|]*)\|(.*)$/gm),
+  ];
+  return new Map(
+    rows.flatMap(([, names, about]) =>
+      [...names!.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => [name!, about!] as const),
+    ),
+  );
 }
 
 test('the runbook tells of every metric, and of no other', () => {
@@ -68,7 +83,12 @@ test('it shows the build, with its commit', () => {
   expect(page.split('\n')).toContain(`svc_build_info{version="${version}",component="apiserver"} 1`);
 });
 
-test.each([/^leader_election_master_status\{name="svc-controllers"\} 1$/m, /^svc_memory_limit_bytes \d{8,}$/m, /^svc_heap_limit_bytes \d{8,}$/m, /^svc_change_log_limit_bytes 1073741824$/m])('it shows %s', (line) => {
+test.each([
+  /^leader_election_master_status\{name="svc-controllers"\} 1$/m,
+  /^svc_memory_limit_bytes \d{8,}$/m,
+  /^svc_heap_limit_bytes \d{8,}$/m,
+  /^svc_change_log_limit_bytes 1073741824$/m,
+])('it shows %s', (line) => {
   expect(page).toMatch(line);
 });
 
@@ -76,15 +96,22 @@ describe('what alerts and dashboards ask for is there', () => {
   test('metrics and labels', async () => {
     const rules = await readRules();
     const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
-    const panels = Object.values(dashboards).flatMap(({ rows }) => rows.flatMap(({ panels: plans }) => plans.flatMap(({ lines }) => Object.values(lines))));
+    const panels = Object.values(dashboards).flatMap(({ rows }) =>
+      rows.flatMap(({ panels: plans }) => plans.flatMap(({ lines }) => Object.values(lines))),
+    );
     const rowOf = documented();
     for (const expression of [...rules.map(({ expr }) => expr), ...panels]) {
       const { metrics, labels } = namesIn(expression);
       const own = metrics.filter((name) => !ofPrometheus.has(name) && !recorded.has(name)).map(registered);
       expect({ expression, unknown: own.filter((name) => !shown.has(name)) }).toEqual({ expression, unknown: [] });
       // One of which nothing has been counted yet has its labels in the runbook.
-      const isKnown = (label: string): boolean => ofTargets.has(label) || own.some((name) => shown.get(name)!.has(label) || rowOf.get(name)!.includes(`\`${label}\``));
-      expect({ expression, unknown: metrics.some((name) => recorded.has(name)) ? [] : labels.filter((label) => !isKnown(label)) }).toEqual({ expression, unknown: [] });
+      const isKnown = (label: string): boolean =>
+        ofTargets.has(label) ||
+        own.some((name) => shown.get(name)!.has(label) || rowOf.get(name)!.includes(`\`${label}\``));
+      expect({
+        expression,
+        unknown: metrics.some((name) => recorded.has(name)) ? [] : labels.filter((label) => !isKnown(label)),
+      }).toEqual({ expression, unknown: [] });
     }
   });
 });

@@ -6,7 +6,21 @@ export interface PromqlNames {
 }
 
 const grouping = /\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
-const keywords = new Set(['and', 'or', 'unless', 'offset', 'bool', 'group_left', 'group_right', 'by', 'on', 'without', 'ignoring', 'inf', 'nan']);
+const keywords = new Set([
+  'and',
+  'or',
+  'unless',
+  'offset',
+  'bool',
+  'group_left',
+  'group_right',
+  'by',
+  'on',
+  'without',
+  'ignoring',
+  'inf',
+  'nan',
+]);
 
 /** Reads no more than names: that the expression is one at all, promtool says. */
 export function namesIn(expression: string): PromqlNames {
@@ -22,6 +36,8 @@ export function namesIn(expression: string): PromqlNames {
     })
     .replaceAll(/\[[^\]]*\]|\boffset\s+\w+/g, ' ');
   // A function is followed by its arguments.
-  const names = [...bare.matchAll(/[A-Za-z_:][A-Za-z0-9_:]*(?!\w|\s*\()/g)].map(([name]) => name).filter((name) => !keywords.has(name));
+  const names = [...bare.matchAll(/[A-Za-z_:][A-Za-z0-9_:]*(?!\w|\s*\()/g)]
+    .map(([name]) => name)
+    .filter((name) => !keywords.has(name));
   return { metrics: [...new Set(names)], labels: [...labels] };
 }

@@ -5,9 +5,15 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Prometheus' own checker, of Debian's package prometheus. Without it tests of rules are skipped, loudly, and fail in CI. */
-export const hasPromtool = (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'promtool')));
-if (!hasPromtool && process.env['CI'] !== 'true') process.stderr.write('WARNING: promtool is not there, so alerts and dashboards are not tried with Prometheus.\n');
+/**
+ * Prometheus' own checker, of Debian's package prometheus. Without it tests of rules are skipped, loudly, and fail in
+ * CI.
+ */
+export const hasPromtool = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => existsSync(join(folder, 'promtool')));
+if (!hasPromtool && process.env['CI'] !== 'true')
+  process.stderr.write('WARNING: promtool is not there, so alerts and dashboards are not tried with Prometheus.\n');
 export const mayPromtoolBeMissing = !hasPromtool && process.env['CI'] !== 'true';
 
 /** What it prints; rejects with that where it does not agree. */

@@ -22,8 +22,8 @@ export interface AccessFailure {
 }
 
 /**
- * Logs in, asks who it is, makes a personal token, uses it on the platform, revokes it, and uses it once more, over and over: what one replica
- * of one service grants or takes away must hold on all of the other at once.
+ * Logs in, asks who it is, makes a personal token, uses it on the platform, revokes it, and uses it once more, over and
+ * over: what one replica of one service grants or takes away must hold on all of the other at once.
  */
 export class AccessClient {
   readonly failures: AccessFailure[] = [];
@@ -64,22 +64,55 @@ export class AccessClient {
     const { accessPort, platformPort, password, id } = this.#options;
     const administrator = { authorization: `Bearer ${this.#options.adminToken}` };
     this.#turn += 1;
-    const login = await this.#ask('a login', 201, { port: accessPort, method: 'POST', path: '/api/v1/authentication/auth/', body: JSON.stringify({ username: 'admin', password }) });
+    const login = await this.#ask('a login', 201, {
+      port: accessPort,
+      method: 'POST',
+      path: '/api/v1/authentication/auth/',
+      body: JSON.stringify({ username: 'admin', password }),
+    });
     if (login === undefined) return;
     const { token } = JSON.parse(login.text) as { token: string };
-    await this.#ask('the profile with the token of a login', 200, { port: accessPort, path: '/api/v1/users/profile/', headers: { authorization: `Bearer ${token}` } });
+    await this.#ask('the profile with the token of a login', 200, {
+      port: accessPort,
+      path: '/api/v1/users/profile/',
+      headers: { authorization: `Bearer ${token}` },
+    });
     const name = `rollout-${id}-${this.#turn}`;
     const body = JSON.stringify({ metadata: { name }, spec: { displayName: name, expiresAt: '2099-01-01T00:00:00Z' } });
-    const made = await this.#ask('the making of a personal token', 201, { port: platformPort, method: 'POST', path: tokensPath, body, headers: administrator });
+    const made = await this.#ask('the making of a personal token', 201, {
+      port: platformPort,
+      method: 'POST',
+      path: tokensPath,
+      body,
+      headers: administrator,
+    });
     if (made === undefined) return;
     const authorization = `Bearer ${(JSON.parse(made.text) as { status: { token: string } }).status.token}`;
-    await this.#ask('a new personal token', 200, { port: platformPort, path: '/api/v1/namespaces/default', headers: { authorization } });
+    await this.#ask('a new personal token', 200, {
+      port: platformPort,
+      path: '/api/v1/namespaces/default',
+      headers: { authorization },
+    });
     await delay(pauseMs);
-    const revoked = await this.#ask('the revocation of a personal token', 200, { port: platformPort, method: 'PUT', path: `${tokensPath}/${name}/actions/revocation`, headers: administrator });
+    const revoked = await this.#ask('the revocation of a personal token', 200, {
+      port: platformPort,
+      method: 'PUT',
+      path: `${tokensPath}/${name}/actions/revocation`,
+      headers: administrator,
+    });
     if (revoked === undefined) return;
-    await this.#ask('a revoked personal token', 401, { port: platformPort, path: '/api/v1/namespaces/default', headers: { authorization } });
+    await this.#ask('a revoked personal token', 401, {
+      port: platformPort,
+      path: '/api/v1/namespaces/default',
+      headers: { authorization },
+    });
     // A user may have a hundred.
-    await this.#ask('the deletion of a personal token', 200, { port: platformPort, method: 'DELETE', path: `${tokensPath}/${name}`, headers: administrator });
+    await this.#ask('the deletion of a personal token', 200, {
+      port: platformPort,
+      method: 'DELETE',
+      path: `${tokensPath}/${name}`,
+      headers: administrator,
+    });
   }
 
   async #ask(what: string, wanted: number, request: ApiRequest): Promise<ApiAnswer | undefined> {

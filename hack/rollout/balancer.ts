@@ -19,8 +19,8 @@ export interface Frontend {
 }
 
 /**
- * haproxy as a cluster's load balancer: HTTP with connections kept alive on both sides, a request tried again only where no connection came about,
- * so that no failure is hidden. Servers are put in and taken out while it runs.
+ * haproxy as a cluster's load balancer: HTTP with connections kept alive on both sides, a request tried again only
+ * where no connection came about, so that no failure is hidden. Servers are put in and taken out while it runs.
  */
 export class Balancer {
   readonly #folder: string;
@@ -29,18 +29,26 @@ export class Balancer {
 
   static async start(folder: string, frontends: readonly Frontend[]): Promise<Balancer> {
     const balancer = new Balancer(folder);
-    for (const { name } of frontends) balancer.#slots.set(name, Array.from({ length: slotCount }, () => undefined));
+    for (const { name } of frontends)
+      balancer.#slots.set(
+        name,
+        Array.from({ length: slotCount }, () => undefined),
+      );
     const config = join(folder, 'haproxy.cfg');
     writeFileSync(config, configText(balancer.#socket, frontends));
     const log = openSync(join(folder, 'haproxy.log'), 'a');
-    const child = spawn('haproxy', ['-db', '-f', config], { env: { PATH: '/usr/sbin:/usr/bin' }, stdio: ['ignore', log, log] });
+    const child = spawn('haproxy', ['-db', '-f', config], {
+      env: { PATH: '/usr/sbin:/usr/bin' },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     balancer.#child = child;
     child.once('error', () => (balancer.#child = undefined));
     child.once('exit', () => (balancer.#child = undefined));
     try {
       await until('haproxy answers', startTimeoutMs, async () => {
-        if (balancer.#child === undefined) throw new Error(`haproxy ended, or is not installed; its words are in ${folder}`);
+        if (balancer.#child === undefined)
+          throw new Error(`haproxy ended, or is not installed; its words are in ${folder}`);
         return (await balancer.#command('show info')).includes('Uptime');
       });
       return balancer;
@@ -104,7 +112,11 @@ export class Balancer {
       socket.setTimeout(commandTimeoutMs, () => socket.destroy(new Error(`haproxy did not answer: ${text}`)));
       socket.on('data', (bytes) => (answer += bytes.toString()));
       socket.on('error', reject);
-      socket.on('close', () => (/^(No such|Require|Unknown|Invalid|Can't|Malformed)/.test(answer.trim()) ? reject(new Error(`haproxy: ${text}: ${answer.trim()}`)) : resolve(answer)));
+      socket.on('close', () =>
+        /^(No such|Require|Unknown|Invalid|Can't|Malformed)/.test(answer.trim())
+          ? reject(new Error(`haproxy: ${text}: ${answer.trim()}`))
+          : resolve(answer),
+      );
       socket.end(`${text}\n`);
     });
   }
@@ -116,7 +128,14 @@ function configText(socket: string, frontends: readonly Frontend[]): string {
       `listen ${name}`,
       `  mode ${mode}`,
       ...binds.map((bind) => `  bind ${bind}`),
-      ...(mode === 'http' ? ['  option httpchk GET /readyz?exclude=writes', '  http-check expect status 200', '  http-reuse safe', '  balance leastconn'] : []),
+      ...(mode === 'http'
+        ? [
+            '  option httpchk GET /readyz?exclude=writes',
+            '  http-check expect status 200',
+            '  http-reuse safe',
+            '  balance leastconn',
+          ]
+        : []),
       `  server-template s ${slotCount} 127.0.0.1:1 disabled${mode === 'http' ? ' check inter 500ms fall 2 rise 1' : ''}`,
     ].join('\n'),
   );

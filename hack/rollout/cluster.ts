@@ -11,7 +11,9 @@ import { PostgresPair } from './postgres-pair.ts';
 import { postgresPort } from './postgres-node.ts';
 import { portOf } from './probing.ts';
 
-/** From a change of a pod's readiness to the load balancer's knowing of it: longer than it mostly takes in a cluster. */
+/**
+ * From a change of a pod's readiness to the load balancer's knowing of it: longer than it mostly takes in a cluster.
+ */
 const endpointLagMs = 1000;
 const databaseFrontend = 'postgres-rw';
 
@@ -23,7 +25,10 @@ export interface ClusterOptions {
   replicas?: Readonly<Record<string, number>>;
 }
 
-/** A release installed on this machine: PostgreSQL with a standby, haproxy in the place of Services, and the chart's Deployments. */
+/**
+ * A release installed on this machine: PostgreSQL with a standby, haproxy in the place of Services, and the chart's
+ * Deployments.
+ */
 export class Cluster {
   readonly folder: string;
   readonly pair: PostgresPair;
@@ -46,22 +51,40 @@ export class Cluster {
     const hosts = new Map(services.map(({ name }) => [name, loopback.take()]));
     const clientPorts = new Map<string, number>();
     for (const { name } of services) clientPorts.set(name, await freePort());
-    const frontends = services.flatMap(({ name, ports }) => ports.map(({ port }, i): Frontend => ({
-      name: frontendOf(name, port),
-      mode: 'http',
-      binds: [`${hosts.get(name) ?? ''}:${servicePort(port)}`, ...(i === 0 ? [`127.0.0.1:${clientPorts.get(name) ?? 0}`] : [])],
-    })));
-    const balancer = await Balancer.start(folder, [...frontends, { name: databaseFrontend, mode: 'tcp', binds: [`${databaseHost}:${postgresPort}`] }]);
+    const frontends = services.flatMap(({ name, ports }) =>
+      ports.map(({ port }, i): Frontend => ({
+        name: frontendOf(name, port),
+        mode: 'http',
+        binds: [
+          `${hosts.get(name) ?? ''}:${servicePort(port)}`,
+          ...(i === 0 ? [`127.0.0.1:${clientPorts.get(name) ?? 0}`] : []),
+        ],
+      })),
+    );
+    const balancer = await Balancer.start(folder, [
+      ...frontends,
+      { name: databaseFrontend, mode: 'tcp', binds: [`${databaseHost}:${postgresPort}`] },
+    ]);
     let pair: PostgresPair | undefined;
     let cluster: Cluster | undefined;
     try {
-      pair = await PostgresPair.start({ folder, hosts: [loopback.take(), loopback.take()], direct: async (to) => {
-        for (const { host } of pair?.nodes ?? []) if (host !== to.host) await balancer.remove(databaseFrontend, host, { isCut: true });
-        await balancer.add(databaseFrontend, to.host, postgresPort);
-      } });
+      pair = await PostgresPair.start({
+        folder,
+        hosts: [loopback.take(), loopback.take()],
+        direct: async (to) => {
+          for (const { host } of pair?.nodes ?? [])
+            if (host !== to.host) await balancer.remove(databaseFrontend, host, { isCut: true });
+          await balancer.add(databaseFrontend, to.host, postgresPort);
+        },
+      });
       cluster = new Cluster({ folder, pair, balancer, databaseUrl, services, clientPorts }, (onReady) =>
-        release.manifests.deployments.map(({ metadata }) => new Deployment({ name: metadata.name, release, folder, loopback, services: hosts, onReady })));
-      for (const deployment of cluster.#deployments) deployment.begin(replicas[deployment.name] ?? release.manifests.deployment(deployment.name).spec.replicas ?? 1);
+        release.manifests.deployments.map(
+          ({ metadata }) =>
+            new Deployment({ name: metadata.name, release, folder, loopback, services: hosts, onReady }),
+        ),
+      );
+      for (const deployment of cluster.#deployments)
+        deployment.begin(replicas[deployment.name] ?? release.manifests.deployment(deployment.name).spec.replicas ?? 1);
       await Promise.all(cluster.#deployments.map((deployment) => deployment.ready()));
       return cluster;
     } catch (error) {
@@ -71,7 +94,21 @@ export class Cluster {
   }
 
   private constructor(
-    { folder, pair, balancer, databaseUrl, services, clientPorts }: { folder: string; pair: PostgresPair; balancer: Balancer; databaseUrl: string; services: readonly Service[]; clientPorts: ReadonlyMap<string, number> },
+    {
+      folder,
+      pair,
+      balancer,
+      databaseUrl,
+      services,
+      clientPorts,
+    }: {
+      folder: string;
+      pair: PostgresPair;
+      balancer: Balancer;
+      databaseUrl: string;
+      services: readonly Service[];
+      clientPorts: ReadonlyMap<string, number>;
+    },
     deploymentsOf: (onReady: (pod: Pod, isReady: boolean) => void) => Deployment[],
   ) {
     this.folder = folder;

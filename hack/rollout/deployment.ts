@@ -21,7 +21,10 @@ export interface DeploymentOptions {
   onReady: (pod: Pod, isReady: boolean) => void;
 }
 
-/** How many of its pods are begun before the others end, as the chart's strategy says: one more than there are to be, none less. */
+/**
+ * How many of its pods are begun before the others end, as the chart's strategy says: one more than there are to be,
+ * none less.
+ */
 export class Deployment {
   readonly name: string;
   readonly #options: DeploymentOptions;
@@ -71,7 +74,8 @@ export class Deployment {
     for (const old of this.#pods.slice()) {
       await this.#add().ready();
       ends.push(this.#remove(old));
-      // The next begins as soon as this one is no longer counted, which is at once; the controller takes its time all the same.
+      // The next begins as soon as this one is no longer counted, which is at once; the controller takes its time all
+      // the same.
       await delay(200);
     }
     return Promise.all(ends);
@@ -90,7 +94,16 @@ export class Deployment {
     const manifest = manifests.deployment(this.name);
     this.#made += 1;
     const name = `${this.name}-${this.#made}`;
-    const pod = new Pod({ template: manifest.spec.template, manifests, name, folder: join(folder, name), ip: loopback.take(), build, services, onReady });
+    const pod = new Pod({
+      template: manifest.spec.template,
+      manifests,
+      name,
+      folder: join(folder, name),
+      ip: loopback.take(),
+      build,
+      services,
+      onReady,
+    });
     this.#pods.push(pod);
     pod.start();
     return pod;

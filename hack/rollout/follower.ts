@@ -20,7 +20,10 @@ type WireEvent =
   | { type: 'BOOKMARK'; object: { metadata: { resourceVersion: string } } }
   | { type: 'ERROR'; object: { code: number } };
 
-/** A cache of one collection, kept as every controller keeps one: a list, then a watch from there, a new list where that is 410. */
+/**
+ * A cache of one collection, kept as every controller keeps one: a list, then a watch from there, a new list where that
+ * is 410.
+ */
 export class Follower {
   /** What it takes the collection to be: the marker and the revision of each object. */
   readonly objects = new Map<string, string>();
@@ -75,9 +78,13 @@ export class Follower {
     const { port, path } = this.#options;
     const answer = await this.#api.request({ port, path });
     if (answer.status !== 200) return;
-    const { metadata, items } = JSON.parse(answer.text) as { metadata: { resourceVersion: string }; items: WireObject[] };
+    const { metadata, items } = JSON.parse(answer.text) as {
+      metadata: { resourceVersion: string };
+      items: WireObject[];
+    };
     const revision = Number(metadata.resourceVersion);
-    if (revision < this.#highest) this.contradictions.push(`a list at ${revision}, after it had been told of ${this.#highest}`);
+    if (revision < this.#highest)
+      this.contradictions.push(`a list at ${revision}, after it had been told of ${this.#highest}`);
     this.objects.clear();
     for (const item of items) this.objects.set(item.metadata.name, this.#see(item));
     this.#position = revision;
@@ -86,7 +93,10 @@ export class Follower {
 
   async #watch(from: number): Promise<void> {
     const { port, path } = this.#options;
-    const answer = await this.#api.open({ port, path: `${path}?watch=true&allowWatchBookmarks=true&timeoutSeconds=${streamSeconds}&resourceVersion=${from}` });
+    const answer = await this.#api.open({
+      port,
+      path: `${path}?watch=true&allowWatchBookmarks=true&timeoutSeconds=${streamSeconds}&resourceVersion=${from}`,
+    });
     if (answer.statusCode === 410) this.#reset();
     if (answer.statusCode !== 200 || this.#isOver) {
       answer.resume();
@@ -111,7 +121,11 @@ export class Follower {
       return;
     }
     const revision = Number(event.object.metadata.resourceVersion);
-    if (this.#position !== undefined && (revision < this.#position || (revision === this.#position && event.type !== 'BOOKMARK'))) this.contradictions.push(`${event.type} at ${revision} after ${this.#position}`);
+    if (
+      this.#position !== undefined &&
+      (revision < this.#position || (revision === this.#position && event.type !== 'BOOKMARK'))
+    )
+      this.contradictions.push(`${event.type} at ${revision} after ${this.#position}`);
     if (event.type !== 'BOOKMARK') {
       const seen = this.#see(event.object);
       if (event.type === 'DELETED') this.objects.delete(event.object.metadata.name);

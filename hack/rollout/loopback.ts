@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 
 /**
- * Addresses of this machine, as a cluster gives one to each pod and each service, so that all can use the ports they always use. Those of a
- * run are of a network by chance: another run beside it has others.
+ * Addresses of this machine, as a cluster gives one to each pod and each service, so that all can use the ports they
+ * always use. Those of a run are of a network by chance: another run beside it has others.
  */
 export class Loopback {
   readonly #network = `127.${randomInt(64, 250)}.${randomInt(1, 250)}`;

@@ -1,6 +1,6 @@
 /**
- * Runs the chart on this machine, on PostgreSQL with a standby, and upgrades it, kills its processes and fails its database over under load:
- * `make rollout`. See docs/availability.md.
+ * Runs the chart on this machine, on PostgreSQL with a standby, and upgrades it, kills its processes and fails its
+ * database over under load: `make rollout`. See docs/availability.md.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,9 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   if (process.platform !== 'linux') {
-    process.stderr.write("Pods are given addresses of their own in 127.0.0.0/8, and PostgreSQL and haproxy are Debian's: this needs Linux.\n");
+    process.stderr.write(
+      "Pods are given addresses of their own in 127.0.0.0/8, and PostgreSQL and haproxy are Debian's: this needs Linux.\n",
+    );
     return 2;
   }
   const began = performance.now();
@@ -39,12 +41,22 @@ async function main(args: string[]): Promise<number> {
     report.check('the run comes to its end', false, describe(error));
   }
   const { passed, violations } = report;
-  if (options.summaryFile !== undefined) await writeFile(options.summaryFile, JSON.stringify({ passed, failed: violations.length, failures: violations.map((violation) => `rollout, seed ${options.seed}: ${violation}`) }));
+  if (options.summaryFile !== undefined)
+    await writeFile(
+      options.summaryFile,
+      JSON.stringify({
+        passed,
+        failed: violations.length,
+        failures: violations.map((violation) => `rollout, seed ${options.seed}: ${violation}`),
+      }),
+    );
   if (options.isKept || violations.length > 0) print(`\nlogs and data are in ${folder}`);
   else await rm(folder, { recursive: true, force: true });
   print(`\n${violations.length === 0 ? 'everything held' : `${violations.length} FAILED`}`);
   for (const violation of violations) print(`  ${violation.slice(0, 1000)}`);
-  print(`rollout: ${options.only.length} scenarios, ${passed} checks held, ${violations.length} did not, in ${Math.round((performance.now() - began) / 1000)} s, seed ${options.seed}`);
+  print(
+    `rollout: ${options.only.length} scenarios, ${passed} checks held, ${violations.length} did not, in ${Math.round((performance.now() - began) / 1000)} s, seed ${options.seed}`,
+  );
   return violations.length === 0 ? 0 : 1;
 }
 

@@ -51,7 +51,12 @@ export interface VolumeSpec {
   emptyDir?: object;
   secret?: { secretName: string; items?: { key: string; path: string }[]; optional?: boolean };
   configMap?: { name: string; items?: { key: string; path: string }[]; optional?: boolean };
-  projected?: { sources: { secret?: { name: string; items?: { key: string; path: string }[] }; configMap?: { name: string; items?: { key: string; path: string }[] } }[] };
+  projected?: {
+    sources: {
+      secret?: { name: string; items?: { key: string; path: string }[] };
+      configMap?: { name: string; items?: { key: string; path: string }[] };
+    }[];
+  };
 }
 
 /** Times in seconds, with Kubernetes' defaults where they are left out. */
@@ -86,10 +91,12 @@ export class Manifests {
 
   /** `text`: YAML documents. */
   constructor(text: string) {
-    this.#all = parseAllDocuments(text).map((document) => {
-      if (document.errors[0] !== undefined) throw document.errors[0];
-      return document.toJS() as Manifest | null;
-    }).filter((manifest) => manifest !== null);
+    this.#all = parseAllDocuments(text)
+      .map((document) => {
+        if (document.errors[0] !== undefined) throw document.errors[0];
+        return document.toJS() as Manifest | null;
+      })
+      .filter((manifest) => manifest !== null);
   }
 
   get deployments(): DeploymentManifest[] {
@@ -114,7 +121,10 @@ export class Manifests {
   /** Keys and values of a Secret, as a pod sees them. Throws where there is none. */
   secret(name: string): Record<string, string> {
     const { data = {}, stringData = {} } = this.#find('Secret', name);
-    return { ...Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()])), ...stringData };
+    return {
+      ...Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()])),
+      ...stringData,
+    };
   }
 
   /** The same of a ConfigMap. */
@@ -124,7 +134,8 @@ export class Manifests {
 
   #find(kind: string, name: string): DataManifest {
     const found = this.#all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
-    if (found === undefined) throw new Error(`the chart refers to ${kind} ${name} and does not make it: give its values to the chart`);
+    if (found === undefined)
+      throw new Error(`the chart refers to ${kind} ${name} and does not make it: give its values to the chart`);
     return found;
   }
 }

@@ -57,7 +57,11 @@ export class MarkedWriter {
     const marker = `w${id}-write-${this.#count}`;
     const known = this.#known.get(name);
     const body = JSON.stringify(bodyOf(model, { namespace: '', name }, { marker, labels: {}, fields: {} }, known));
-    const answer = await this.#api.request(known === undefined ? { port, method: 'POST', path: pathOf(model), body } : { port, method: 'PUT', path: pathOf(model, '', name), body });
+    const answer = await this.#api.request(
+      known === undefined
+        ? { port, method: 'POST', path: pathOf(model), body }
+        : { port, method: 'PUT', path: pathOf(model, '', name), body },
+    );
     if (answer.status === 200 || answer.status === 201) {
       const revision = Number((JSON.parse(answer.text) as WireObject).metadata.resourceVersion);
       this.#known.set(name, revision);
@@ -73,6 +77,7 @@ export class MarkedWriter {
     const { port, model } = this.#options;
     const answer = await this.#api.request({ port, path: pathOf(model, '', name) });
     if (answer.status === 404) this.#known.delete(name);
-    if (answer.status === 200) this.#known.set(name, Number((JSON.parse(answer.text) as WireObject).metadata.resourceVersion));
+    if (answer.status === 200)
+      this.#known.set(name, Number((JSON.parse(answer.text) as WireObject).metadata.resourceVersion));
   }
 }

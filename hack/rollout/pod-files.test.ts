@@ -53,7 +53,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test('a container sees its own address, its files where they are, and the services where they listen', () => {
   const manifests = new Manifests(text);
   const { spec } = manifests.deployment('svc-apiserver').spec.template;
-  const view = prepareContainer(spec.containers[0]!, spec, { manifests, folder, ip: '127.9.9.7', name: 'pod-1', services: new Map([['svc-apiserver', '127.9.9.2']]) });
+  const view = prepareContainer(spec.containers[0]!, spec, {
+    manifests,
+    folder,
+    ip: '127.9.9.7',
+    name: 'pod-1',
+    services: new Map([['svc-apiserver', '127.9.9.2']]),
+  });
   const volumes = join(folder, 'volumes');
   expect(view.args).toEqual(['apiserver', '--config', `${volumes}/config`]);
   expect(view.env).toEqual({
@@ -69,9 +75,13 @@ test('a container sees its own address, its files where they are, and the servic
   });
   expect(existsSync(`${volumes}/tmp`)).toBe(true);
   expect(readFileSync(`${volumes}/keys/a/token`, 'utf8')).toBe('pat_x');
-  expect(readFileSync(`${volumes}/config/svc.yaml`, 'utf8')).toBe(`svc.data.dir: ${volumes}/data\nsvc.access.api-url: http://127.9.9.2:10080\n`);
+  expect(readFileSync(`${volumes}/config/svc.yaml`, 'utf8')).toBe(
+    `svc.data.dir: ${volumes}/data\nsvc.access.api-url: http://127.9.9.2:10080\n`,
+  );
 });
 
 test('what a chart refers to and does not make is named', () => {
-  expect(() => new Manifests(text).secret('elsewhere')).toThrow('the chart refers to Secret elsewhere and does not make it');
+  expect(() => new Manifests(text).secret('elsewhere')).toThrow(
+    'the chart refers to Secret elsewhere and does not make it',
+  );
 });

@@ -28,7 +28,10 @@ export interface ContainerEnd {
   tookMs?: number;
 }
 
-/** One pod with one container, as a process of this machine: its probes, its restarts and its end are those that Kubernetes would give it. */
+/**
+ * One pod with one container, as a process of this machine: its probes, its restarts and its end are those that
+ * Kubernetes would give it.
+ */
 export class Pod {
   readonly name: string;
   readonly ip: string;
@@ -48,9 +51,16 @@ export class Pod {
   #restart: NodeJS.Timeout | undefined;
 
   constructor(options: PodOptions) {
-    const { template: { metadata, spec }, name, ip, build, folder } = options;
+    const {
+      template: { metadata, spec },
+      name,
+      ip,
+      build,
+      folder,
+    } = options;
     const [container] = spec.containers;
-    if (container === undefined || spec.containers.length > 1 || (spec.initContainers ?? []).length > 0) throw new Error(`${name} has more than one container: render the chart without plugins and extras`);
+    if (container === undefined || spec.containers.length > 1 || (spec.initContainers ?? []).length > 0)
+      throw new Error(`${name} has more than one container: render the chart without plugins and extras`);
     this.name = name;
     this.ip = ip;
     this.build = build;
@@ -78,7 +88,11 @@ export class Pod {
     const log = openSync(this.logFile, 'a');
     const program = join(this.build, 'dist/cmd/svc/main.js');
     // No variable of the shell may change what is tried.
-    const child = spawn(process.execPath, ['--enable-source-maps', program, ...this.#view.args], { cwd: this.#options.folder, env: { ...this.#view.env, HOSTNAME: this.name }, stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, ['--enable-source-maps', program, ...this.#view.args], {
+      cwd: this.#options.folder,
+      env: { ...this.#view.env, HOSTNAME: this.name },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     this.#child = child;
     this.#probes = new AbortController();
@@ -123,7 +137,10 @@ export class Pod {
   async #terminate(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     child.kill('SIGTERM');
-    const late = setTimeout(() => child.kill('SIGKILL'), (this.#options.template.spec.terminationGracePeriodSeconds ?? 30) * 1000);
+    const late = setTimeout(
+      () => child.kill('SIGKILL'),
+      (this.#options.template.spec.terminationGracePeriodSeconds ?? 30) * 1000,
+    );
     const ended = await exited;
     clearTimeout(late);
     return ended;
@@ -146,10 +163,14 @@ export class Pod {
       const started = new AbortController();
       const url = probeUrl(startupProbe, this.container, this.ip);
       let hasStarted = false;
-      await probe(startupProbe, { url, signal: AbortSignal.any([signal, started.signal]), tell: (isPassing) => {
-        hasStarted = isPassing;
-        started.abort();
-      } });
+      await probe(startupProbe, {
+        url,
+        signal: AbortSignal.any([signal, started.signal]),
+        tell: (isPassing) => {
+          hasStarted = isPassing;
+          started.abort();
+        },
+      });
       if (signal.aborted) return;
       if (!hasStarted) return void (await this.#terminate(child));
     }

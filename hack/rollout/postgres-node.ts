@@ -60,7 +60,18 @@ export class PostgresNode {
 
   /** Makes an empty database cluster, and starts it. */
   async initialize(): Promise<void> {
-    await this.#tool('initdb', ['-D', this.#data, '-A', 'trust', '-U', superuser, '--locale=C', '-E', 'UTF8', '--no-sync']);
+    await this.#tool('initdb', [
+      '-D',
+      this.#data,
+      '-A',
+      'trust',
+      '-U',
+      superuser,
+      '--locale=C',
+      '-E',
+      'UTF8',
+      '--no-sync',
+    ]);
     await this.#allow();
     await this.start();
   }
@@ -69,15 +80,39 @@ export class PostgresNode {
   async follow(primary: PostgresNode, slot: string): Promise<void> {
     await rm(this.#data, { recursive: true, force: true });
     const source = `host=${primary.host} port=${postgresPort} user=${superuser} application_name=${this.name}`;
-    await this.#tool('pg_basebackup', ['-d', source, '-D', this.#data, '-X', 'stream', '-R', '-S', slot, '-c', 'fast', '--no-sync']);
+    await this.#tool('pg_basebackup', [
+      '-d',
+      source,
+      '-D',
+      this.#data,
+      '-X',
+      'stream',
+      '-R',
+      '-S',
+      slot,
+      '-c',
+      'fast',
+      '--no-sync',
+    ]);
     await this.start();
   }
 
   async start(): Promise<void> {
     const log = openSync(join(this.#folder, `${this.name}.log`), 'a');
     // A standby names itself by its cluster_name to the primary, whose synchronous_standby_names knows it by that.
-    const all = [...settings, `listen_addresses=${this.host}`, `port=${postgresPort}`, `unix_socket_directories=`, `cluster_name=${this.name}`];
-    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...all.flatMap((setting) => ['-c', setting])], { ...(await postgresUser()), cwd: this.#folder, env: { LC_ALL: 'C' }, stdio: ['ignore', log, log] });
+    const all = [
+      ...settings,
+      `listen_addresses=${this.host}`,
+      `port=${postgresPort}`,
+      `unix_socket_directories=`,
+      `cluster_name=${this.name}`,
+    ];
+    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...all.flatMap((setting) => ['-c', setting])], {
+      ...(await postgresUser()),
+      cwd: this.#folder,
+      env: { LC_ALL: 'C' },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     this.#child = child;
     child.once('exit', () => (this.#child = undefined));
@@ -88,9 +123,19 @@ export class PostgresNode {
     });
   }
 
-  /** A session of our own, past every proxy; the caller ends it. Never throws later: a lost one fails its next query. */
+  /**
+   * A session of our own, past every proxy; the caller ends it. Never throws later: a lost one fails its next query.
+   */
   async connect(database = superuser): Promise<pg.Client> {
-    const client = new pg.Client({ host: this.host, port: postgresPort, user: superuser, database, application_name: 'rollout', connectionTimeoutMillis: 5_000, query_timeout: queryTimeoutMs });
+    const client = new pg.Client({
+      host: this.host,
+      port: postgresPort,
+      user: superuser,
+      database,
+      application_name: 'rollout',
+      connectionTimeoutMillis: 5_000,
+      query_timeout: queryTimeoutMs,
+    });
     client.on('error', () => {});
     await client.connect();
     return client;
@@ -140,13 +185,23 @@ export class PostgresNode {
 
   /** Also from a machine that is not in this file. */
   async #allow(): Promise<void> {
-    const lines = ['local all all trust', 'host all all 127.0.0.0/8 trust', 'host replication all 127.0.0.0/8 trust', ''].join('\\n');
+    const lines = [
+      'local all all trust',
+      'host all all 127.0.0.0/8 trust',
+      'host replication all 127.0.0.0/8 trust',
+      '',
+    ].join('\\n');
     await run('sh', ['-c', `printf '${lines}' > "$0"`, join(this.#data, 'pg_hba.conf')], await postgresUser());
   }
 
   async #tool(name: string, args: string[]): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
-    await run(join(this.#bin, name), args, { ...(await postgresUser()), cwd: this.#folder, env: { LC_ALL: 'C' }, timeout: toolTimeoutMs });
+    await run(join(this.#bin, name), args, {
+      ...(await postgresUser()),
+      cwd: this.#folder,
+      env: { LC_ALL: 'C' },
+      timeout: toolTimeoutMs,
+    });
   }
 }
 
@@ -162,7 +217,8 @@ export async function postgresUser(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const [, , uid, gid] = lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody') ?? [];
-  if (uid === undefined || gid === undefined) throw new Error('neither a user postgres nor nobody is there to run PostgreSQL');
+  if (uid === undefined || gid === undefined)
+    throw new Error('neither a user postgres nor nobody is there to run PostgreSQL');
   return { uid: Number(uid), gid: Number(gid) };
 }
 

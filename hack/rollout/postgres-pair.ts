@@ -17,8 +17,8 @@ export interface PostgresPairOptions {
 }
 
 /**
- * A primary and its streaming standby, and who decides which is which: what an operator such as CloudNativePG does for a cluster of two.
- * `primary` is where the database's service leads.
+ * A primary and its streaming standby, and who decides which is which: what an operator such as CloudNativePG does for
+ * a cluster of two. `primary` is where the database's service leads.
  */
 export class PostgresPair {
   readonly nodes: readonly [PostgresNode, PostgresNode];
@@ -30,7 +30,13 @@ export class PostgresPair {
     await mkdir(home);
     const { uid, gid } = await postgresUser();
     if (uid !== undefined && gid !== undefined) await chown(home, uid, gid);
-    const pair = new PostgresPair([new PostgresNode({ name: 'pg_a', folder: home, host: hosts[0] }), new PostgresNode({ name: 'pg_b', folder: home, host: hosts[1] })], direct);
+    const pair = new PostgresPair(
+      [
+        new PostgresNode({ name: 'pg_a', folder: home, host: hosts[0] }),
+        new PostgresNode({ name: 'pg_b', folder: home, host: hosts[1] }),
+      ],
+      direct,
+    );
     try {
       await pair.primary.initialize();
       await pair.primary.query(`CREATE ROLE ${role} LOGIN PASSWORD 'not-asked-for'`);
@@ -76,7 +82,9 @@ export class PostgresPair {
   /** The other server becomes a standby, from a fresh copy; resolves when it streams. */
   async addStandby(): Promise<void> {
     const { primary, standby } = this;
-    await primary.query("SELECT pg_create_physical_replication_slot('standby', true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = 'standby')");
+    await primary.query(
+      "SELECT pg_create_physical_replication_slot('standby', true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = 'standby')",
+    );
     await standby.follow(primary, 'standby');
     await until(`${standby.name} streams`, patienceMs, async () => (await this.#streaming()) !== undefined);
   }
@@ -84,7 +92,12 @@ export class PostgresPair {
   /** From now on a commit is acknowledged when the standby has it on its disk, or no longer waits for it. */
   async setSynchronous(isSynchronous: boolean): Promise<void> {
     await this.#primary.set('synchronous_standby_names', isSynchronous ? `ANY 1 (${this.standby.name})` : '');
-    if (isSynchronous) await until(`${this.standby.name} is synchronous`, patienceMs, async () => (await this.#streaming()) === 'quorum');
+    if (isSynchronous)
+      await until(
+        `${this.standby.name} is synchronous`,
+        patienceMs,
+        async () => (await this.#streaming()) === 'quorum',
+      );
   }
 
   /** The standby hears nothing any more; what it would have to hear is kept for it. */
@@ -111,7 +124,10 @@ export class PostgresPair {
   }
 
   async #streaming(): Promise<string | undefined> {
-    const [row] = await this.#primary.query<{ sync_state: string }>("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming' AND application_name = $1", [this.standby.name]);
+    const [row] = await this.#primary.query<{ sync_state: string }>(
+      "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming' AND application_name = $1",
+      [this.standby.name],
+    );
     return row?.sync_state;
   }
 }

@@ -1,9 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ContainerSpec, ProbeSpec } from './manifests.ts';
 
-/** Asks a container at the times its probe says, until `signal`; `tell` hears each change between passing and failing, by the thresholds. */
-export async function probe(spec: ProbeSpec, { url, signal, tell }: { url: string; signal: AbortSignal; tell: (isPassing: boolean) => void }): Promise<void> {
-  const { initialDelaySeconds = 0, periodSeconds = 10, timeoutSeconds = 1, failureThreshold = 3, successThreshold = 1 } = spec;
+/**
+ * Asks a container at the times its probe says, until `signal`; `tell` hears each change between passing and failing,
+ * by the thresholds.
+ */
+export async function probe(
+  spec: ProbeSpec,
+  { url, signal, tell }: { url: string; signal: AbortSignal; tell: (isPassing: boolean) => void },
+): Promise<void> {
+  const {
+    initialDelaySeconds = 0,
+    periodSeconds = 10,
+    timeoutSeconds = 1,
+    failureThreshold = 3,
+    successThreshold = 1,
+  } = spec;
   let successes = 0;
   let failures = 0;
   await delay(initialDelaySeconds * 1000, undefined, { signal }).catch(() => undefined);
@@ -20,7 +32,10 @@ export async function probe(spec: ProbeSpec, { url, signal, tell }: { url: strin
 
 async function passes(url: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), headers: { connection: 'close' } });
+    const answer = await fetch(url, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      headers: { connection: 'close' },
+    });
     await answer.arrayBuffer();
     return answer.ok;
   } catch {
@@ -31,7 +46,8 @@ async function passes(url: string, timeoutMs: number, signal: AbortSignal): Prom
 /** Where a probe is asked; undefined for one we cannot do. */
 export function probeUrl({ httpGet }: ProbeSpec, container: ContainerSpec, ip: string): string {
   if (httpGet === undefined) throw new Error(`the container ${container.name} has a probe that is no httpGet`);
-  if (httpGet.scheme === 'HTTPS') throw new Error(`the container ${container.name} is probed by HTTPS: render the chart without TLS`);
+  if (httpGet.scheme === 'HTTPS')
+    throw new Error(`the container ${container.name} is probed by HTTPS: render the chart without TLS`);
   return `http://${ip}:${portOf(httpGet.port, container)}${httpGet.path}`;
 }
 

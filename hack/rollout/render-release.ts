@@ -19,7 +19,11 @@ export interface Credentials {
 }
 
 export function newCredentials(): Credentials {
-  return { adminToken: newPersonalToken(), adminPassword: randomBytes(18).toString('base64url'), key: randomBytes(32).toString('hex') };
+  return {
+    adminToken: newPersonalToken(),
+    adminPassword: randomBytes(18).toString('base64url'),
+    key: randomBytes(32).toString('hex'),
+  };
 }
 
 export interface RenderOptions {
@@ -30,13 +34,42 @@ export interface RenderOptions {
   credentials: Credentials;
 }
 
-/** The chart that belongs to a build (a commit from before there was one: ours), rendered by helm for a cluster without TLS. */
-export async function renderRelease({ build, databaseUrl, credentials, replicas = 2 }: RenderOptions): Promise<Release> {
+/**
+ * The chart that belongs to a build (a commit from before there was one: ours), rendered by helm for a cluster without
+ * TLS.
+ */
+export async function renderRelease({
+  build,
+  databaseUrl,
+  credentials,
+  replicas = 2,
+}: RenderOptions): Promise<Release> {
   const folder = [build, ours].map((root) => join(root, chart)).find((path) => existsSync(path));
   if (folder === undefined) throw new Error(`there is no ${chart}`);
-  const values = { 'database.url': databaseUrl, 'auth.existingSecret.name': secretName, 'apiserver.replicas': replicas, 'accessServer.replicas': replicas, 'controllerManager.replicas': replicas, 'drain.delaySeconds': 3, 'drain.timeoutSeconds': 20 };
-  const text = await helm(['template', 'svc', folder, '--namespace', 'svc', '--kube-version', '1.35.0', ...Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`])]);
+  const values = {
+    'database.url': databaseUrl,
+    'auth.existingSecret.name': secretName,
+    'apiserver.replicas': replicas,
+    'accessServer.replicas': replicas,
+    'controllerManager.replicas': replicas,
+    'drain.delaySeconds': 3,
+    'drain.timeoutSeconds': 20,
+  };
+  const text = await helm([
+    'template',
+    'svc',
+    folder,
+    '--namespace',
+    'svc',
+    '--kube-version',
+    '1.35.0',
+    ...Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]),
+  ]);
   const { adminToken, adminPassword, key } = credentials;
-  const secret = { kind: 'Secret', metadata: { name: secretName }, stringData: { 'admin-token': adminToken, 'admin-password': adminPassword, key } };
+  const secret = {
+    kind: 'Secret',
+    metadata: { name: secretName },
+    stringData: { 'admin-token': adminToken, 'admin-password': adminPassword, key },
+  };
   return { build, manifests: new Manifests(`${text}\n---\n${JSON.stringify(secret)}\n`) };
 }

@@ -3,9 +3,18 @@ import { parseRolloutOptions } from './rollout-options.ts';
 
 describe('options of a rollout', () => {
   test('a quick run leaves the measuring out', () => {
-    expect(parseRolloutOptions(['--quick']).only).toEqual(['upgrade', 'kill', 'failover-synchronous', 'failover-asynchronous']);
+    expect(parseRolloutOptions(['--quick']).only).toEqual([
+      'upgrade',
+      'kill',
+      'failover-synchronous',
+      'failover-asynchronous',
+    ]);
     expect(parseRolloutOptions([]).only).toContain('measure');
-    expect(parseRolloutOptions(['--only=measure', '--seed=7'])).toMatchObject({ only: ['measure'], seed: 7, from: 'HEAD~1' });
+    expect(parseRolloutOptions(['--only=measure', '--seed=7'])).toMatchObject({
+      only: ['measure'],
+      seed: 7,
+      from: 'HEAD~1',
+    });
   });
 
   test.each([

@@ -33,10 +33,18 @@ export const usage = `Usage: make rollout ARGS='...'
 export function parseRolloutOptions(args: string[]): RolloutOptions {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({ args, options: { only: text, quick: flag, from: text, build: text, seed: text, keep: flag, summary: text } });
+  const { values } = parseArgs({
+    args,
+    options: { only: text, quick: flag, from: text, build: text, seed: text, keep: flag, summary: text },
+  });
   const isQuick = values.quick ?? false;
   return {
-    only: values.only === undefined ? (isQuick ? scenarioNames.slice(0, 4) : scenarioNames) : values.only.split(',').map(scenarioOf),
+    only:
+      values.only === undefined
+        ? isQuick
+          ? scenarioNames.slice(0, 4)
+          : scenarioNames
+        : values.only.split(',').map(scenarioOf),
     isQuick,
     seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : whole('seed', values.seed),
     from: values.from ?? 'HEAD~1',

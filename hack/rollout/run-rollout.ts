@@ -15,9 +15,16 @@ import { upgrade } from './scenarios/upgrade.ts';
 import { Traffic } from './traffic.ts';
 
 /** Those that share one cluster and one history, since nothing that was acknowledged may be gone after any of them. */
-const underTraffic: readonly [ScenarioName, (stage: Stage) => Promise<void>][] = [['upgrade', upgrade], ['kill', kill], ['failover-synchronous', failoverSynchronous]];
+const underTraffic: readonly [ScenarioName, (stage: Stage) => Promise<void>][] = [
+  ['upgrade', upgrade],
+  ['kill', kill],
+  ['failover-synchronous', failoverSynchronous],
+];
 
-/** What a process says when it ends because another PostgreSQL took over, and a leader that could not keep its lease while there was none. */
+/**
+ * What a process says when it ends because another PostgreSQL took over, and a leader that could not keep its lease
+ * while there was none.
+ */
 const ofFailovers = /history that this process follows is gone|the lease could not be renewed in time/;
 
 export interface RunOptions {
@@ -33,35 +40,62 @@ export async function runRollout(options: RolloutOptions, { folder, report, onVe
   const interrupted = interruption();
   const wanted = underTraffic.filter(([name]) => only.includes(name));
   if (wanted.length > 0) {
-    const earlier = only.includes('upgrade') ? await buildOfCommit(options.from) : { commit: 'this checkout', folder: build };
+    const earlier = only.includes('upgrade')
+      ? await buildOfCommit(options.from)
+      : { commit: 'this checkout', folder: build };
     report.say(`from ${earlier.commit} to ${build}`);
-    await onCluster({ folder: join(folder, 'traffic'), build: earlier.folder, report }, async (cluster, credentials) => {
-      const traffic = await Traffic.start(cluster, { credentials, seed: options.seed });
-      try {
-        const render = (folderOfBuild: string) => renderRelease({ build: folderOfBuild, databaseUrl: cluster.databaseUrl, credentials });
-        const stage: Stage = { cluster, traffic, credentials, report, isQuick: options.isQuick, releases: { from: await render(earlier.folder), to: await render(build) } };
-        for (const [name, scenario] of wanted) {
-          report.say(`\n${name}`);
-          await Promise.race([scenario(stage), interrupted]);
+    await onCluster(
+      { folder: join(folder, 'traffic'), build: earlier.folder, report },
+      async (cluster, credentials) => {
+        const traffic = await Traffic.start(cluster, { credentials, seed: options.seed });
+        try {
+          const render = (folderOfBuild: string) =>
+            renderRelease({ build: folderOfBuild, databaseUrl: cluster.databaseUrl, credentials });
+          const stage: Stage = {
+            cluster,
+            traffic,
+            credentials,
+            report,
+            isQuick: options.isQuick,
+            releases: { from: await render(earlier.folder), to: await render(build) },
+          };
+          for (const [name, scenario] of wanted) {
+            report.say(`\n${name}`);
+            await Promise.race([scenario(stage), interrupted]);
+          }
+          report.say('\ncomparison of all that clients were told with the log');
+          const { verdict, operations, events } = await Promise.race([traffic.conclude(), interrupted]);
+          onVerdict(verdict);
+          const violations = Object.values(verdict.counts).reduce((sum, count) => sum + count, 0);
+          report.check(
+            `the log agrees with what clients were told in ${operations} requests and ${events} events`,
+            violations === 0,
+            `${violations} contradictions: ${verdict.violations[0]?.text ?? ''}`,
+          );
+          for (const problem of traffic.problems)
+            report.check('the run is without problems of its own', false, problem);
+        } finally {
+          await traffic.abandon();
         }
-        report.say('\ncomparison of all that clients were told with the log');
-        const { verdict, operations, events } = await Promise.race([traffic.conclude(), interrupted]);
-        onVerdict(verdict);
-        const violations = Object.values(verdict.counts).reduce((sum, count) => sum + count, 0);
-        report.check(`the log agrees with what clients were told in ${operations} requests and ${events} events`, violations === 0, `${violations} contradictions: ${verdict.violations[0]?.text ?? ''}`);
-        for (const problem of traffic.problems) report.check('the run is without problems of its own', false, problem);
-      } finally {
-        await traffic.abandon();
-      }
-    }, interrupted);
+      },
+      interrupted,
+    );
   }
   if (only.includes('failover-asynchronous')) {
     report.say('\nfailover-asynchronous');
-    await onCluster({ folder: join(folder, 'asynchronous'), build, report }, (cluster, credentials) => failoverAsynchronous({ cluster, credentials, report, isQuick: options.isQuick }), interrupted);
+    await onCluster(
+      { folder: join(folder, 'asynchronous'), build, report },
+      (cluster, credentials) => failoverAsynchronous({ cluster, credentials, report, isQuick: options.isQuick }),
+      interrupted,
+    );
   }
   if (only.includes('measure')) {
     report.say('\nmeasure');
-    await onCluster({ folder: join(folder, 'measure'), build, report, replicas: 1 }, (cluster, credentials) => measure({ cluster, credentials, report, isQuick: options.isQuick }), interrupted);
+    await onCluster(
+      { folder: join(folder, 'measure'), build, report, replicas: 1 },
+      (cluster, credentials) => measure({ cluster, credentials, report, isQuick: options.isQuick }),
+      interrupted,
+    );
   }
 }
 
@@ -73,10 +107,18 @@ interface Ground {
 }
 
 /** Starts a cluster, works on it, and stops it; what its processes logged at `error` is told. */
-async function onCluster({ folder, build, report, replicas }: Ground, work: (cluster: Cluster, credentials: ReturnType<typeof newCredentials>) => Promise<void>, interrupted: Promise<never>): Promise<void> {
+async function onCluster(
+  { folder, build, report, replicas }: Ground,
+  work: (cluster: Cluster, credentials: ReturnType<typeof newCredentials>) => Promise<void>,
+  interrupted: Promise<never>,
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   const credentials = newCredentials();
-  const cluster = await Cluster.start({ folder, release: (databaseUrl) => renderRelease({ build, databaseUrl, credentials, ...(replicas === undefined ? {} : { replicas }) }) });
+  const cluster = await Cluster.start({
+    folder,
+    release: (databaseUrl) =>
+      renderRelease({ build, databaseUrl, credentials, ...(replicas === undefined ? {} : { replicas }) }),
+  });
   try {
     await Promise.race([work(cluster, credentials), interrupted]);
   } finally {

@@ -40,7 +40,9 @@ export class Report {
 
   /** One line of what clients saw. */
   tally(name: string, { answered, failures, seconds }: Tally): void {
-    this.#print(`  ${name.padEnd(44)} ${String(answered).padStart(7)} answered, ${String(failures.length).padStart(4)} failed, in ${seconds.toFixed(1)} s`);
+    this.#print(
+      `  ${name.padEnd(44)} ${String(answered).padStart(7)} answered, ${String(failures.length).padStart(4)} failed, in ${seconds.toFixed(1)} s`,
+    );
   }
 }
 

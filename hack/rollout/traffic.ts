@@ -32,21 +32,45 @@ export interface Tally {
   seconds: number;
 }
 
-/** 64 clients at the load balancer, and eight watchers: everything any of them is told is recorded, and held to the log at the end. */
+/**
+ * 64 clients at the load balancer, and eight watchers: everything any of them is told is recorded, and held to the log
+ * at the end.
+ */
 export class Traffic {
   readonly #run: Witnessed;
   readonly #access: readonly AccessClient[];
   readonly problems: string[] = [];
 
-  static async start(cluster: Cluster, { credentials, seed }: { credentials: Credentials; seed: number }): Promise<Traffic> {
+  static async start(
+    cluster: Cluster,
+    { credentials, seed }: { credentials: Credentials; seed: number },
+  ): Promise<Traffic> {
     const balancer: Target = { name: 'the load balancer', port: cluster.port('apiserver') };
-    const crowd = new Crowd({ targets: [balancer], token: credentials.adminToken, random: new Random(seed), writers, readers });
+    const crowd = new Crowd({
+      targets: [balancer],
+      token: credentials.adminToken,
+      random: new Random(seed),
+      writers,
+      readers,
+    });
     const modelChanges: ModelChangeRecord[] = [];
     const recorder = await Recorder.start(cluster.pair);
-    const access = Array.from({ length: accessClients }, (_, i) =>
-      new AccessClient({ id: i + 1, accessPort: cluster.port('access-server'), platformPort: balancer.port, adminToken: credentials.adminToken, password: credentials.adminPassword }));
+    const access = Array.from(
+      { length: accessClients },
+      (_, i) =>
+        new AccessClient({
+          id: i + 1,
+          accessPort: cluster.port('access-server'),
+          platformPort: balancer.port,
+          adminToken: credentials.adminToken,
+          password: credentials.adminPassword,
+        }),
+    );
     const problems: string[] = [];
-    const traffic = new Traffic({ seed, crowd, recorder, database: cluster.pair, replicas: [balancer], modelChanges, faults: [], problems }, access);
+    const traffic = new Traffic(
+      { seed, crowd, recorder, database: cluster.pair, replicas: [balancer], modelChanges, faults: [], problems },
+      access,
+    );
     await makeGround({ crowd, replicas: [balancer], modelChanges });
     crowd.start();
     for (const client of access) client.start();
@@ -59,8 +83,15 @@ export class Traffic {
     this.problems = run.problems;
   }
 
-  /** Requests under way and their outcomes while `work` is done, and until everything invoked meanwhile has ended, `afterMs` later. */
-  async during<Result>(name: string, work: () => Promise<Result>, { afterMs = 1500 } = {}): Promise<{ result: Result; tally: Tally }> {
+  /**
+   * Requests under way and their outcomes while `work` is done, and until everything invoked meanwhile has ended,
+   * `afterMs` later.
+   */
+  async during<Result>(
+    name: string,
+    work: () => Promise<Result>,
+    { afterMs = 1500 } = {},
+  ): Promise<{ result: Result; tally: Tally }> {
     const record: FaultRecord = { name, started: now() };
     this.#run.faults.push(record);
     const doneBefore = this.#done();
@@ -70,29 +101,46 @@ export class Traffic {
     return { result, tally: this.#tally(record.started, record.ended, this.#done() - doneBefore) };
   }
 
-  /** Times from this moment on in which no write was acknowledged, longer than half a second; the last may still go on. Milliseconds. */
+  /**
+   * Times from this moment on in which no write was acknowledged, longer than half a second; the last may still go on.
+   * Milliseconds.
+   */
   gaps(since: number): { from: number; to: number }[] {
-    const times = this.#run.crowd.book.operations.filter((operation) => operation.completed >= since && isWrite(operation) && operation.outcome.type === 'ok').map(({ completed }) => completed);
+    const times = this.#run.crowd.book.operations
+      .filter((operation) => operation.completed >= since && isWrite(operation) && operation.outcome.type === 'ok')
+      .map(({ completed }) => completed);
     const all = [since, ...times.toSorted((a, b) => a - b), now()];
-    return all.slice(1).map((to, i) => ({ from: all[i] ?? to, to })).filter(({ from, to }) => to - from > gapMs);
+    return all
+      .slice(1)
+      .map((to, i) => ({ from: all[i] ?? to, to }))
+      .filter(({ from, to }) => to - from > gapMs);
   }
 
   /** Writes that took effect and were acknowledged after this moment, whenever they were asked for. */
   acknowledgedSince(moment: number): number {
-    return this.#run.crowd.book.operations.filter((operation) => operation.completed >= moment && isCommit(operation)).length;
+    return this.#run.crowd.book.operations.filter((operation) => operation.completed >= moment && isCommit(operation))
+      .length;
   }
 
   /** Has a write been acknowledged that was asked for after this moment? */
   hasWrittenSince(moment: number): boolean {
-    return this.#run.crowd.book.operations.some((operation) => operation.invoked >= moment && isWrite(operation) && operation.outcome.type === 'ok');
+    return this.#run.crowd.book.operations.some(
+      (operation) => operation.invoked >= moment && isWrite(operation) && operation.outcome.type === 'ok',
+    );
   }
 
   /** Ends all work, and holds everything that was told to the log of the database that is primary now. */
   async conclude(): Promise<{ verdict: Verdict; operations: number; events: number }> {
     await Promise.all(this.#access.map((client) => client.stop()));
     const history = await concludeHistory(this.#run);
-    const { crowd: { book, watchers } } = this.#run;
-    return { verdict: checkHistory(history), operations: book.operations.length, events: watchers.reduce((sum, watcher) => sum + watcher.events, 0) };
+    const {
+      crowd: { book, watchers },
+    } = this.#run;
+    return {
+      verdict: checkHistory(history),
+      operations: book.operations.length,
+      events: watchers.reduce((sum, watcher) => sum + watcher.events, 0),
+    };
   }
 
   /** For a run that is given up. */
@@ -110,12 +158,24 @@ export class Traffic {
     const operations = book.operations.filter(({ completed }) => isWithin(completed));
     const failures: Failure[] = operations.flatMap((operation) => {
       const what = failureOf(operation);
-      return what === undefined ? [] : [{ invoked: operation.invoked, at: operation.completed, what: `${operation.verb} ${operation.model}: ${what}` }];
+      return what === undefined
+        ? []
+        : [
+            {
+              invoked: operation.invoked,
+              at: operation.completed,
+              what: `${operation.verb} ${operation.model}: ${what}`,
+            },
+          ];
     });
     for (const { streams } of watchers.map(({ record }) => record)) {
       for (const { ended, opened } of streams) {
         if (!isWithin(ended.at) || !['broken', 'refused', 'failed', 'expired'].includes(ended.type)) continue;
-        failures.push({ invoked: opened, at: ended.at, what: `a watch ended ${ended.type}: ${'status' in ended ? `${ended.status} ${ended.message ?? ''}` : (ended.error ?? '')}` });
+        failures.push({
+          invoked: opened,
+          at: ended.at,
+          what: `a watch ended ${ended.type}: ${'status' in ended ? `${ended.status} ${ended.message ?? ''}` : (ended.error ?? '')}`,
+        });
       }
     }
     for (const { failures: own } of this.#access) failures.push(...own.filter(({ at }) => isWithin(at)));
@@ -125,10 +185,13 @@ export class Traffic {
 
 /** Undefined for a success, for a refusal that the checker holds to the log, and for what the client cut off itself. */
 function failureOf({ outcome }: Operation): string | undefined {
-  if (outcome.type === 'unknown') return outcome.error === 'cut by the client' ? undefined : `${outcome.status ?? ''} ${outcome.error}`.trim();
+  if (outcome.type === 'unknown')
+    return outcome.error === 'cut by the client' ? undefined : `${outcome.status ?? ''} ${outcome.error}`.trim();
   if (outcome.type !== 'refused') return undefined;
   const isTransient = outcome.status === 429 && outcome.retryAfter === true;
-  return [403, 408, 429].includes(outcome.status) && !isTransient ? `${outcome.status} ${outcome.message ?? outcome.reason}` : undefined;
+  return [403, 408, 429].includes(outcome.status) && !isTransient
+    ? `${outcome.status} ${outcome.message ?? outcome.reason}`
+    : undefined;
 }
 
 /** A write that took effect with its answer: not one that repeats an earlier answer, nor a deletion of nothing. */

@@ -2,12 +2,31 @@ import type { Verdict } from '../faults/checker/check-history.ts';
 
 const shown = 6;
 /** Of what was examined, what says how much a run proves. */
-const telling = ['operations create ok', 'operations update ok', 'operations patch ok', 'operations delete ok', 'operations get ok', 'operations list ok', 'events ADDED', 'events MODIFIED', 'events DELETED', 'bookmarks', 'watches resumed', 'watches ended expired'];
+const telling = [
+  'operations create ok',
+  'operations update ok',
+  'operations patch ok',
+  'operations delete ok',
+  'operations get ok',
+  'operations list ok',
+  'events ADDED',
+  'events MODIFIED',
+  'events DELETED',
+  'bookmarks',
+  'watches resumed',
+  'watches ended expired',
+];
 
 /** What was examined, and what was found. */
 export function verdictLines({ violations, counts, statistics }: Verdict): string[] {
   return [
     `  examined: ${telling.map((name) => `${name} ${statistics[name] ?? 0}`).join(', ')}`,
-    ...Object.entries(counts).flatMap(([rule, count]) => [`  VIOLATED ${rule}, ${count} times`, ...violations.filter((violation) => violation.rule === rule).slice(0, shown).map(({ text }) => `    ${text}`)]),
+    ...Object.entries(counts).flatMap(([rule, count]) => [
+      `  VIOLATED ${rule}, ${count} times`,
+      ...violations
+        .filter((violation) => violation.rule === rule)
+        .slice(0, shown)
+        .map(({ text }) => `    ${text}`),
+    ]),
   ];
 }

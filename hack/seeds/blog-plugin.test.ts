@@ -20,19 +20,67 @@ describe('the phase of a post', () => {
   const now = Date.parse('2026-05-05T12:00:00Z');
   const before = '2026-05-05T11:59:59Z';
   const after = '2026-05-05T12:00:01Z';
-  const cases: { reason: string; spec: Partial<Post['spec']>; status?: Post['status']; is: ReturnType<typeof publicationOf> }[] = [
+  const cases: {
+    reason: string;
+    spec: Partial<Post['spec']>;
+    status?: Post['status'];
+    is: ReturnType<typeof publicationOf>;
+  }[] = [
     { reason: 'not to be published', spec: {}, is: { phase: 'Draft' } },
-    { reason: 'not to be published, whatever its time', spec: { publish: false, publishAt: before }, is: { phase: 'Draft' } },
-    { reason: 'taken back', spec: { publish: false }, status: { phase: 'Published', publishedAt: before }, is: { phase: 'Draft' } },
-    { reason: 'published at once', spec: { publish: true }, is: { phase: 'Published', publishedAt: '2026-05-05T12:00:00.000Z' } },
-    { reason: 'published before, which stays when it was', spec: { publish: true }, status: { phase: 'Published', publishedAt: before }, is: { phase: 'Published', publishedAt: before } },
-    { reason: 'published anew after it was taken back', spec: { publish: true }, status: { phase: 'Draft', publishedAt: before }, is: { phase: 'Published', publishedAt: '2026-05-05T12:00:00.000Z' } },
-    { reason: 'its time is to come', spec: { publish: true, publishAt: after }, is: { phase: 'Scheduled', waitMs: 1000 } },
-    { reason: 'its time has come', spec: { publish: true, publishAt: before }, status: { phase: 'Scheduled' }, is: { phase: 'Published', publishedAt: before } },
-    { reason: 'put off', spec: { publish: true, publishAt: after }, status: { phase: 'Published', publishedAt: before }, is: { phase: 'Scheduled', waitMs: 1000 } },
+    {
+      reason: 'not to be published, whatever its time',
+      spec: { publish: false, publishAt: before },
+      is: { phase: 'Draft' },
+    },
+    {
+      reason: 'taken back',
+      spec: { publish: false },
+      status: { phase: 'Published', publishedAt: before },
+      is: { phase: 'Draft' },
+    },
+    {
+      reason: 'published at once',
+      spec: { publish: true },
+      is: { phase: 'Published', publishedAt: '2026-05-05T12:00:00.000Z' },
+    },
+    {
+      reason: 'published before, which stays when it was',
+      spec: { publish: true },
+      status: { phase: 'Published', publishedAt: before },
+      is: { phase: 'Published', publishedAt: before },
+    },
+    {
+      reason: 'published anew after it was taken back',
+      spec: { publish: true },
+      status: { phase: 'Draft', publishedAt: before },
+      is: { phase: 'Published', publishedAt: '2026-05-05T12:00:00.000Z' },
+    },
+    {
+      reason: 'its time is to come',
+      spec: { publish: true, publishAt: after },
+      is: { phase: 'Scheduled', waitMs: 1000 },
+    },
+    {
+      reason: 'its time has come',
+      spec: { publish: true, publishAt: before },
+      status: { phase: 'Scheduled' },
+      is: { phase: 'Published', publishedAt: before },
+    },
+    {
+      reason: 'put off',
+      spec: { publish: true, publishAt: after },
+      status: { phase: 'Published', publishedAt: before },
+      is: { phase: 'Scheduled', waitMs: 1000 },
+    },
   ];
   test.each(cases)('$reason', ({ spec, status, is }) => {
-    const post: Post = { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name: 'a' }, spec: { title: 'A', slug: 'a', ...spec }, ...(status === undefined ? {} : { status }) };
+    const post: Post = {
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Post',
+      metadata: { name: 'a' },
+      spec: { title: 'A', slug: 'a', ...spec },
+      ...(status === undefined ? {} : { status }),
+    };
     expect(publicationOf(post, now)).toEqual(is);
   });
 });

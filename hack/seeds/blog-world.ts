@@ -29,29 +29,60 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
 
   /** What a blog must be like when nothing is under way. */
   readonly expect = async ({ client }: FaultyWorld): Promise<void> => {
-    const [postList, tagList, commentList] = await Promise.all([client.list(Post), client.list(Tag), client.list(Comment)]);
+    const [postList, tagList, commentList] = await Promise.all([
+      client.list(Post),
+      client.list(Tag),
+      client.list(Comment),
+    ]);
     const uids = new Map(postList.items.map(({ metadata: { name, uid } }) => [name, uid]));
     for (const post of postList.items) {
       const { publish = false, publishAt } = post.spec;
       const { publishedAt, conditions, ...status } = post.status ?? {};
       const phase = !publish ? 'Draft' : publishAt === future ? 'Scheduled' : 'Published';
-      const approved = commentList.items.filter(({ spec }) => spec.post === post.metadata.name && spec.approved === true).length;
-      deepStrictEqual(status, { phase, comments: approved, observedGeneration: post.metadata.generation }, `the status of ${post.metadata.name}`);
-      deepStrictEqual(conditions?.map(({ type, reason, observedGeneration }) => [type, reason, observedGeneration]), [['Published', phase, post.metadata.generation]], `the condition of ${post.metadata.name}`);
-      if (phase === 'Published' && publishAt === undefined) deepStrictEqual(Number.isNaN(Date.parse(publishedAt ?? '')), false, `${post.metadata.name} was published at some time`);
-      else deepStrictEqual(publishedAt, phase === 'Published' ? publishAt : undefined, `when ${post.metadata.name} was published`);
+      const approved = commentList.items.filter(
+        ({ spec }) => spec.post === post.metadata.name && spec.approved === true,
+      ).length;
+      deepStrictEqual(
+        status,
+        { phase, comments: approved, observedGeneration: post.metadata.generation },
+        `the status of ${post.metadata.name}`,
+      );
+      deepStrictEqual(
+        conditions?.map(({ type, reason, observedGeneration }) => [type, reason, observedGeneration]),
+        [['Published', phase, post.metadata.generation]],
+        `the condition of ${post.metadata.name}`,
+      );
+      if (phase === 'Published' && publishAt === undefined)
+        deepStrictEqual(
+          Number.isNaN(Date.parse(publishedAt ?? '')),
+          false,
+          `${post.metadata.name} was published at some time`,
+        );
+      else
+        deepStrictEqual(
+          publishedAt,
+          phase === 'Published' ? publishAt : undefined,
+          `when ${post.metadata.name} was published`,
+        );
     }
     for (const tag of tagList.items) {
-      const published = postList.items.filter(({ spec, status }) => status?.phase === 'Published' && spec.tags?.includes(tag.metadata.name) === true).length;
+      const published = postList.items.filter(
+        ({ spec, status }) => status?.phase === 'Published' && spec.tags?.includes(tag.metadata.name) === true,
+      ).length;
       deepStrictEqual(tag.status, { posts: published }, `the status of ${tag.metadata.name}`);
     }
     for (const { metadata, spec } of commentList.items) {
       const owner = uids.get(spec.post);
-      deepStrictEqual((metadata.ownerReferences ?? []).map(({ uid }) => uid), owner === undefined ? [] : [owner], `the owners of ${metadata.name}`);
+      deepStrictEqual(
+        (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+        owner === undefined ? [] : [owner],
+        `the owners of ${metadata.name}`,
+      );
     }
     const there = new Set(commentList.items.map(({ metadata }) => metadata.name));
     for (const [comment, itsPosts] of this.#postsOf) {
-      if (!there.has(comment) && [...itsPosts].every((post) => !this.#deletedPosts.has(post))) throw new Error(`${comment} is gone, though nobody deleted it or its post`);
+      if (!there.has(comment) && [...itsPosts].every((post) => !this.#deletedPosts.has(post)))
+        throw new Error(`${comment} is gone, though nobody deleted it or its post`);
     }
   };
 
@@ -60,7 +91,11 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
     (world) => this.#createTag(world, world.random.pick(tags)),
     (world) => this.#createComment(world, world.random.pick(comments)),
     (world) => this.#createComment(world, world.random.pick(comments)),
-    (world) => patch(world, Post, posts, { publish: world.random.chance(0.7), publishAt: world.random.pick([null, past, future]) }),
+    (world) =>
+      patch(world, Post, posts, {
+        publish: world.random.chance(0.7),
+        publishAt: world.random.pick([null, past, future]),
+      }),
     (world) => patch(world, Post, posts, { tags: tags.filter(() => world.random.chance(0.5)) }),
     (world) => patch(world, Post, posts, { title: `title ${world.random.below(100)}` }),
     (world) => patch(world, Comment, comments, { approved: world.random.chance(0.7) }),
@@ -75,20 +110,34 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
 
   #createPost({ client, random, note }: FaultyWorld, name: string): Promise<void> {
     note(`create post ${name}`);
-    const spec = { title: name, slug: name, tags: tags.filter(() => random.chance(0.4)), publish: random.chance(0.6), ...(random.chance(0.3) ? { publishAt: random.pick([past, future]) } : {}) };
+    const spec = {
+      title: name,
+      slug: name,
+      tags: tags.filter(() => random.chance(0.4)),
+      publish: random.chance(0.6),
+      ...(random.chance(0.3) ? { publishAt: random.pick([past, future]) } : {}),
+    };
     return allowing(client.create(Post, { apiVersion, kind: 'Post', metadata: { name }, spec }), 'AlreadyExists');
   }
 
   #createTag({ client, note }: FaultyWorld, name: string): Promise<void> {
     note(`create tag ${name}`);
-    return allowing(client.create(Tag, { apiVersion, kind: 'Tag', metadata: { name }, spec: { displayName: name } }), 'AlreadyExists');
+    return allowing(
+      client.create(Tag, { apiVersion, kind: 'Tag', metadata: { name }, spec: { displayName: name } }),
+      'AlreadyExists',
+    );
   }
 
   async #createComment({ client, random, note }: FaultyWorld, name: string): Promise<void> {
     const post = random.pick(posts);
     note(`create comment ${name} on ${post}`);
     const spec = { post, author: 'somebody', content: 'words', approved: random.chance(0.5) };
-    await allowing(client.create(Comment, { apiVersion, kind: 'Comment', metadata: { name }, spec }).then(() => this.#postsOf.set(name, new Set([post]))), 'AlreadyExists');
+    await allowing(
+      client
+        .create(Comment, { apiVersion, kind: 'Comment', metadata: { name }, spec })
+        .then(() => this.#postsOf.set(name, new Set([post]))),
+      'AlreadyExists',
+    );
   }
 
   async #moveComment(world: FaultyWorld): Promise<void> {
@@ -106,7 +155,12 @@ export class BlogWorld implements Pick<FaultyRunOptions, 'act' | 'expect'> {
 type AnyModel = typeof Post | typeof Tag | typeof Comment;
 
 /** Answers the name of what it changed, if it was there. */
-async function patch({ client, random, note }: FaultyWorld, model: AnyModel, names: readonly string[], spec: Record<string, boolean | string | string[] | null>): Promise<string> {
+async function patch(
+  { client, random, note }: FaultyWorld,
+  model: AnyModel,
+  names: readonly string[],
+  spec: Record<string, boolean | string | string[] | null>,
+): Promise<string> {
   const name = random.pick(names);
   note(`change ${model.plural} ${name}: ${JSON.stringify(spec)}`);
   const change: Patch = { type: 'merge', patch: { spec } };
@@ -114,7 +168,11 @@ async function patch({ client, random, note }: FaultyWorld, model: AnyModel, nam
   return name;
 }
 
-async function remove({ client, random, note }: FaultyWorld, model: AnyModel, names: readonly string[]): Promise<string> {
+async function remove(
+  { client, random, note }: FaultyWorld,
+  model: AnyModel,
+  names: readonly string[],
+): Promise<string> {
   const name = random.pick(names);
   note(`delete ${model.plural} ${name}`);
   await allowing(client.delete<never>(model as never, { namespace: '', name }), 'NotFound');

@@ -1,6 +1,6 @@
 /**
- * Runs the controllers of the sample plugin under faults, once for each seed: `make seeds`. Stops at the first run that does not end as it must,
- * prints its seed, and exits 1. See docs/plugins.md.
+ * Runs the controllers of the sample plugin under faults, once for each seed: `make seeds`. Stops at the first run that
+ * does not end as it must, prints its seed, and exits 1. See docs/plugins.md.
  */
 import { writeFileSync } from 'node:fs';
 import { startTestPostgres } from '../../pkg/testenv/index.ts';
@@ -18,7 +18,8 @@ async function runAll({ runs, seed, concurrency }: SeedsOptions): Promise<number
   const postgres = await startTestPostgres();
   const servers: SeededBlogs[] = [];
   try {
-    for (let i = 0; i < Math.min(concurrency, runs); i += 1) servers.push(await SeededBlogs.start({ postgres: postgres.connection }));
+    for (let i = 0; i < Math.min(concurrency, runs); i += 1)
+      servers.push(await SeededBlogs.start({ postgres: postgres.connection }));
     const began = performance.now();
     const score = { begun: 0, passed: 0, told: began, hasFailed: false };
     const work = async (server: SeededBlogs): Promise<void> => {
@@ -42,7 +43,9 @@ async function runAll({ runs, seed, concurrency }: SeedsOptions): Promise<number
     );
     const failed = ended.find((each) => each.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    print(`seeds: ${score.passed} runs, ${rate(score.passed, began)} a second, 0 failures, seeds ${seed} to ${seed + runs - 1}`);
+    print(
+      `seeds: ${score.passed} runs, ${rate(score.passed, began)} a second, 0 failures, seeds ${seed} to ${seed + runs - 1}`,
+    );
     return score.passed;
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
@@ -70,7 +73,10 @@ async function main(args: string[]): Promise<number> {
     summarize({ passed: await runAll(options), failed: 0 });
     return 0;
   } catch (error) {
-    const failure = error instanceof Error && error.name === 'FaultyRunError' ? error.message : String(error instanceof Error ? error.stack : error);
+    const failure =
+      error instanceof Error && error.name === 'FaultyRunError'
+        ? error.message
+        : String(error instanceof Error ? error.stack : error);
     print(failure);
     print("FAILED; again with make seeds ARGS='--runs=1 --seed=...'");
     summarize({ passed: 0, failed: 1, failures: [`seeds: ${failure}`] });

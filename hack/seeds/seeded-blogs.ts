@@ -1,7 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { builtinControllers } from '../../pkg/controllers/index.ts';
 import { Manager, type Log } from '../../pkg/runtime/index.ts';
-import { registerPluginModels, runControllersUnderFaults, startTestEnv, type TestEnv, type TestEnvOptions } from '../../pkg/testenv/index.ts';
+import {
+  registerPluginModels,
+  runControllersUnderFaults,
+  startTestEnv,
+  type TestEnv,
+  type TestEnvOptions,
+} from '../../pkg/testenv/index.ts';
 import blog from '../../config/samples/plugins/blog/index.ts';
 import { BlogWorld } from './blog-world.ts';
 

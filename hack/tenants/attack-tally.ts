@@ -9,7 +9,10 @@ export function idleKindsIn(tally: AttackTally): string[] {
   return Object.entries(tally).flatMap(([kind, counts]) => {
     const statuses = Object.keys(counts);
     const wanted = preparations[kind];
-    const isReached = wanted === undefined ? statuses.some((status) => status.startsWith('2')) : statuses.length === 1 && statuses[0] === wanted;
+    const isReached =
+      wanted === undefined
+        ? statuses.some((status) => status.startsWith('2'))
+        : statuses.length === 1 && statuses[0] === wanted;
     return isReached ? [] : [`${kind} (${statuses.join(', ') || 'no answer'})`];
   });
 }

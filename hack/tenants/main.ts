@@ -1,6 +1,6 @@
 /**
- * One tenant attacks an API server in a control group of the chart's limit with what they are allowed to send; the server lives, and another tenant
- * does not notice: `make tenants`. Exits 1 where it is otherwise.
+ * One tenant attacks an API server in a control group of the chart's limit with what they are allowed to send; the
+ * server lives, and another tenant does not notice: `make tenants`. Exits 1 where it is otherwise.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,7 +31,8 @@ async function newTokens(database: BenchDatabase): Promise<Tokens> {
   const api = await ApiProcess.start({ database, command: 'serve' });
   try {
     const server = { api, databaseUrl: database.url() };
-    const pat = async (username: string): Promise<string> => (await newIdentity(server, username)).pat.slice('Authorization: '.length);
+    const pat = async (username: string): Promise<string> =>
+      (await newIdentity(server, username)).pat.slice('Authorization: '.length);
     const tokens = { attacker: await pat(attackerName), neighbour: await pat(neighbourName) };
     await prepareTenants(api, [attackerName, neighbourName]);
     return tokens;
@@ -52,13 +53,24 @@ async function run(options: TenantsOptions, group: MemoryGroup, report: Report):
     const quiet = await neighbour.work(options.quietSeconds);
     report.say(`alone:    ${shown(quiet)}`);
     const { only } = options;
-    const job = { port: api.port, authorization: tokens.attacker, namespace: attackerName, seconds: options.seconds, ...(only === undefined ? {} : { only }) };
+    const job = {
+      port: api.port,
+      authorization: tokens.attacker,
+      namespace: attackerName,
+      seconds: options.seconds,
+      ...(only === undefined ? {} : { only }),
+    };
     await attacker.run(job);
     const attack = attacker.run(job);
     const experience = await neighbour.work(options.seconds);
     const tally = await attack;
     report.say(`attacked: ${shown(experience)}`);
-    for (const [kind, statuses] of Object.entries(tally)) report.say(`  ${kind.padEnd(24)} ${Object.entries(statuses).map(([status, count]) => `${status}: ${count}`).join(', ')}`);
+    for (const [kind, statuses] of Object.entries(tally))
+      report.say(
+        `  ${kind.padEnd(24)} ${Object.entries(statuses)
+          .map(([status, count]) => `${status}: ${count}`)
+          .join(', ')}`,
+      );
     await judge({ options, group, report, api, quiet, experience, tally });
   } finally {
     attacker.stop();
@@ -82,15 +94,24 @@ async function judge({ options, group, report, api, quiet, experience, tally }: 
   const kills = await group.kills();
   report.check('the system ended no process for want of memory', kills === 0, `${kills} times`);
   report.check('the server runs on', api.isRunning, await logOf(api));
-  if (api.isRunning) report.say(`largest resident memory ${await peakOf(api.pid)} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`);
+  if (api.isRunning)
+    report.say(
+      `largest resident memory ${await peakOf(api.pid)} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`,
+    );
   const failures = failuresIn(experience);
   report.check('each request of the neighbour succeeded', failures.length === 0, failures.join(', '));
   const idle = idleKindsIn(tally);
   report.check('each kind of attack reached something', idle.length === 0, idle.join('; '));
   const bound = Math.max(slowestP99, 2 * quiet.p99);
-  if (options.assertsTime) report.check(`the neighbour's 99th percentile is under ${bound.toFixed(0)} ms`, experience.p99 < bound, `${experience.p99.toFixed(0)} ms`);
+  if (options.assertsTime)
+    report.check(
+      `the neighbour's 99th percentile is under ${bound.toFixed(0)} ms`,
+      experience.p99 < bound,
+      `${experience.p99.toFixed(0)} ms`,
+    );
   const refused = await api.fetch('/metrics').catch(() => '');
-  for (const line of refused.split('\n').filter((each) => /^svc_(?:requests_refused|http_bytes)/.test(each))) report.say(`  ${line}`);
+  for (const line of refused.split('\n').filter((each) => /^svc_(?:requests_refused|http_bytes)/.test(each)))
+    report.say(`  ${line}`);
 }
 
 function shown({ requests, statuses, p50, p99, longest, p99Of }: Experience): string {
@@ -132,20 +153,28 @@ async function main(args: string[]): Promise<number> {
   try {
     group = await MemoryGroup.create(`svc-tenants-${process.pid}`, options.memoryBytes);
   } catch (error) {
-    print(`\n### NOT RUN, as no control group can be made here (it takes root, and /sys/fs/cgroup writable): ${(error as Error).message}\n`);
-    if (options.summaryFile !== undefined) await writeFile(options.summaryFile, JSON.stringify({ passed: 0, failed: 0, failures: [] }));
+    print(
+      `\n### NOT RUN, as no control group can be made here (it takes root, and /sys/fs/cgroup writable): ${(error as Error).message}\n`,
+    );
+    if (options.summaryFile !== undefined)
+      await writeFile(options.summaryFile, JSON.stringify({ passed: 0, failed: 0, failures: [] }));
     return 0;
   }
   try {
     await run(options, group, report);
   } catch (error) {
-    report.check('the run comes to its end', false, error instanceof Error ? (error.stack ?? error.message) : String(error));
+    report.check(
+      'the run comes to its end',
+      false,
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
   } finally {
     await group.remove();
   }
   const { passed, violations } = report;
   const failures = violations.map((violation) => `tenants: ${violation}`);
-  if (options.summaryFile !== undefined) await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
+  if (options.summaryFile !== undefined)
+    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
   print(`tenants: ${passed} held, ${failures.length} FAILED`);
   return failures.length === 0 ? 0 : 1;
 }

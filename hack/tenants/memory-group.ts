@@ -25,7 +25,10 @@ export class MemoryGroup {
   readonly #folder: string;
   readonly #form: GroupForm;
 
-  /** Throws an Error that says why where none can be made: it takes root, and a file system of control groups that can be written. */
+  /**
+   * Throws an Error that says why where none can be made: it takes root, and a file system of control groups that can
+   * be written.
+   */
   static async create(name: string, limitBytes: number): Promise<MemoryGroup> {
     const isSecond = existsSync(join(root, 'cgroup.controllers'));
     const form = forms[isSecond ? 'v2' : 'v1'];
@@ -35,8 +38,10 @@ export class MemoryGroup {
     const group = new MemoryGroup(folder, form);
     try {
       await writeFile(join(folder, form.limit), String(limitBytes));
-      // Where there is swap, a process over its limit would become slow instead of being killed; version 1 has no file for it without.
-      if (isSecond && existsSync(join(folder, 'memory.swap.max'))) await writeFile(join(folder, 'memory.swap.max'), '0');
+      // Where there is swap, a process over its limit would become slow instead of being killed; version 1 has no file
+      // for it without.
+      if (isSecond && existsSync(join(folder, 'memory.swap.max')))
+        await writeFile(join(folder, 'memory.swap.max'), '0');
       return group;
     } catch (error) {
       await group.remove();
@@ -60,7 +65,7 @@ export class MemoryGroup {
 
   /** When its processes have ended. */
   async remove(): Promise<void> {
-    for (let isLast = false; ; ) {
+    for (let isLast = false; ;) {
       try {
         return await rmdir(this.#folder);
       } catch (error) {

@@ -37,7 +37,10 @@ interface Sent {
   contentType?: string;
 }
 
-/** Works as people and controllers do: reads, lists, changes and makes small objects, 20 requests a second, whether the last one is answered or not. */
+/**
+ * Works as people and controllers do: reads, lists, changes and makes small objects, 20 requests a second, whether the
+ * last one is answered or not.
+ */
 export class Neighbour {
   readonly #tenant: QuietTenant;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
@@ -45,7 +48,12 @@ export class Neighbour {
   /** With its connections open. */
   static async start(tenant: QuietTenant): Promise<Neighbour> {
     const neighbour = new Neighbour(tenant);
-    for (let i = 0; i < keptObjects; i += 1) await neighbour.#send({ method: 'POST', path: '', body: documentOf(`kept-${i}`, { title: 'kept', text: 'x'.repeat(500) }) });
+    for (let i = 0; i < keptObjects; i += 1)
+      await neighbour.#send({
+        method: 'POST',
+        path: '',
+        body: documentOf(`kept-${i}`, { title: 'kept', text: 'x'.repeat(500) }),
+      });
     await Promise.all(Array.from({ length: connections }, () => neighbour.#send({ path: '?limit=1' })));
     return neighbour;
   }
@@ -68,7 +76,14 @@ export class Neighbour {
     await Promise.all(underWay);
     const times = [...timesOf.values()].flat();
     const p99Of = new Map([...timesOf].map(([kind, each]) => [kind, percentile(each, 0.99)]));
-    return { requests: times.length, statuses, p50: percentile(times, 0.5), p99: percentile(times, 0.99), longest: Math.max(...times), p99Of };
+    return {
+      requests: times.length,
+      statuses,
+      p50: percentile(times, 0.5),
+      p99: percentile(times, 0.99),
+      longest: Math.max(...times),
+      p99Of,
+    };
   }
 
   stop(): void {
@@ -79,9 +94,20 @@ export class Neighbour {
     const one = `/kept-${i % keptObjects}`;
     const kinds: Sent[] = [
       { kind: 'get', path: one },
-      { kind: 'create', method: 'POST', path: '', body: documentOf(`small-${Math.round(run)}-${i}`, { title: `${i}`, text: 'x'.repeat(500) }) },
+      {
+        kind: 'create',
+        method: 'POST',
+        path: '',
+        body: documentOf(`small-${Math.round(run)}-${i}`, { title: `${i}`, text: 'x'.repeat(500) }),
+      },
       { kind: 'list', path: '?limit=20' },
-      { kind: 'patch', method: 'PATCH', path: one, body: { spec: { title: `${i}` } }, contentType: 'application/merge-patch+json' },
+      {
+        kind: 'patch',
+        method: 'PATCH',
+        path: one,
+        body: { spec: { title: `${i}` } },
+        contentType: 'application/merge-patch+json',
+      },
     ];
     return kinds[i % kinds.length]!;
   }
@@ -99,9 +125,20 @@ export class Neighbour {
     const { port, authorization, namespace } = this.#tenant;
     return new Promise((resolve, reject) => {
       const headers = { Authorization: authorization, ...(body === undefined ? {} : { 'Content-Type': contentType }) };
-      const options = { agent: this.#agent, host: '127.0.0.1', port, method, path: `${collectionOf(namespace)}${path}`, headers, signal: AbortSignal.timeout(timeoutMs) };
+      const options = {
+        agent: this.#agent,
+        host: '127.0.0.1',
+        port,
+        method,
+        path: `${collectionOf(namespace)}${path}`,
+        headers,
+        signal: AbortSignal.timeout(timeoutMs),
+      };
       const request = newRequest(options, (response) => {
-        response.on('error', reject).on('end', () => resolve(response.statusCode ?? 0)).resume();
+        response
+          .on('error', reject)
+          .on('end', () => resolve(response.statusCode ?? 0))
+          .resume();
       });
       request.on('error', reject);
       request.end(body === undefined ? undefined : JSON.stringify(body));
@@ -113,7 +150,12 @@ function percentile(times: readonly number[], part: number): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * part)]!;
 }
 
-/** Answers, or their absence, that somebody who did nothing wrong should not get: a refusal for want of a right would make light work, too. */
+/**
+ * Answers, or their absence, that somebody who did nothing wrong should not get: a refusal for want of a right would
+ * make light work, too.
+ */
 export function failuresIn({ statuses }: Experience): string[] {
-  return [...statuses].filter(([status]) => status !== 200 && status !== 201).map(([status, count]) => `${status === 0 ? 'no answer' : status}: ${count} times`);
+  return [...statuses]
+    .filter(([status]) => status !== 200 && status !== 201)
+    .map(([status, count]) => `${status === 0 ? 'no answer' : status}: ${count} times`);
 }

@@ -20,7 +20,16 @@ const definition = {
         schema: {
           openAPIV3Schema: {
             type: 'object',
-            properties: { spec: { type: 'object', properties: { title: { type: 'string' }, text: { type: 'string' }, parts: { type: 'array', items: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } } } },
+            properties: {
+              spec: {
+                type: 'object',
+                properties: {
+                  title: { type: 'string' },
+                  text: { type: 'string' },
+                  parts: { type: 'array', items: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+                },
+              },
+            },
           },
         },
       },
@@ -39,12 +48,18 @@ export function documentOf(name: string, spec: object): object {
 
 /** The model, and a namespace for each user in which they alone may do everything. */
 export async function prepareTenants(api: ApiProcess, users: readonly string[]): Promise<void> {
-  const post = (path: string, body: object): Promise<string> => api.fetch(path, { method: 'POST', body: JSON.stringify(body) });
+  const post = (path: string, body: object): Promise<string> =>
+    api.fetch(path, { method: 'POST', body: JSON.stringify(body) });
   await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
   for (const user of users) {
     await post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: user } });
     const metadata = { name: 'tenant', namespace: user };
-    await post(`${rbac}/namespaces/${user}/roles`, { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules: [{ apiGroups: [group], resources: ['*'], verbs: ['*'] }] });
+    await post(`${rbac}/namespaces/${user}/roles`, {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata,
+      rules: [{ apiGroups: [group], resources: ['*'], verbs: ['*'] }],
+    });
     await post(`${rbac}/namespaces/${user}/rolebindings`, {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'RoleBinding',

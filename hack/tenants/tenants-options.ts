@@ -27,7 +27,18 @@ export const usage = `Usage: make tenants ARGS='...'
 /** Throws an Error that says what is wrong. */
 export function parseTenantsOptions(args: string[]): TenantsOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seconds: text, quiet: text, memory: text, untimed: { type: 'boolean' }, only: text, data: text, summary: text } });
+  const { values } = parseArgs({
+    args,
+    options: {
+      seconds: text,
+      quiet: text,
+      memory: text,
+      untimed: { type: 'boolean' },
+      only: text,
+      data: text,
+      summary: text,
+    },
+  });
   return {
     seconds: count('seconds', values.seconds ?? '300'),
     quietSeconds: count('quiet', values.quiet ?? '15'),

@@ -22,11 +22,21 @@ const password = 'Nobody-guesses-this-41';
 const failuresEach = 6;
 
 /** Logins and signatures that are refused for different reasons, of which no answer and no time may tell. */
-export async function prepareAttempts(server: ServerProcess, { logins, signatures }: { logins: number; signatures: number }): Promise<Comparison[]> {
+export async function prepareAttempts(
+  server: ServerProcess,
+  { logins, signatures }: { logins: number; signatures: number },
+): Promise<Comparison[]> {
   let token = '';
   const post = async (path: string, body: object): Promise<Record<string, string>> => {
-    const headers = { 'Content-Type': 'application/json', ...(token === '' ? {} : { Authorization: `Bearer ${token}` }) };
-    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const headers = {
+      'Content-Type': 'application/json',
+      ...(token === '' ? {} : { Authorization: `Bearer ${token}` }),
+    };
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Record<string, string>;
   };
@@ -35,7 +45,8 @@ export async function prepareAttempts(server: ServerProcess, { logins, signature
   const named = (prefix: string): string[] => Array.from({ length: accounts }, (_, i) => `${prefix}-${i}`);
   const add = async (prefix: string, more: object): Promise<string[]> => {
     const names = named(prefix);
-    for (const username of names) await post('/api/v1/users/users/', { username, name: username, email: `${username}@example.com`, ...more });
+    for (const username of names)
+      await post('/api/v1/users/users/', { username, name: username, email: `${username}@example.com`, ...more });
     return names;
   };
   const kinds = [
@@ -46,7 +57,10 @@ export async function prepareAttempts(server: ServerProcess, { logins, signature
   ];
   const { id } = await post('/api/v1/authentication/access-keys/', {});
   const keys = [signaturesOf('no such key', () => randomId()), signaturesOf('wrong signature', () => id!)];
-  return [{ what: 'login', kinds, each: logins }, { what: 'signature', kinds: keys, each: signatures }];
+  return [
+    { what: 'login', kinds, each: logins },
+    { what: 'signature', kinds: keys, each: signatures },
+  ];
 }
 
 function loginsOf(reason: string, names: readonly string[]): Attempts {
@@ -64,7 +78,10 @@ function loginsOf(reason: string, names: readonly string[]): Attempts {
 function signaturesOf(reason: string, keyId: () => string): Attempts {
   const next = (): FuzzRequest => {
     const credentials = `keyId="${keyId()}",algorithm="hmac-sha256",headers="(request-target) date",signature="${randomBytes(32).toString('base64')}"`;
-    return get('/api/v1/users/profile/', [['Date', new Date().toUTCString()], ['Authorization', `Signature ${credentials}`]]);
+    return get('/api/v1/users/profile/', [
+      ['Date', new Date().toUTCString()],
+      ['Authorization', `Signature ${credentials}`],
+    ]);
   };
   return { reason, next };
 }

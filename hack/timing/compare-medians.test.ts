@@ -5,7 +5,10 @@ import { compareMedians } from './compare-medians.ts';
 /** With the long tail that times have. */
 function times(seed: string, count: number, shift: number): number[] {
   const random = new Random(seed);
-  return Array.from({ length: count }, () => 50 + shift + 3 * random.fraction() + (random.chance(0.1) ? 100 * random.fraction() : 0));
+  return Array.from(
+    { length: count },
+    () => 50 + shift + 3 * random.fraction() + (random.chance(0.1) ? 100 * random.fraction() : 0),
+  );
 }
 
 test.each([

@@ -13,11 +13,22 @@ const resamples = 2000;
 /** Each side of the interval leaves so much away. */
 const tail = 0.0005;
 
-/** By how much two series differ in the middle; the interval by the bootstrap's percentiles, as no distribution is assumed. */
+/**
+ * By how much two series differ in the middle; the interval by the bootstrap's percentiles, as no distribution is
+ * assumed.
+ */
 export function compareMedians(first: readonly number[], second: readonly number[], random: Random): MedianDifference {
-  const differences = Float64Array.from({ length: resamples }, () => medianOf(resampled(second, random)) - medianOf(resampled(first, random))).toSorted();
+  const differences = Float64Array.from(
+    { length: resamples },
+    () => medianOf(resampled(second, random)) - medianOf(resampled(first, random)),
+  ).toSorted();
   const at = (share: number): number => differences[Math.min(resamples - 1, Math.floor(share * resamples))]!;
-  return { first: medianOf(Float64Array.from(first)), second: medianOf(Float64Array.from(second)), low: at(tail), high: at(1 - tail) };
+  return {
+    first: medianOf(Float64Array.from(first)),
+    second: medianOf(Float64Array.from(second)),
+    low: at(tail),
+    high: at(1 - tail),
+  };
 }
 
 function resampled(values: readonly number[], random: Random): Float64Array {

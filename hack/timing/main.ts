@@ -1,6 +1,7 @@
 /**
- * `make timing`: do times tell why somebody was not let in? Refusals for different reasons in turns, on a server of its own; exits 1 where their
- * medians differ by more than chance, a hundredth and 0.1 ms, or their bodies at all. A busy machine makes the interval wide, never the verdict wrong.
+ * `make timing`: do times tell why somebody was not let in? Refusals for different reasons in turns, on a server of its
+ * own; exits 1 where their medians differ by more than chance, a hundredth and 0.1 ms, or their bodies at all. A busy
+ * machine makes the interval wide, never the verdict wrong.
  */
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -39,7 +40,11 @@ async function measure({ kinds, each }: Comparison, client: WireClient, random: 
 }
 
 /** Sentences on what came of it, and whether all is well. */
-function judge(what: string, [first, ...others]: readonly Series[], random: Random): { lines: string[]; isWell: boolean } {
+function judge(
+  what: string,
+  [first, ...others]: readonly Series[],
+  random: Random,
+): { lines: string[]; isWell: boolean } {
   let isWell = true;
   const lines = others.map(({ reason, times, answers }) => {
     const { first: base, second, low, high } = compareMedians(first!.times, times, random);
@@ -62,7 +67,10 @@ async function main(args: string[]): Promise<number> {
   const random = new Random('timing');
   let isWell = true;
   try {
-    for (const comparison of await prepareAttempts(server, { logins: Number(values.logins ?? 400), signatures: Number(values.signatures ?? 3000) })) {
+    for (const comparison of await prepareAttempts(server, {
+      logins: Number(values.logins ?? 400),
+      signatures: Number(values.signatures ?? 3000),
+    })) {
       const verdict = judge(comparison.what, await measure(comparison, client, random), random);
       for (const line of verdict.lines) process.stdout.write(`${line}\n`);
       isWell &&= verdict.isWell;

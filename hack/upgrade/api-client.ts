@@ -18,7 +18,12 @@ export class ApiClient {
     this.#headers = authorization === undefined ? {} : { authorization };
   }
 
-  async send(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     const answer = await fetch(`${this.url}${path}`, {
       method,
       headers: { ...this.#headers, 'content-type': 'application/json', ...headers },
@@ -26,11 +31,20 @@ export class ApiClient {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: text.startsWith('{') ? (JSON.parse(text) as Json) : { text } };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: text.startsWith('{') ? (JSON.parse(text) as Json) : { text },
+    };
   }
 
   /** The same, where nothing but success will do. */
-  async expect(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Json> {
+  async expect(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Json> {
     const { status, body: answer } = await this.send(method, path, body, headers);
     if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(answer).slice(0, 500)}`);
     return answer;
@@ -44,9 +58,15 @@ export class ApiClient {
     return this.expect('POST', path, body, headers);
   }
 
-  /** The lines of a watch, until `enough` says so or the server ends it; `enough` may take away what it has seen. Rejects after 30 s, and with the signal. */
+  /**
+   * The lines of a watch, until `enough` says so or the server ends it; `enough` may take away what it has seen.
+   * Rejects after 30 s, and with the signal.
+   */
   async watch(path: string, enough: (events: WatchEvent[]) => boolean, signal?: AbortSignal): Promise<WatchEvent[]> {
-    const answer = await fetch(`${this.url}${path}`, { headers: this.#headers, signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]) });
+    const answer = await fetch(`${this.url}${path}`, {
+      headers: this.#headers,
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
+    });
     if (!answer.ok || answer.body === null) throw new Error(`the watch ${path} answered ${answer.status}`);
     const events: WatchEvent[] = [];
     let rest = '';
@@ -67,7 +87,13 @@ export interface WatchEvent {
 
 export interface ApiObject extends Json {
   readonly kind?: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string; readonly resourceVersion: string; readonly deletionTimestamp?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+  };
 }
 
 export function revisionOf({ metadata }: ApiObject): string {

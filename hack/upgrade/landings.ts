@@ -5,7 +5,10 @@ export interface Landing {
   readonly word: string;
 }
 
-/** Oldest first. Every state that the lists of migrations have been in is among them; `migration-states.ts` finds out whether that is so. */
+/**
+ * Oldest first. Every state that the lists of migrations have been in is among them; `migration-states.ts` finds out
+ * whether that is so.
+ */
 export const landings: readonly Landing[] = [
   { commit: '5e7ed3a31cbe0ca7f2223ab8002f32b5baf0dac1', word: 'storage' },
   { commit: 'd985cf6d3d7f84e5151ed829f4a9ed20e254a754', word: 'endurance' },

@@ -9,7 +9,9 @@ export async function stopPostgresBelow(home: string): Promise<void> {
   for (const pidFile of await pidFiles(home)) {
     const [pid, dataDir] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
     if (dataDir?.startsWith(home) !== true || !signal(Number(pid), 'SIGINT')) continue;
-    await until(`PostgreSQL ${pid} has stopped`, STOP_MS, () => !signal(Number(pid), 0)).catch(() => signal(Number(pid), 'SIGKILL'));
+    await until(`PostgreSQL ${pid} has stopped`, STOP_MS, () => !signal(Number(pid), 0)).catch(() =>
+      signal(Number(pid), 'SIGKILL'),
+    );
   }
 }
 
@@ -18,7 +20,9 @@ async function pidFiles(home: string): Promise<string[]> {
   let folders = [home];
   for (let depth = 0; depth < 3; depth += 1) {
     const below = await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true }).catch(() => [])));
-    folders = below.flatMap((entries, index) => entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folders[index]!, name)));
+    folders = below.flatMap((entries, index) =>
+      entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folders[index]!, name)),
+    );
   }
   return folders.map((folder) => join(folder, 'postmaster.pid'));
 }

@@ -1,7 +1,7 @@
 /**
- * `make upgrade`: earlier versions of this program, built from their commits, fill a database through their own API; this version takes it over, and
- * all must be there. Then the version before runs beside this one on one PostgreSQL, under load. Exits 1 on anything that docs/upgrade.md promises
- * and does not hold.
+ * `make upgrade`: earlier versions of this program, built from their commits, fill a database through their own API;
+ * this version takes it over, and all must be there. Then the version before runs beside this one on one PostgreSQL,
+ * under load. Exits 1 on anything that docs/upgrade.md promises and does not hold.
  */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,10 +40,15 @@ async function main(args: string[]): Promise<number> {
       const folder = join(home, String(index));
       await mkdir(folder);
       const began = performance.now();
-      const { problems, facts } = await Promise.race([run(folder), interrupted]).catch((error: unknown) => ({ problems: [String(error instanceof Error ? error.stack : error)], facts: '' }));
+      const { problems, facts } = await Promise.race([run(folder), interrupted]).catch((error: unknown) => ({
+        problems: [String(error instanceof Error ? error.stack : error)],
+        facts: '',
+      }));
       await endAll();
       await stopPostgresBelow(folder);
-      process.stdout.write(`${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s) ${facts}\n${problems.map((problem) => `      ${problem}\n`).join('')}`);
+      process.stdout.write(
+        `${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s) ${facts}\n${problems.map((problem) => `      ${problem}\n`).join('')}`,
+      );
       if (problems.length === 0) passed += 1;
       failures.push(...problems.map((problem) => `upgrade, ${name}: ${problem}`));
       if (wasInterrupted) break;
@@ -55,7 +60,8 @@ async function main(args: string[]): Promise<number> {
     else process.stdout.write(`logs and data are in ${home}\n`);
   }
   process.stdout.write(`${passed} passed, ${failures.length} failed\n`);
-  if (options.summaryFile !== undefined) await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
+  if (options.summaryFile !== undefined)
+    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
   return failures.length === 0 ? 0 : 1;
 }
 
@@ -63,8 +69,20 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
   const to = resolve(build ?? root);
   const checks: Check[] = [];
   if (only !== 'beside') {
-    const chosen = from === undefined ? (quick ? [landings[0]!, previousLanding] : landings) : from.map((commit): Landing => ({ commit, word: 'a commit' }));
-    if (from === undefined) checks.push(['every state of the migrations has a version here', async () => ({ problems: [...(await uncoveredStates(landings))].map(([commit, state]) => `${commit}: ${state}`), facts: '' })]);
+    const chosen =
+      from === undefined
+        ? quick
+          ? [landings[0]!, previousLanding]
+          : landings
+        : from.map((commit): Landing => ({ commit, word: 'a commit' }));
+    if (from === undefined)
+      checks.push([
+        'every state of the migrations has a version here',
+        async () => ({
+          problems: [...(await uncoveredStates(landings))].map(([commit, state]) => `${commit}: ${state}`),
+          facts: '',
+        }),
+      ]);
     let shape: string[] | undefined;
     for (const [index, landing] of chosen.entries()) {
       const ends = quick ? ([index % 2 === 0 ? 'SIGKILL' : 'SIGTERM'] as const) : (['SIGTERM', 'SIGKILL'] as const);
@@ -84,12 +102,17 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
     for (const revision of from ?? (quick ? [previousLanding.commit] : [previousLanding.commit, 'HEAD~1'])) {
       checks.push([
         `${revision.slice(0, 7)} beside this version`,
-        async (folder) => sideBySide({ old: (await buildOfCommit(revision)).folder, next: to, loadMs: quick ? 3_000 : 15_000, folder }),
+        async (folder) =>
+          sideBySide({ old: (await buildOfCommit(revision)).folder, next: to, loadMs: quick ? 3_000 : 15_000, folder }),
       ]);
     }
   }
   if (only !== 'in-place' && from === undefined) {
-    checks.push(['this version beside one that is still to come', async (folder) => sideBySide({ old: to, next: await nextBuild(to, folder), loadMs: quick ? 3_000 : 15_000, folder })]);
+    checks.push([
+      'this version beside one that is still to come',
+      async (folder) =>
+        sideBySide({ old: to, next: await nextBuild(to, folder), loadMs: quick ? 3_000 : 15_000, folder }),
+    ]);
   }
   return checks;
 }

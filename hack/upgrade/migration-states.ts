@@ -9,11 +9,16 @@ const files = ['pkg/storage/postgres/migrations.ts', 'pkg/access/migrations.ts']
 /** Before this there was no program that could have made a database. */
 const program = 'cmd/svc/main.ts';
 
-/** States of the lists of migrations that some commit with a program left a database in, and that no landing has: names of steps, by commit. */
+/**
+ * States of the lists of migrations that some commit with a program left a database in, and that no landing has: names
+ * of steps, by commit.
+ */
 export async function uncoveredStates(landings: readonly Landing[]): Promise<Map<string, string>> {
   const covered = new Set(await Promise.all(landings.map(({ commit }) => stateOf(commit))));
   covered.add(await stateOf('HEAD'));
-  const commits = (await git('log', '--format=%H', '--reverse', 'HEAD', '--', ...files, program)).split('\n').filter((line) => line !== '');
+  const commits = (await git('log', '--format=%H', '--reverse', 'HEAD', '--', ...files, program))
+    .split('\n')
+    .filter((line) => line !== '');
   const missing = new Map<string, string>();
   for (const commit of commits) {
     if ((await git('ls-tree', '--name-only', commit, '--', program)) === '') continue;
@@ -25,7 +30,9 @@ export async function uncoveredStates(landings: readonly Landing[]): Promise<Map
 
 async function stateOf(commit: string): Promise<string> {
   const texts = await Promise.all(files.map((file) => git('show', `${commit}:${file}`)));
-  return texts.map((text) => [...text.matchAll(/\bname: '(\d{4}_[a-z0-9_]+)'/g)].map(([, name]) => name).join(' ')).join(' | ');
+  return texts
+    .map((text) => [...text.matchAll(/\bname: '(\d{4}_[a-z0-9_]+)'/g)].map(([, name]) => name).join(' '))
+    .join(' | ');
 }
 
 async function git(...args: string[]): Promise<string> {

@@ -3,21 +3,33 @@ import { join } from 'node:path';
 
 /** What a step may do to tables that are in use: add to the busiest of each schema. */
 const additions = {
-  'storage/postgres': { list: 'platformMigrations', tables: ['platform.change_log', 'platform.models', 'platform.idempotency_keys', 'platform.meta'] },
-  access: { list: 'accessMigrations', tables: ['access.users', 'access.personal_tokens', 'access.sessions', 'access.organizations'] },
+  'storage/postgres': {
+    list: 'platformMigrations',
+    tables: ['platform.change_log', 'platform.models', 'platform.idempotency_keys', 'platform.meta'],
+  },
+  access: {
+    list: 'accessMigrations',
+    tables: ['access.users', 'access.personal_tokens', 'access.sessions', 'access.organizations'],
+  },
 } as const;
 
 /** A version that is still to come: a build, and one step more for each schema, which this version may work beside. */
 export async function nextBuild(build: string, folder: string): Promise<string> {
   const next = join(folder, 'next');
   await mkdir(next);
-  for (const name of ['dist', 'package.json', 'config']) await cp(join(build, name), join(next, name), { recursive: true, dereference: true });
+  for (const name of ['dist', 'package.json', 'config'])
+    await cp(join(build, name), join(next, name), { recursive: true, dereference: true });
   await symlink(join(build, 'node_modules'), join(next, 'node_modules'));
   for (const [wing, { list, tables }] of Object.entries(additions)) {
     const file = join(next, 'dist/pkg', wing, 'migrations.js');
     const last = [...(await readFile(file, 'utf8')).matchAll(/name: '(\d{4}_\w+)'/g)].at(-1)?.[1];
-    const statements = tables.map((table) => `await sql.raw('ALTER TABLE ${table} ADD COLUMN next_version text').execute(db);`).join(' ');
-    await appendFile(file, `\n${list}.push({ name: '9001_next', beside: '${last}', up: async (db) => { ${statements} } });\n`);
+    const statements = tables
+      .map((table) => `await sql.raw('ALTER TABLE ${table} ADD COLUMN next_version text').execute(db);`)
+      .join(' ');
+    await appendFile(
+      file,
+      `\n${list}.push({ name: '9001_next', beside: '${last}', up: async (db) => { ${statements} } });\n`,
+    );
   }
   return next;
 }

@@ -36,7 +36,11 @@ export class RunningBuild {
     this.name = name;
     const all = [...args, ...unusedPorts(build, command, args)];
     const { PATH, HOME } = process.env;
-    this.#child = spawn(process.execPath, ['--enable-source-maps', join(build, 'dist/cmd/svc/main.js'), command, ...all], { cwd: folder, env: { PATH, HOME }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(
+      process.execPath,
+      ['--enable-source-maps', join(build, 'dist/cmd/svc/main.js'), command, ...all],
+      { cwd: folder, env: { PATH, HOME }, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     running.add(this);
     this.exited = new Promise((resolve) => {
       this.#child.once('close', (code, signal) => {
@@ -50,8 +54,13 @@ export class RunningBuild {
       log.write(chunk);
     });
     this.#ready = new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${name} was not ready within ${READY_TIMEOUT_MS / 1000} s`)), READY_TIMEOUT_MS);
-      void this.exited.then((code) => reject(new Error(`${name} ended with ${code}: ${this.#stderr.trim()}`))).finally(() => clearTimeout(timer));
+      const timer = setTimeout(
+        () => reject(new Error(`${name} was not ready within ${READY_TIMEOUT_MS / 1000} s`)),
+        READY_TIMEOUT_MS,
+      );
+      void this.exited
+        .then((code) => reject(new Error(`${name} ended with ${code}: ${this.#stderr.trim()}`)))
+        .finally(() => clearTimeout(timer));
       createInterface({ input: this.#child.stdout! }).on('line', (line) => {
         log.write(`${line}\n`);
         const facts = factsOf(line);
@@ -104,7 +113,9 @@ function unusedPorts(build: string, command: string, args: readonly string[]): s
     'access-server': ['svc.access.port'],
     'controller-manager': ['svc.controllers.port'],
   };
-  return (wanted[command] ?? []).filter((option) => takes(build, option) && !args.some((arg) => arg.startsWith(`--${option}=`))).map((option) => `--${option}=0`);
+  return (wanted[command] ?? [])
+    .filter((option) => takes(build, option) && !args.some((arg) => arg.startsWith(`--${option}=`)))
+    .map((option) => `--${option}=0`);
 }
 
 function factsOf(line: string): Record<string, unknown> | undefined {

@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { findEmbedded } from '#pkg/database/index';
 
-/** Columns, indexes, constraints and functions of both schemas, a line each; tables of models are another matter, as each has its own. */
+/**
+ * Columns, indexes, constraints and functions of both schemas, a line each; tables of models are another matter, as
+ * each has its own.
+ */
 export async function shapeOf(dataDir: string): Promise<string[]> {
   const connection = (await findEmbedded(dataDir))?.connection;
   if (connection === undefined) throw new Error(`no PostgreSQL runs in ${dataDir}`);
@@ -19,7 +22,10 @@ export async function shapeOf(dataDir: string): Promise<string[]> {
 export function shapeDifferences(fresh: readonly string[], upgraded: readonly string[]): string[] {
   const missing = fresh.filter((line) => !upgraded.includes(line));
   const left = upgraded.filter((line) => !fresh.includes(line));
-  return [...missing.map((line) => `an upgraded database lacks ${line}`), ...left.map((line) => `a fresh database has no ${line}`)];
+  return [
+    ...missing.map((line) => `an upgraded database lacks ${line}`),
+    ...left.map((line) => `a fresh database has no ${line}`),
+  ];
 }
 
 // The order of columns is history and nothing else.

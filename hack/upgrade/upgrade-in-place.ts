@@ -20,16 +20,36 @@ export interface UpgradeOptions {
   readonly shape: readonly string[];
 }
 
-/** What of objects a new version may change by itself: its own roles, what it says of models and plugins, and what the plugin counts. */
-const ofTheProgram = /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
+/**
+ * What of objects a new version may change by itself: its own roles, what it says of models and plugins, and what the
+ * plugin counts.
+ */
+const ofTheProgram =
+  /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
 
-/** One version fills a data folder and ends, the next one starts on it. Returns what is not as promised, how much there was, and how long the start took. */
-export async function upgradeInPlace({ from, to, end, folder, shape }: UpgradeOptions): Promise<{ problems: string[]; facts: string }> {
+/**
+ * One version fills a data folder and ends, the next one starts on it. Returns what is not as promised, how much there
+ * was, and how long the start took.
+ */
+export async function upgradeInPlace({
+  from,
+  to,
+  end,
+  folder,
+  shape,
+}: UpgradeOptions): Promise<{ problems: string[]; facts: string }> {
   await mkdir(join(folder, 'plugins'), { recursive: true });
   // Before access management there were no users, and plugins had rights without asking for them.
   const hasUsers = takes(from, 'svc.access.token.ttl');
   if (hasUsers) await cp(join(from, 'config/samples/plugins/blog'), join(folder, 'plugins/blog'), { recursive: true });
-  const serve = (build: string, name: string): RunningBuild => new RunningBuild({ build, command: 'serve', args: ['--svc.data.dir=data', '--svc.plugins.dir=plugins'], folder, name });
+  const serve = (build: string, name: string): RunningBuild =>
+    new RunningBuild({
+      build,
+      command: 'serve',
+      args: ['--svc.data.dir=data', '--svc.plugins.dir=plugins'],
+      folder,
+      name,
+    });
 
   const first = serve(from, 'old');
   await fillFirst(api(await servicesOf(first, folder)));
@@ -37,7 +57,9 @@ export async function upgradeInPlace({ from, to, end, folder, shape }: UpgradeOp
   const second = serve(from, 'old-again');
   const services = await servicesOf(second, folder);
   if (hasUsers) await startPlugin(api(services));
-  const people = hasUsers ? await addPeople(services, { build: from, folder, args: ['--svc.data.dir=data'] }) : undefined;
+  const people = hasUsers
+    ? await addPeople(services, { build: from, folder, args: ['--svc.data.dir=data'] })
+    : undefined;
   const world = await fillSecond(api(services));
   await second.end(end);
 
@@ -65,10 +87,19 @@ async function goBack(back: RunningBuild, from: string, to: string): Promise<str
   );
   const code = started ? await back.end('SIGTERM') : await back.exited;
   const known = new Set((await stepsOf(from)).map(({ name }) => name));
-  const mayStart = (await stepsOf(to)).every(({ name, beside }) => known.has(name) || (beside !== undefined && known.has(beside)));
-  if (mayStart) return started ? [] : [`the old version did not start again, though it may work beside what was done to the database: ${back.stderr}`];
+  const mayStart = (await stepsOf(to)).every(
+    ({ name, beside }) => known.has(name) || (beside !== undefined && known.has(beside)),
+  );
+  if (mayStart)
+    return started
+      ? []
+      : [
+          `the old version did not start again, though it may work beside what was done to the database: ${back.stderr}`,
+        ];
   if (started) return ['the old version started on a database that a newer one had changed'];
-  return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.stderr) ? [] : [`the old version refused the newer database with ${code}: ${back.stderr}`];
+  return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.stderr)
+    ? []
+    : [`the old version refused the newer database with ${code}: ${back.stderr}`];
 }
 
 interface Step {
@@ -78,8 +109,15 @@ interface Step {
 }
 
 async function stepsOf(build: string): Promise<Step[]> {
-  const texts = await Promise.all(['storage/postgres', 'access'].map((folder) => readFile(join(build, `dist/pkg/${folder}/migrations.js`), 'utf8')));
-  return texts.flatMap((text) => [...text.matchAll(/name: '(\d{4}_\w+)',(?:\s*beside: '(\w+)')?/g)].map(([, name, beside]) => ({ name: name!, beside })));
+  const texts = await Promise.all(
+    ['storage/postgres', 'access'].map((folder) => readFile(join(build, `dist/pkg/${folder}/migrations.js`), 'utf8')),
+  );
+  return texts.flatMap((text) =>
+    [...text.matchAll(/name: '(\d{4}_\w+)',(?:\s*beside: '(\w+)')?/g)].map(([, name, beside]) => ({
+      name: name!,
+      beside,
+    })),
+  );
 }
 
 /** Waits until it is ready, by its own word and by the door that load balancers ask at. */
@@ -87,7 +125,11 @@ export async function servicesOf(program: RunningBuild, folder: string): Promise
   const { url, accessUrl } = await program.ready();
   const ready = await fetch(`${String(url)}/readyz`);
   if (!ready.ok) throw new Error(`${program.name} said ready, and /readyz answered ${ready.status}`);
-  return { platformUrl: String(url), accessUrl: String(accessUrl), token: (await readFile(join(folder, 'data/admin-token'), 'utf8')).trim() };
+  return {
+    platformUrl: String(url),
+    accessUrl: String(accessUrl),
+    token: (await readFile(join(folder, 'data/admin-token'), 'utf8')).trim(),
+  };
 }
 
 function api({ platformUrl, token }: Services): ApiClient {

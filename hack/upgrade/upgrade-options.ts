@@ -22,8 +22,17 @@ export const usage = `Usage: make upgrade ARGS='...'
 /** Throws an Error that says what is wrong. */
 export function parseUpgradeOptions(args: string[]): UpgradeRunOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { quick: { type: 'boolean' }, from: text, only: text, build: text, summary: text } });
+  const { values } = parseArgs({
+    args,
+    options: { quick: { type: 'boolean' }, from: text, only: text, build: text, summary: text },
+  });
   const { only } = values;
   if (only !== undefined && only !== 'in-place' && only !== 'beside') throw new Error('--only is in-place or beside');
-  return { quick: values.quick === true, from: values.from?.split(','), only, build: values.build, summaryFile: values.summary };
+  return {
+    quick: values.quick === true,
+    from: values.from?.split(','),
+    only,
+    build: values.build,
+    summaryFile: values.summary,
+  };
 }

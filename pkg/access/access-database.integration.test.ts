@@ -6,8 +6,20 @@ import type { Operation } from './http/operation.ts';
 
 test('a refusal keeps its connection', async () => {
   const refusals: Operation[] = [
-    { method: 'POST', path: '/missing/', operationId: 'missing', access: 'open', handle: () => server.access.transaction(() => Promise.reject(newNotFound())) },
-    { method: 'POST', path: '/conflict/', operationId: 'conflict', access: 'open', handle: () => server.access.transaction(() => Promise.reject(newConflict('taken'))) },
+    {
+      method: 'POST',
+      path: '/missing/',
+      operationId: 'missing',
+      access: 'open',
+      handle: () => server.access.transaction(() => Promise.reject(newNotFound())),
+    },
+    {
+      method: 'POST',
+      path: '/conflict/',
+      operationId: 'conflict',
+      access: 'open',
+      handle: () => server.access.transaction(() => Promise.reject(newConflict('taken'))),
+    },
   ];
   const server = await startAccessTest({ operations: () => refusals });
   try {
@@ -34,7 +46,9 @@ test('lists have the connections and the timeout of everything else', async () =
     pool.on('acquire', () => {
       count += 1;
     });
-    const { rows } = await sql<{ timeout: string }>`SELECT current_setting('statement_timeout') AS timeout`.execute(kysely);
+    const { rows } = await sql<{ timeout: string }>`SELECT current_setting('statement_timeout') AS timeout`.execute(
+      kysely,
+    );
     expect([rows, count]).toEqual([[{ timeout: '10s' }], 1]);
   } finally {
     await server.stop();

@@ -22,7 +22,12 @@ export class AccessDatabase {
   /** The schema must be up to date. The connections are the database's to close. */
   constructor(database: Database) {
     this.whole = database;
-    this.pool = database.newPool({ name: 'access', max: CONNECTIONS, statementTimeoutMs: TIMEOUT_MS, queryTimeoutMs: ANSWER_TIMEOUT_MS });
+    this.pool = database.newPool({
+      name: 'access',
+      max: CONNECTIONS,
+      statementTimeoutMs: TIMEOUT_MS,
+      queryTimeoutMs: ANSWER_TIMEOUT_MS,
+    });
     this.kysely = newKysely(this.pool);
   }
 

@@ -48,11 +48,24 @@ test('a large body for which there is no room is told to come again, and counted
   const byteBudget = new ByteBudget({ total: 1_000_000, parsed: 10_000_000, maxWaitMs: 0 });
   const server = await startAccessTest({
     byteBudget,
-    operations: () => [{ method: 'POST', path: '/large/', operationId: 'large', access: 'user', handle: async ({ request }) => jsonAnswer(200, { size: (await request.body()).length }) }],
+    operations: () => [
+      {
+        method: 'POST',
+        path: '/large/',
+        operationId: 'large',
+        access: 'user',
+        handle: async ({ request }) => jsonAnswer(200, { size: (await request.body()).length }),
+      },
+    ],
   });
   try {
     const as = await server.addUser({ username: 'mia' });
-    const send = (): ReturnType<typeof server.send> => server.send('POST', '/large/', { as, body: 'x'.repeat(900_000), headers: { 'content-type': 'application/json' } });
+    const send = (): ReturnType<typeof server.send> =>
+      server.send('POST', '/large/', {
+        as,
+        body: 'x'.repeat(900_000),
+        headers: { 'content-type': 'application/json' },
+      });
     const held = { owner: 'user:somebody', bytes: 0 };
     byteBudget.moved.add(held, 1_000_000);
     expect(await send()).toMatchObject({ status: 429, json: { code: 'throttled' } });
@@ -66,11 +79,25 @@ test('a large body for which there is no room is told to come again, and counted
 });
 
 test('what fails because of the database is 503 and says why, without a word of what it was', async () => {
-  const full = Object.assign(new Error('could not extend file "base/5/16859" for INSERT INTO secrets'), { code: '53100', severity: 'ERROR' });
-  const server = await startAccessTest({ operations: () => [{ method: 'GET', path: '/full/', operationId: 'full', access: 'open', handle: () => Promise.reject(full) }] });
+  const full = Object.assign(new Error('could not extend file "base/5/16859" for INSERT INTO secrets'), {
+    code: '53100',
+    severity: 'ERROR',
+  });
+  const server = await startAccessTest({
+    operations: () => [
+      { method: 'GET', path: '/full/', operationId: 'full', access: 'open', handle: () => Promise.reject(full) },
+    ],
+  });
   try {
     const { status, json, headers } = await server.send('GET', '/full/');
-    expect({ status, json, retryAfter: headers['retry-after'] }).toEqual({ status: 503, json: { detail: 'The service cannot answer at the moment: the disk of the database is full.', code: 'unavailable' }, retryAfter: '1' });
+    expect({ status, json, retryAfter: headers['retry-after'] }).toEqual({
+      status: 503,
+      json: {
+        detail: 'The service cannot answer at the moment: the disk of the database is full.',
+        code: 'unavailable',
+      },
+      retryAfter: '1',
+    });
   } finally {
     await server.stop();
   }
@@ -79,12 +106,24 @@ test('what fails because of the database is 503 and says why, without a word of 
 test('probes before the server is ready log one line, without a stack', async () => {
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-  const server = new AccessServer({ svcVersion: 'test', log, metrics: new Registry(), proxies: new TrustedProxies([]), host: '127.0.0.1', port: 0 });
+  const server = new AccessServer({
+    svcVersion: 'test',
+    log,
+    metrics: new Registry(),
+    proxies: new TrustedProxies([]),
+    host: '127.0.0.1',
+    port: 0,
+  });
   const { port } = await server.listen();
   for (let i = 0; i < 3; i += 1) expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
   await server.stop();
   expect(lines).toHaveLength(1);
-  expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, probe: 'readyz', check: 'start', msg: 'health check failed: the server is starting' });
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    level: 40,
+    probe: 'readyz',
+    check: 'start',
+    msg: 'health check failed: the server is starting',
+  });
   expect(lines[0]).not.toContain('stack');
 });
 
@@ -95,7 +134,15 @@ test.each([
   ['/healthz', 503],
   ['/api/v1/users/profile/', 429],
 ])('a connection beyond the limit may ask how the server is: %s is %d', async (path, status) => {
-  const server = new AccessServer({ svcVersion: 'test', log: pino({ level: 'silent' }), metrics: new Registry(), proxies: new TrustedProxies([]), host: '127.0.0.1', port: 0, limits: { connections: 0 } });
+  const server = new AccessServer({
+    svcVersion: 'test',
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    proxies: new TrustedProxies([]),
+    host: '127.0.0.1',
+    port: 0,
+    limits: { connections: 0 },
+  });
   const { port } = await server.listen();
   expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(status);
   await server.stop();

@@ -91,7 +91,10 @@ export interface AccessParts {
   readyz: readonly HealthCheck[];
 }
 
-/** The access management service over HTTP. It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503. */
+/**
+ * The access management service over HTTP. It may listen before it can serve: until `serve` is called it is alive, not
+ * ready, and answers 503.
+ */
 export class AccessServer {
   readonly #options: AccessServerOptions;
   readonly #server: HttpServer;
@@ -102,12 +105,34 @@ export class AccessServer {
   constructor(options: AccessServerOptions) {
     this.#options = options;
     const { svcVersion, gitCommit = '', log, metrics, limits, proxies, byteBudget } = options;
-    const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
-    const probes = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(({ isOpen }) => isOpen === true);
+    const starting: HealthCheck = {
+      name: 'start',
+      check: () => Promise.reject(new NotReadyError('the server is starting')),
+    };
+    const probes = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(
+      ({ isOpen }) => isOpen === true,
+    );
     const endpoints = expressHandler(probes);
-    const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
+    const dispatch: Handler = (context) =>
+      findEndpointGroup(probes, context.info.path) === undefined
+        ? Promise.reject(newServiceUnavailable('the server is starting'))
+        : endpoints(context);
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => openHealthPaths.has(path), ...(limits === undefined ? {} : { limits }), ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) } } }) });
+    this.#server = new HttpServer({
+      handler: (context) => this.#handler(context),
+      log,
+      proxies,
+      isProbe: (path) => openHealthPaths.has(path),
+      ...(limits === undefined ? {} : { limits }),
+      ...(byteBudget === undefined
+        ? {}
+        : {
+            memory: {
+              budget: byteBudget,
+              observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) },
+            },
+          }),
+    });
     if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
     showConnections(metrics, () => this.#server.connections);
   }
@@ -123,13 +148,47 @@ export class AccessServer {
     return this.#server.listen(at);
   }
 
-  serve({ credentials, metricsTokens, principals, operations, throttle, verified, url, allowedOrigins = new Set(), readyz }: AccessParts): void {
-    const { svcVersion, gitCommit = '', log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
-    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
+  serve({
+    credentials,
+    metricsTokens,
+    principals,
+    operations,
+    throttle,
+    verified,
+    url,
+    allowedOrigins = new Set(),
+    readyz,
+  }: AccessParts): void {
+    const {
+      svcVersion,
+      gitCommit = '',
+      log,
+      metrics,
+      maxInFlight,
+      requestTimeoutMs,
+      slowRequestMs,
+      strictTransportDays,
+      proxies,
+    } = this.#options;
+    const leaving: HealthCheck = {
+      name: 'shutdown',
+      check: () =>
+        this.#stopping === undefined
+          ? Promise.resolve()
+          : Promise.reject(new NotReadyError('the server is shutting down')),
+    };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, gitCommit, registry: metrics });
     const healthHandler = expressHandler(health);
     const observer = observeLimits({ log, registry: metrics, waiting: () => inFlight.waiting });
-    const inFlight = new InFlightLimits({ ...maxInFlight, observer, exemption: exemptionOf(health), credentialOf: credentialKeyOf, ...(verified === undefined ? {} : { verified }), isUnauthorized, throwsRefusals: true });
+    const inFlight = new InFlightLimits({
+      ...maxInFlight,
+      observer,
+      exemption: exemptionOf(health),
+      credentialOf: credentialKeyOf,
+      ...(verified === undefined ? {} : { verified }),
+      isUnauthorized,
+      throwsRefusals: true,
+    });
     this.#observer = observer;
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
     const operate = operationHandler(new OperationTable(operations), allowedOrigins);
@@ -142,8 +201,14 @@ export class AccessServer {
       const group = findEndpointGroup(health, context.info.path);
       if (group?.isOpen === true) return healthHandler(context);
       const request = new AccessRequest(context, proxies, url);
-      const caller = await admit(request, { throttle, principals, credentials: group === undefined ? credentials : forMetrics });
-      await inFlight.afterAuthentication(() => (group === undefined ? operate : administratorsOnly)(request, caller))(context);
+      const caller = await admit(request, {
+        throttle,
+        principals,
+        credentials: group === undefined ? credentials : forMetrics,
+      });
+      await inFlight.afterAuthentication(() => (group === undefined ? operate : administratorsOnly)(request, caller))(
+        context,
+      );
     };
     this.#handler = chain(
       [
@@ -161,11 +226,13 @@ export class AccessServer {
   }
 
   /**
-   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no more, and waits for requests under way,
-   * at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
+   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no
+   * more, and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.#server.close({ drainTimeoutMs })).then(() => this.#observer?.close());
+    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
+      .then(() => this.#server.close({ drainTimeoutMs }))
+      .then(() => this.#observer?.close());
     return this.#stopping;
   }
 }

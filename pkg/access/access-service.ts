@@ -1,6 +1,12 @@
 import type { Logger } from 'pino';
 import { becauseOf } from '#pkg/database/index';
-import { ServiceUrl, VerifiedCredentials, type EndpointGroup, type HealthCheck, type TrustedProxies } from '#pkg/http/index';
+import {
+  ServiceUrl,
+  VerifiedCredentials,
+  type EndpointGroup,
+  type HealthCheck,
+  type TrustedProxies,
+} from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import type { AccessDatabase } from './access-database.ts';
 import type { AccessParts } from './access-server.ts';
@@ -77,11 +83,17 @@ export interface AccessServiceOptions {
   /** Fits the database. */
   keys: KeyRing;
   proxies: TrustedProxies;
-  /** The content platform's, where organizations have their namespaces, personal tokens their roles, and names may be bound to rights. */
+  /**
+   * The content platform's, where organizations have their namespaces, personal tokens their roles, and names may be
+   * bound to rights.
+   */
   platform: { namespaces: Namespaces; roles: TokenRoles; isSubject: SubjectCheck };
 }
 
-/** Everything that access management does, whoever serves it: its own server, and the content platform, which knows the same people. */
+/**
+ * Everything that access management does, whoever serves it: its own server, and the content platform, which knows the
+ * same people.
+ */
 export class AccessService {
   readonly #options: AccessServiceOptions;
   readonly #database: AccessDatabase;
@@ -110,7 +122,14 @@ export class AccessService {
     const bearerTokens = new BearerTokens({ database, audit, ttlSeconds: settings.tokenTtlMs / 1000, onIssue });
     const accessKeys = new AccessKeys({ database, secrets, audit });
     const privateTokens = new PrivateTokens({ database, box: secrets, audit });
-    const verifier = new SignatureVerifier({ database, secrets, audit, log, maxSkewMs: settings.signatureSkewMs, requiresDigest: settings.signatureRequiresDigest });
+    const verifier = new SignatureVerifier({
+      database,
+      secrets,
+      audit,
+      log,
+      maxSkewMs: settings.signatureSkewMs,
+      requiresDigest: settings.signatureRequiresDigest,
+    });
     this.#database = database;
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000, onIssue });
     this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });
@@ -119,7 +138,12 @@ export class AccessService {
     this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles, onIssue });
     this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });
     this.#names = new NameClaims({ database, log });
-    this.#maintenance = new AccessMaintenance({ database, log, names: this.#names, auditRetentionDays: settings.auditRetentionDays });
+    this.#maintenance = new AccessMaintenance({
+      database,
+      log,
+      names: this.#names,
+      auditRetentionDays: settings.auditRetentionDays,
+    });
     const sessions = this.#sessions;
     const login = this.#login;
     const profileParts = { database, audit, users, hasher, sessions, bearerTokens, login };
@@ -133,15 +157,33 @@ export class AccessService {
       ...auditOperations({ database, organizations }),
     ];
     this.parts = {
-      credentials: [...signatureCredentials(verifier), privateTokenCredential({ tokens: privateTokens, audit }), bearerTokens.credential, sessions.credential],
+      credentials: [
+        ...signatureCredentials(verifier),
+        privateTokenCredential({ tokens: privateTokens, audit }),
+        bearerTokens.credential,
+        sessions.credential,
+      ],
       metricsTokens: this.platformTokens,
       principals: new Principals(database),
       operations: [
         ...described,
         ...referenceOperations(described, { svcVersion, publicUrl: settings.publicUrl }),
-        ...pageOperations({ database, audit, login, sessions, profile: new OwnProfile(profileParts), accessKeys, personalTokens: this.#personalTokens }),
+        ...pageOperations({
+          database,
+          audit,
+          login,
+          sessions,
+          profile: new OwnProfile(profileParts),
+          accessKeys,
+          personalTokens: this.#personalTokens,
+        }),
       ],
-      throttle: new SharedThrottle({ database, log, anonymous: settings.throttle.anonymous, user: settings.throttle.user }),
+      throttle: new SharedThrottle({
+        database,
+        log,
+        anonymous: settings.throttle.anonymous,
+        user: settings.throttle.user,
+      }),
       verified: this.verified,
       url: new ServiceUrl(proxies, settings.publicUrl),
       allowedOrigins: new Set(settings.allowedOrigins),
@@ -166,7 +208,11 @@ export class AccessService {
   }
 
   /** Who asks on the content platform: by personal token, by session, and by password where that is switched on. */
-  platformAuthenticator({ basic, publicUrl, countLookups = (tokens) => tokens }: PlatformAuthenticatorOptions): RequestAuthenticator {
+  platformAuthenticator({
+    basic,
+    publicUrl,
+    countLookups = (tokens) => tokens,
+  }: PlatformAuthenticatorOptions): RequestAuthenticator {
     const { proxies, settings } = this.#options;
     const site = { url: new ServiceUrl(proxies, publicUrl), allowedOrigins: new Set(settings.allowedOrigins) };
     return platformAuthenticator({
@@ -179,20 +225,35 @@ export class AccessService {
 
   /** Personal tokens as the content platform serves them to their owners, and what its reference says of them. */
   get personalTokenEndpoints(): { endpoints: EndpointGroup; documents: readonly [typeof personalTokenDocument] } {
-    return { endpoints: personalTokenEndpoints({ tokens: this.#personalTokens, proxies: this.#options.proxies }), documents: [personalTokenDocument] };
+    return {
+      endpoints: personalTokenEndpoints({ tokens: this.#personalTokens, proxies: this.#options.proxies }),
+      documents: [personalTokenDocument],
+    };
   }
 
-  /** Begins what goes on by itself: namespaces of organizations, the removal of what has expired, and the comparison of names from before. */
+  /**
+   * Begins what goes on by itself: namespaces of organizations, the removal of what has expired, and the comparison of
+   * names from before.
+   */
   start(): void {
     this.#orgNamespaces.start();
     // Whoever makes a name waits for it, and tries again.
-    this.#names.prepare().catch((error: unknown) => this.#options.log.warn({ err: error }, 'names could not be compared; it is tried again'));
+    this.#names
+      .prepare()
+      .catch((error: unknown) =>
+        this.#options.log.warn({ err: error }, 'names could not be compared; it is tried again'),
+      );
     this.#maintenance.start();
   }
 
   /** Resolves when nothing is under way any more. */
   async stop(): Promise<void> {
-    await Promise.all([this.#orgNamespaces.stop(), this.#maintenance.stop(), this.#names.stop(), this.#tokenUses.stop()]);
+    await Promise.all([
+      this.#orgNamespaces.stop(),
+      this.#maintenance.stop(),
+      this.#names.stop(),
+      this.#tokenUses.stop(),
+    ]);
   }
 }
 

@@ -32,8 +32,8 @@ export const accessMigrations: readonly Migration[] = [
 ];
 
 /**
- * `*_key` columns hold folded text (`users/fold.ts`), as this database's locale knows nothing of Unicode. Credentials are looked up by a hash;
- * what must be readable again is sealed under a key that is not in the database (`secrets/`).
+ * `*_key` columns hold folded text (`users/fold.ts`), as this database's locale knows nothing of Unicode. Credentials
+ * are looked up by a hash; what must be readable again is sealed under a key that is not in the database (`secrets/`).
  */
 const identitySchema: readonly string[] = [
   `CREATE TABLE users (
@@ -133,8 +133,10 @@ const identitySchema: readonly string[] = [
     sealed bytea NOT NULL,
     date_created timestamptz NOT NULL DEFAULT now())`,
   ...['access_keys', 'private_tokens'].map(
-    // Which key sealed it: nothing is sealed under a key that the database was not told of, and no key that a row needs is forgotten.
-    (table) => `ALTER TABLE ${table} ADD COLUMN sealed_by text GENERATED ALWAYS AS (encode(substring(secret from 2 for 6), 'hex')) STORED REFERENCES key_checks (key_id)`,
+    // Which key sealed it: nothing is sealed under a key that the database was not told of, and no key that a row needs
+    // is forgotten.
+    (table) =>
+      `ALTER TABLE ${table} ADD COLUMN sealed_by text GENERATED ALWAYS AS (encode(substring(secret from 2 for 6), 'hex')) STORED REFERENCES key_checks (key_id)`,
   ),
   // Lost in a crash of the database, which then counts anew: cheaper by the write-ahead log.
   `CREATE UNLOGGED TABLE login_failures (
@@ -194,7 +196,10 @@ const identitySchema: readonly string[] = [
   'CREATE INDEX personal_tokens_of_users ON personal_tokens (user_id)',
 ];
 
-/** What names look like (`names/name-claims.ts`), which fills them in the background: of no two that are made from now on may it be the same. */
+/**
+ * What names look like (`names/name-claims.ts`), which fills them in the background: of no two that are made from now
+ * on may it be the same.
+ */
 const nameSkeletons: readonly string[] = (['users', 'organizations'] as const).flatMap((table) => {
   const claims = { users: 'username_skeletons', organizations: 'organization_skeletons' }[table];
   return [

@@ -10,14 +10,17 @@ describe.each(builtinModels)('$names.kind', (model) => {
 
   test('has sound indexes, over fields of its schema', () => {
     expect(validateIndexes(model.indexes, 'indexes')).toEqual([]);
-    for (const index of model.indexes.filter(({ type }) => type !== 'date')) expect(findSelectableField(`.${index.path}`, model.versions[0]?.schema)).toEqual({ index });
+    for (const index of model.indexes.filter(({ type }) => type !== 'date'))
+      expect(findSelectableField(`.${index.path}`, model.versions[0]?.schema)).toEqual({ index });
     // Kubernetes selects by no times.
-    for (const { path } of model.indexes.filter(({ type }) => type === 'date')) expect(model.versions[0]?.schema.properties?.[path]).toMatchObject({ type: 'string', format: 'date-time' });
+    for (const { path } of model.indexes.filter(({ type }) => type === 'date'))
+      expect(model.versions[0]?.schema.properties?.[path]).toMatchObject({ type: 'string', format: 'date-time' });
   });
 
   test('has an index for each selectable field', () => {
     const names = model.indexes.map(({ name }) => name);
-    for (const { selectableFields } of model.versions) expect(names).toEqual(expect.arrayContaining(selectableFields.map((path) => path.slice(1))));
+    for (const { selectableFields } of model.versions)
+      expect(names).toEqual(expect.arrayContaining(selectableFields.map((path) => path.slice(1))));
   });
 });
 

@@ -13,10 +13,17 @@ beforeAll(async () => {
     authenticator: {
       authenticateRequest: ({ headers }) => {
         if (headers['x-user'] === 'nobody') throw newUnauthorized();
-        return Promise.resolve(headers['x-user'] === undefined ? undefined : { name: String(headers['x-user']), uid: '', groups: ['system:authenticated'] });
+        return Promise.resolve(
+          headers['x-user'] === undefined
+            ? undefined
+            : { name: String(headers['x-user']), uid: '', groups: ['system:authenticated'] },
+        );
       },
     },
-    authorizer: { authorize: ({ user, verb }) => Promise.resolve({ allowed: user.name !== 'reader' || ['get', 'list', 'watch'].includes(verb), reason: '' }) },
+    authorizer: {
+      authorize: ({ user, verb }) =>
+        Promise.resolve({ allowed: user.name !== 'reader' || ['get', 'list', 'watch'].includes(verb), reason: '' }),
+    },
     endpointGroups: groups,
     readyz: [{ name: 'registry', check: () => Promise.resolve() }],
   });
@@ -52,7 +59,13 @@ describe('API server', () => {
 
   test('asks for permission before it reads a body', async () => {
     const answer = await api.call('POST', posts, { body: '{', headers: { 'x-user': 'reader' } });
-    expect(answer).toMatchObject({ status: 403, body: { message: 'posts.blog.example.com is forbidden: User "reader" cannot create resource "posts" in API group "blog.example.com" at the cluster scope' } });
+    expect(answer).toMatchObject({
+      status: 403,
+      body: {
+        message:
+          'posts.blog.example.com is forbidden: User "reader" cannot create resource "posts" in API group "blog.example.com" at the cluster scope',
+      },
+    });
   });
 
   test('serves an endpoint group while there is one, before anything else of its path', async () => {
@@ -77,13 +90,18 @@ describe('API server', () => {
       router.get('/', (_request, response) => void waiting.push(() => response.end('done')));
       return { prefix, router, isOpen: true, isUnlimited: prefix === '/unlimited' };
     });
-    const one = await startReplica(api.store, { http: { host: '127.0.0.1', port: 0, maxInFlight: { total: 2, perUser: 2, maxWaitMs: 0 } }, endpointGroups: limited });
+    const one = await startReplica(api.store, {
+      http: { host: '127.0.0.1', port: 0, maxInFlight: { total: 2, perUser: 2, maxWaitMs: 0 } },
+      endpointGroups: limited,
+    });
     const [some, all] = names.map((path) => Array.from({ length: 5 }, () => one.call('GET', path)));
     const refused = await Promise.any(some!);
     expect(refused.status).toBe(429);
     while (waiting.length < 7) await new Promise((resolve) => setImmediate(resolve));
     for (const answer of waiting) answer();
-    expect((await Promise.all(some!)).map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 429, 429, 429]);
+    expect((await Promise.all(some!)).map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200, 200, 429, 429, 429,
+    ]);
     expect((await Promise.all(all!)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     await one.stop();
   });

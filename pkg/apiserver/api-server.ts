@@ -75,7 +75,10 @@ export interface ApiParts {
   authorizer: Authorizer;
   /** Answers SubjectAccessReviews, TokenReviews and their like. Default: there are none. */
   reviews?: Omit<ReviewParts, 'authorizer'>;
-  /** Discovery, documents, personal tokens, plugins' own paths. Read anew for each request, so a live Set may grow and shrink. */
+  /**
+   * Discovery, documents, personal tokens, plugins' own paths. Read anew for each request, so a live Set may grow and
+   * shrink.
+   */
   endpointGroups?: Iterable<EndpointGroup>;
   /** What must hold, besides the database, before requests are sent here. */
   readyz?: readonly HealthCheck[];
@@ -111,8 +114,8 @@ function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Ex
 }
 
 /**
- * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API of the models.
- * It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503.
+ * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API
+ * of the models. It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503.
  */
 export class ApiServer {
   private readonly options: ApiServerOptions;
@@ -133,7 +136,14 @@ export class ApiServer {
       isProbe: (path) => openHealthPaths.has(path),
       ...(limits === undefined ? {} : { limits }),
       ...(proxies === undefined ? {} : { proxies }),
-      ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.observer?.refused(by), waited: (ms) => this.observer?.waited(ms) } } }),
+      ...(byteBudget === undefined
+        ? {}
+        : {
+            memory: {
+              budget: byteBudget,
+              observer: { refused: (by) => this.observer?.refused(by), waited: (ms) => this.observer?.waited(ms) },
+            },
+          }),
     });
   }
 
@@ -150,29 +160,48 @@ export class ApiServer {
 
   /** Registry and store must be running. */
   serve(parts: ApiParts): void {
-    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
+    const leaving: HealthCheck = {
+      name: 'shutdown',
+      check: () =>
+        this.stopping === undefined
+          ? Promise.resolve()
+          : Promise.reject(new NotReadyError('the server is shutting down')),
+    };
     const { http, log, metrics } = this.options;
     const { credentialOf, verified } = parts;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
-    const limits = new InFlightLimits({ ...http.maxInFlight, exemption: exemptionOf(parts.endpointGroups ?? []), observer, ...(credentialOf === undefined ? {} : { credentialOf }), ...(verified === undefined ? {} : { verified }) });
+    const limits = new InFlightLimits({
+      ...http.maxInFlight,
+      exemption: exemptionOf(parts.endpointGroups ?? []),
+      observer,
+      ...(credentialOf === undefined ? {} : { credentialOf }),
+      ...(verified === undefined ? {} : { verified }),
+    });
     this.observer = observer;
     this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }
 
   /**
-   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no more, ends watches cleanly
-   * and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
-   * To be stopped before registry and store, which the last requests still use.
+   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no
+   * more, ends watches cleanly and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent,
+   * never rejects. To be stopped before registry and store, which the last requests still use.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.server.close({ drainTimeoutMs })).then(() => this.observer?.close());
+    this.stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve())
+      .then(() => this.server.close({ drainTimeoutMs }))
+      .then(() => this.observer?.close());
     return this.stopping;
   }
 }
 
 function startingHandler({ log, svcVersion, gitCommit = '', metrics }: ApiServerOptions): Handler {
-  const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
-  const groups = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(({ isOpen }) => isOpen === true);
+  const starting: HealthCheck = {
+    name: 'start',
+    check: () => Promise.reject(new NotReadyError('the server is starting')),
+  };
+  const groups = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(
+    ({ isOpen }) => isOpen === true,
+  );
   const refuse: Handler = () => Promise.reject(newServiceUnavailable('the server is starting'));
   return chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()], dispatch(groups, refuse));
 }
@@ -203,7 +232,11 @@ function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLim
 }
 
 function generatedApi({ registry, authenticator, authorizer, reviews, handlers }: ApiParts): Handler {
-  const resources = resourceHandler({ registry, recheck: newRecheck({ authenticator, authorizer }), ...(handlers === undefined ? {} : { options: handlers }) });
+  const resources = resourceHandler({
+    registry,
+    recheck: newRecheck({ authenticator, authorizer }),
+    ...(handlers === undefined ? {} : { options: handlers }),
+  });
   if (reviews === undefined) return withDiscovery(registry)(resources);
   return chain([withDiscovery(withReviewModels(registry)), withReviews({ ...reviews, authorizer })], resources);
 }
@@ -214,7 +247,14 @@ function dispatch(groups: Iterable<EndpointGroup>, next: Handler): Handler {
   return (context) => (findEndpointGroup(groups, context.info.path) === undefined ? next(context) : endpoints(context));
 }
 
-function allGroups({ endpointGroups = [], store, readyz = [], svcVersion, gitCommit = '', metrics }: ApiServerOptions & ApiParts): Iterable<EndpointGroup> {
+function allGroups({
+  endpointGroups = [],
+  store,
+  readyz = [],
+  svcVersion,
+  gitCommit = '',
+  metrics,
+}: ApiServerOptions & ApiParts): Iterable<EndpointGroup> {
   const database: HealthCheck = { name: 'database', check: () => store.ping() };
   const own = healthEndpoints({ readyz: [database, ...readyz], svcVersion, gitCommit, registry: metrics });
   return {

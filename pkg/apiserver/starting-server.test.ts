@@ -6,8 +6,19 @@ import { waitUntil } from '../testenv/faults/wait-until.ts';
 import { ApiServer } from './api-server.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
-const server = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
-const noModels: ModelRegistry = { find: () => undefined, findNewest: () => Promise.resolve(undefined), models: () => [], generation: 0, hasNamespace: () => Promise.resolve(false) };
+const server = new ApiServer({
+  svcVersion: '2.22.0',
+  log: pino({ level: 'silent' }),
+  metrics: new Registry(),
+  http: { host: '127.0.0.1', port: 0 },
+});
+const noModels: ModelRegistry = {
+  find: () => undefined,
+  findNewest: () => Promise.resolve(undefined),
+  models: () => [],
+  generation: 0,
+  hasNamespace: () => Promise.resolve(false),
+};
 let url: string;
 
 beforeAll(async () => {
@@ -37,7 +48,12 @@ test.each([
   ['/healthz?verbose', 503],
   ['/apis', 429],
 ])('a connection beyond the limit may ask how the server is: %s is %d', async (path, status) => {
-  const full = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0, limits: { connections: 0 } } });
+  const full = new ApiServer({
+    svcVersion: '2.22.0',
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    http: { host: '127.0.0.1', port: 0, limits: { connections: 0 } },
+  });
   const { port } = await full.listen();
   expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(status);
   await full.stop();
@@ -48,7 +64,16 @@ test('however many ask whether a server is ready, each hears it, and its checks 
   const opened = new Promise<void>((resolve) => (open = resolve));
   let checks = 0;
   const metrics = new Registry();
-  const asked = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics, http: { host: '127.0.0.1', port: 0, maxInFlight: { total: 1, perUser: 1, maxWaitMs: 0, wrongCredentialsPerMinute: 1 } } });
+  const asked = new ApiServer({
+    svcVersion: '2.22.0',
+    log: pino({ level: 'silent' }),
+    metrics,
+    http: {
+      host: '127.0.0.1',
+      port: 0,
+      maxInFlight: { total: 1, perUser: 1, maxWaitMs: 0, wrongCredentialsPerMinute: 1 },
+    },
+  });
   const { port } = await asked.listen();
   asked.serve({
     registry: noModels,
@@ -61,11 +86,14 @@ test('however many ask whether a server is ready, each hears it, and its checks 
     authenticator: { authenticateRequest: () => Promise.reject(newUnauthorized()) },
     authorizer: { authorize: () => Promise.resolve({ allowed: false, reason: '' }) },
   });
-  const statusOf = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: 'Bearer wrong' } })).status;
+  const statusOf = async (path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: 'Bearer wrong' } })).status;
   expect([await statusOf('/apis'), await statusOf('/apis')]).toEqual([401, 429]);
   const answers = Array.from({ length: 100 }, () => [statusOf('/readyz'), statusOf('/healthz')]).flat();
   expect(await statusOf('/version')).toBe(200);
-  await waitUntil(async () => /^http_server_active_requests\{http_request_method="GET",url_scheme="http"\} 200$/m.test(await metrics.metrics()));
+  await waitUntil(async () =>
+    /^http_server_active_requests\{http_request_method="GET",url_scheme="http"\} 200$/m.test(await metrics.metrics()),
+  );
   open();
   expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
   expect(checks).toBe(2);
@@ -73,7 +101,12 @@ test('however many ask whether a server is ready, each hears it, and its checks 
 });
 
 test('a server that is leaving is not ready and serves all the same, until its delay is over', async () => {
-  const leaving = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  const leaving = new ApiServer({
+    svcVersion: '2.22.0',
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    http: { host: '127.0.0.1', port: 0 },
+  });
   const { port } = await leaving.listen();
   leaving.serve({
     registry: noModels,
@@ -92,11 +125,21 @@ test('a server that is leaving is not ready and serves all the same, until its d
 test('probes before it serves log one line, without a stack', async () => {
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-  const starting = new ApiServer({ svcVersion: '2.22.0', log, metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  const starting = new ApiServer({
+    svcVersion: '2.22.0',
+    log,
+    metrics: new Registry(),
+    http: { host: '127.0.0.1', port: 0 },
+  });
   const { port } = await starting.listen();
   for (let i = 0; i < 3; i += 1) expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
   await starting.stop();
   expect(lines).toHaveLength(1);
-  expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, probe: 'readyz', check: 'start', msg: 'health check failed: the server is starting' });
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    level: 40,
+    probe: 'readyz',
+    check: 'start',
+    msg: 'health check failed: the server is starting',
+  });
   expect(lines[0]).not.toContain('stack');
 });

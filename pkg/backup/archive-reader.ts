@@ -45,7 +45,7 @@ export class ArchiveReader {
   }
 
   async #line(): Promise<Buffer> {
-    for (let from = 0; ; ) {
+    for (let from = 0; ;) {
       const end = this.#rest.indexOf(10, from);
       if (end !== -1) return this.#take(end + 1);
       from = this.#rest.length;

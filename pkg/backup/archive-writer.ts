@@ -1,8 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 
 /**
- * The plain form of a backup, before it is compressed: lines of JSON, and between them the rows of tables in blocks. A block is its length in bytes as a line,
- * and the bytes; one of length 0 ends a table. The last line holds the SHA-256 of all before it.
+ * The plain form of a backup, before it is compressed: lines of JSON, and between them the rows of tables in blocks. A
+ * block is its length in bytes as a line, and the bytes; one of length 0 ends a table. The last line holds the SHA-256
+ * of all before it.
  */
 export class ArchiveWriter {
   readonly #hash: Hash = createHash('sha256');

@@ -42,8 +42,9 @@ export interface BackupSummary {
 }
 
 /**
- * Writes all rows of the schemas, as of one moment, to `sink`, and ends it; servers go on meanwhile, but changes to the indexes
- * of a model, and its deletion, wait. It reads only, so that a standby will do. Throws BackupError, and what `sink` fails with.
+ * Writes all rows of the schemas, as of one moment, to `sink`, and ends it; servers go on meanwhile, but changes to the
+ * indexes of a model, and its deletion, wait. It reads only, so that a standby will do. Throws BackupError, and what
+ * `sink` fails with.
  */
 export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
   const { database, schemas, signal, progress = newProgress() } = options;
@@ -56,7 +57,8 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
         return held === undefined ? undefined : writeArchive({ ...options, ...held, client, progress, stall }, sink);
       });
       if (result !== undefined) return result;
-      if (attempt === maxAttempts) throw new BackupError('Models come and go too fast to get hold of all their tables: try again.');
+      if (attempt === maxAttempts)
+        throw new BackupError('Models come and go too fast to get hold of all their tables: try again.');
     }
   } finally {
     stall.end();
@@ -84,8 +86,13 @@ async function look(client: ClientBase, schemas: readonly BackedUpSchema[]): Pro
   const sequences = new Map<string, Sequence[]>();
   for (const schema of schemas) {
     const ofSchema = await readSequences(client, schema.name);
-    const migrated = tables.filter(({ schema: name, table }) => name === schema.name && schema.runtimeTables?.pattern.test(table) !== true);
-    checkContents(schema, applied.get(schema.name)!, { tables: new Map(migrated.map(({ table, columns }) => [table, columns])), sequences: ofSchema.map(({ name }) => name) });
+    const migrated = tables.filter(
+      ({ schema: name, table }) => name === schema.name && schema.runtimeTables?.pattern.test(table) !== true,
+    );
+    checkContents(schema, applied.get(schema.name)!, {
+      tables: new Map(migrated.map(({ table, columns }) => [table, columns])),
+      sequences: ofSchema.map(({ name }) => name),
+    });
     sequences.set(schema.name, ofSchema);
   }
   return { tables, applied, sequences };
@@ -97,12 +104,19 @@ interface Held {
 }
 
 /** Undefined where tables have changed since they were looked at: the transaction is of no use then. */
-async function takeHold(client: ClientBase, schemas: readonly BackedUpSchema[], known: readonly BackedUpTable[]): Promise<Held | undefined> {
+async function takeHold(
+  client: ClientBase,
+  schemas: readonly BackedUpSchema[],
+  known: readonly BackedUpTable[],
+): Promise<Held | undefined> {
   try {
-    // Locks first, then the snapshot, which the first SELECT takes: tables are as it sees them until the end. One that was rewritten after a snapshot is empty in it.
+    // Locks first, then the snapshot, which the first SELECT takes: tables are as it sees them until the end. One that
+    // was rewritten after a snapshot is empty in it.
     await client.query(`LOCK TABLE ${known.map(nameOf).join(', ')} IN ACCESS SHARE MODE`);
     const seen = await look(client, schemas);
-    return namesOf(seen.tables) === namesOf(known) ? { tables: seen.tables, headers: await readHeaders(client, schemas, seen) } : undefined;
+    return namesOf(seen.tables) === namesOf(known)
+      ? { tables: seen.tables, headers: await readHeaders(client, schemas, seen) }
+      : undefined;
   } catch (error) {
     // A table, or a column, that is gone since.
     if (['42P01', '42703'].includes((error as { code?: string }).code ?? '')) return undefined;
@@ -110,12 +124,25 @@ async function takeHold(client: ClientBase, schemas: readonly BackedUpSchema[], 
   }
 }
 
-async function readHeaders(client: ClientBase, schemas: readonly BackedUpSchema[], { applied, sequences }: Seen): Promise<[string, SchemaHeader][]> {
+async function readHeaders(
+  client: ClientBase,
+  schemas: readonly BackedUpSchema[],
+  { applied, sequences }: Seen,
+): Promise<[string, SchemaHeader][]> {
   const headers: [string, SchemaHeader][] = [];
   for (const schema of schemas) {
     const { name } = schema;
-    const values = sequences.get(name)!.flatMap((sequence) => (sequence.value === null ? [] : [[sequence.name, sequence.value]]));
-    headers.push([name, { migrations: applied.get(name)!, state: (await schema.readState?.(client)) ?? {}, sequences: Object.fromEntries(values) as Record<string, string> }]);
+    const values = sequences
+      .get(name)!
+      .flatMap((sequence) => (sequence.value === null ? [] : [[sequence.name, sequence.value]]));
+    headers.push([
+      name,
+      {
+        migrations: applied.get(name)!,
+        state: (await schema.readState?.(client)) ?? {},
+        sequences: Object.fromEntries(values) as Record<string, string>,
+      },
+    ]);
   }
   return headers;
 }
@@ -124,12 +151,23 @@ async function readHeaders(client: ClientBase, schemas: readonly BackedUpSchema[
 async function checkMigrations(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Map<string, string[]>> {
   const applied = new Map<string, string[]>();
   for (const { name, migrations } of schemas) {
-    const { rows: there } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [`${quoted(name)}.migration`]);
-    if (there[0]?.there !== true) throw new BackupError(`There is nothing to back up: the database has no schema ${name} of svc.`);
-    const { rows } = await client.query<{ name: string }>(`SELECT name FROM ${quoted(name)}.migration ORDER BY name COLLATE "C"`);
+    const { rows: there } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+      `${quoted(name)}.migration`,
+    ]);
+    if (there[0]?.there !== true)
+      throw new BackupError(`There is nothing to back up: the database has no schema ${name} of svc.`);
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT name FROM ${quoted(name)}.migration ORDER BY name COLLATE "C"`,
+    );
     const newer = rows.find((row, i) => row.name !== migrations[i]?.name);
-    if (newer !== undefined) throw new DatabaseError(`Schema ${name} was migrated by a newer version of this program (${newer.name} is not known here); run that version.`);
-    applied.set(name, rows.map((row) => row.name));
+    if (newer !== undefined)
+      throw new DatabaseError(
+        `Schema ${name} was migrated by a newer version of this program (${newer.name} is not known here); run that version.`,
+      );
+    applied.set(
+      name,
+      rows.map((row) => row.name),
+    );
   }
   return applied;
 }
@@ -142,22 +180,45 @@ interface Writing extends BackUpOptions, Held {
 
 async function writeArchive(writing: Writing, sink: Writable): Promise<BackupSummary> {
   const { headers, stall, tables, version, progress } = writing;
-  const header: ArchiveHeader = { svcBackup: formatVersion, version, created: new Date().toISOString(), schemas: Object.fromEntries(headers), tables: tables.length };
+  const header: ArchiveHeader = {
+    svcBackup: formatVersion,
+    version,
+    created: new Date().toISOString(),
+    schemas: Object.fromEntries(headers),
+    tables: tables.length,
+  };
   const writer = new ArchiveWriter();
   progress.stage = 'rows';
   progress.expectedRows = tables.reduce((sum, { rows }) => sum + rows, 0);
-  await pipeline(Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }), createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }), sink, { signal: stall.signal });
+  await pipeline(
+    Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }),
+    createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }),
+    sink,
+    { signal: stall.signal },
+  );
   progress.stage = 'finishing';
-  return { tables: tables.length, rows: progress.rows, bytes: writer.bytes, states: Object.fromEntries(headers.map(([name, { state }]) => [name, state])) };
+  return {
+    tables: tables.length,
+    rows: progress.rows,
+    bytes: writer.bytes,
+    states: Object.fromEntries(headers.map(([name, { state }]) => [name, state])),
+  };
 }
 
-async function* archive({ client, schemas, tables, progress, stall }: Writing, writer: ArchiveWriter, header: ArchiveHeader): AsyncGenerator<Buffer> {
+async function* archive(
+  { client, schemas, tables, progress, stall }: Writing,
+  writer: ArchiveWriter,
+  header: ArchiveHeader,
+): AsyncGenerator<Buffer> {
   yield writer.line(header);
   let rows = 0;
   for (const { rows: _expected, ...table } of tables) {
     const schema = schemas.find(({ name }) => name === table.schema)!;
     const { runtimeTables } = schema;
-    const shape = runtimeTables?.pattern.test(table.table) === true ? { shape: await readShape(client, table, Object.keys(runtimeTables.triggers)) } : {};
+    const shape =
+      runtimeTables?.pattern.test(table.table) === true
+        ? { shape: await readShape(client, table, Object.keys(runtimeTables.triggers)) }
+        : {};
     yield writer.line({ ...table, ...shape });
     const source = client.query(copyTo(`COPY ${sourceOf(schema, table)} TO STDOUT`));
     for await (const piece of source as AsyncIterable<Buffer>) {
@@ -178,12 +239,20 @@ async function* archive({ client, schemas, tables, progress, stall }: Writing, w
 
 function sourceOf({ selections }: BackedUpSchema, table: BackedUpTable): string {
   const selection = Object.hasOwn(selections, table.table) ? selections[table.table] : undefined;
-  return selection === undefined ? `${nameOf(table)} (${table.columns.map(quoted).join(', ')})` : `(SELECT ${table.columns.map(quoted).join(', ')} FROM (${selection}) selected)`;
+  return selection === undefined
+    ? `${nameOf(table)} (${table.columns.map(quoted).join(', ')})`
+    : `(SELECT ${table.columns.map(quoted).join(', ')} FROM (${selection}) selected)`;
 }
 
 async function readSequences(client: ClientBase, schema: string): Promise<Sequence[]> {
-  return (await client.query<Sequence>('SELECT sequencename AS name, last_value AS value FROM pg_sequences WHERE schemaname = $1', [schema])).rows;
+  return (
+    await client.query<Sequence>(
+      'SELECT sequencename AS name, last_value AS value FROM pg_sequences WHERE schemaname = $1',
+      [schema],
+    )
+  ).rows;
 }
 
 const nameOf = ({ schema, table }: BackedUpTable): string => `${quoted(schema)}.${quoted(table)}`;
-const namesOf = (tables: readonly BackedUpTable[]): string => tables.map((table) => `${nameOf(table)} ${table.columns.join(' ')}`).join('\n');
+const namesOf = (tables: readonly BackedUpTable[]): string =>
+  tables.map((table) => `${nameOf(table)} ${table.columns.join(' ')}`).join('\n');

@@ -8,7 +8,10 @@ export type SchemaState = Readonly<Record<string, number>>;
 export interface BackedUpSchema {
   readonly name: string;
   readonly migrations: readonly Migration[];
-  /** What is there afterwards, by migration: one that makes or changes none of this is left out. A backup of anything else is refused. */
+  /**
+   * What is there afterwards, by migration: one that makes or changes none of this is left out. A backup of anything
+   * else is refused.
+   */
   readonly contents: Readonly<Record<string, MigratedContents>>;
   /** Tables whose rows stay out. Those of unlogged tables always do, as a crash of the database would lose them too. */
   readonly leftOut: readonly string[];
@@ -20,10 +23,14 @@ export interface BackedUpSchema {
   /** Within the backup's snapshot. */
   readState?(client: ClientBase): Promise<SchemaState>;
   /**
-   * Completes what was restored, at the end of the transaction. `replaced` is the state of the schema that was emptied for it, and `tables` are the runtime
-   * tables, columns by name. Throws BackupError where the rows, which are anybody's work, are not what this program would have written.
+   * Completes what was restored, at the end of the transaction. `replaced` is the state of the schema that was emptied
+   * for it, and `tables` are the runtime tables, columns by name. Throws BackupError where the rows, which are
+   * anybody's work, are not what this program would have written.
    */
-  adopt?(client: ClientBase, restored: { state: SchemaState; replaced: SchemaState | undefined; tables: ReadonlyMap<string, readonly string[]> }): Promise<void>;
+  adopt?(
+    client: ClientBase,
+    restored: { state: SchemaState; replaced: SchemaState | undefined; tables: ReadonlyMap<string, readonly string[]> },
+  ): Promise<void>;
 }
 
 /** Of tables whose rows a backup takes, and of all sequences. */
@@ -34,7 +41,9 @@ export interface MigratedContents {
   readonly sequences?: readonly string[];
 }
 
-/** Tables that are made while the program runs. A backup describes them, and a restore makes them by that description. */
+/**
+ * Tables that are made while the program runs. A backup describes them, and a restore makes them by that description.
+ */
 export interface RuntimeTables {
   /** A SELECT of their names, as `name`. */
   readonly select: string;

@@ -34,18 +34,29 @@ async function newDatabase(applicationName = 'svc restore'): Promise<Database> {
 
 async function backedUp(): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  await backUp({ database: original, schemas: [shop], version: '1.2.3', signal }, new Writable({ write: (piece: Buffer, _, done) => (pieces.push(piece), done()) }));
+  await backUp(
+    { database: original, schemas: [shop], version: '1.2.3', signal },
+    new Writable({ write: (piece: Buffer, _, done) => (pieces.push(piece), done()) }),
+  );
   return Buffer.concat(pieces);
 }
 
-const restored = (database: Database, bytes: Buffer): ReturnType<typeof restore> => restore({ database, schemas: [shop], replace: false, signal, serverWait: 0 }, Readable.from([bytes], { objectMode: false }));
-const linesOf = async (database: Database, text: string): Promise<unknown[]> => (await database.pool.query<object>(text)).rows;
+const restored = (database: Database, bytes: Buffer): ReturnType<typeof restore> =>
+  restore(
+    { database, schemas: [shop], replace: false, signal, serverWait: 0 },
+    Readable.from([bytes], { objectMode: false }),
+  );
+const linesOf = async (database: Database, text: string): Promise<unknown[]> =>
+  (await database.pool.query<object>(text)).rows;
 
 test('rows and all that tables are made of come back; what is left out, or unlogged, or of a model that is gone, does not', async () => {
   const database = await newDatabase();
   expect(await restored(database, archive)).toMatchObject({ tables: 5, rows: 508 });
   expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
-  for (const rows of ['customers ORDER BY id', 'kinds ORDER BY id', 'm_1 ORDER BY rev']) expect(await linesOf(database, `SELECT * FROM shop.${rows}`)).toEqual(await linesOf(original, `SELECT * FROM shop.${rows}`));
+  for (const rows of ['customers ORDER BY id', 'kinds ORDER BY id', 'm_1 ORDER BY rev'])
+    expect(await linesOf(database, `SELECT * FROM shop.${rows}`)).toEqual(
+      await linesOf(original, `SELECT * FROM shop.${rows}`),
+    );
   for (const table of ['carts', 'counters']) expect(await linesOf(database, `SELECT FROM shop.${table}`)).toEqual([]);
   expect(await linesOf(database, "SELECT FROM pg_class WHERE relname = 'm_2'")).toEqual([]);
 });
@@ -54,7 +65,9 @@ test('rows that contradict each other are refused in a sentence, and leave nothi
   const database = await newDatabase();
   const plain = takenApart(archive);
   plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n');
-  await expect(restored(database, putTogether(plain))).rejects.toThrow(/^The rows of the backup contradict each other: .*foreign key/);
+  await expect(restored(database, putTogether(plain))).rejects.toThrow(
+    /^The rows of the backup contradict each other: .*foreign key/,
+  );
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
 });
 
@@ -64,13 +77,22 @@ test('a schema adopts what was restored when all of it is there: rows, reference
   const adopting: typeof shop = {
     ...shop,
     adopt: async (client, { state, replaced, tables }) => {
-      const { rows } = await client.query(`SELECT (SELECT count(*)::int FROM shop.m_1) AS rows, (SELECT last_value::int FROM pg_sequences WHERE sequencename = 'kinds_id_seq') AS sequence,
+      const { rows } =
+        await client.query(`SELECT (SELECT count(*)::int FROM shop.m_1) AS rows, (SELECT last_value::int FROM pg_sequences WHERE sequencename = 'kinds_id_seq') AS sequence,
         (SELECT count(*)::int FROM pg_constraint WHERE contype = 'f' AND connamespace = 'shop'::regnamespace) AS references, (SELECT count(*)::int FROM pg_trigger WHERE tgname = 'stamp') AS triggers`);
       seen.push(rows[0], state, replaced, Array.from(tables.keys()));
     },
   };
-  await restore({ database, schemas: [adopting], replace: false, signal, serverWait: 0 }, Readable.from([archive], { objectMode: false }));
-  expect(seen).toEqual([{ rows: 500, sequence: 3, references: 2, triggers: 1 }, { customers: 4 }, undefined, ['m_1', 'm_3']]);
+  await restore(
+    { database, schemas: [adopting], replace: false, signal, serverWait: 0 },
+    Readable.from([archive], { objectMode: false }),
+  );
+  expect(seen).toEqual([
+    { rows: 500, sequence: 3, references: 2, triggers: 1 },
+    { customers: 4 },
+    undefined,
+    ['m_1', 'm_3'],
+  ]);
 });
 
 test.each<[string, (plain: PlainArchive) => void]>([
@@ -100,7 +122,9 @@ test.each<[string, (plain: PlainArchive) => void]>([
 test('a table with something that this program does not make is not backed up without it', async () => {
   await original.pool.query('ALTER TABLE shop.m_1 ADD CONSTRAINT positive CHECK (rev > 0)');
   try {
-    await expect(backedUp()).rejects.toThrow('Table shop.m_1 has something that this program does not make, and cannot back up: positive.');
+    await expect(backedUp()).rejects.toThrow(
+      'Table shop.m_1 has something that this program does not make, and cannot back up: positive.',
+    );
   } finally {
     await original.pool.query('ALTER TABLE shop.m_1 DROP CONSTRAINT positive');
   }

@@ -50,28 +50,52 @@ async function backedUp(database: Database, schemas: readonly BackedUpSchema[] =
 }
 
 function restored(database: Database, bytes: Buffer, more: Partial<RestoreOptions> = {}): ReturnType<typeof restore> {
-  const pieces = Array.from({ length: Math.ceil(bytes.length / 10_000) }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000));
-  return restore({ database, schemas: [shop], replace: false, signal: never, serverWait: 0, ...more }, Readable.from(pieces, { objectMode: false }));
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 10_000) }, (_, i) =>
+    bytes.subarray(i * 10_000, (i + 1) * 10_000),
+  );
+  return restore(
+    { database, schemas: [shop], replace: false, signal: never, serverWait: 0, ...more },
+    Readable.from(pieces, { objectMode: false }),
+  );
 }
 
 async function linesOf(database: Database, text: string): Promise<unknown[]> {
   return (await database.pool.query<object>(text)).rows;
 }
 
-const isEmpty = async (database: Database): Promise<boolean> => (await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).length === 0;
+const isEmpty = async (database: Database): Promise<boolean> =>
+  (await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).length === 0;
 
 test('all rows and all that tables are made of come back, and what is left out does not', async () => {
   const database = await newDatabase();
-  expect(await restored(database, archive)).toEqual({ version: '1.2.3', created: expect.any(String), tables: 5, rows: 508 });
+  expect(await restored(database, archive)).toEqual({
+    version: '1.2.3',
+    created: expect.any(String),
+    tables: 5,
+    rows: 508,
+  });
   expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
-  for (const rows of ['customers ORDER BY id', 'kinds ORDER BY id', 'm_1 ORDER BY rev', 'm_3']) expect(await linesOf(database, `SELECT * FROM shop.${rows}`)).toEqual(await linesOf(original, `SELECT * FROM shop.${rows}`));
-  expect(await linesOf(database, 'SELECT text FROM shop.receipts ORDER BY id')).toEqual([{ text: 'tab\there, line\nbreak, \\. and \\N' }, { text: 'said' }]);
+  for (const rows of ['customers ORDER BY id', 'kinds ORDER BY id', 'm_1 ORDER BY rev', 'm_3'])
+    expect(await linesOf(database, `SELECT * FROM shop.${rows}`)).toEqual(
+      await linesOf(original, `SELECT * FROM shop.${rows}`),
+    );
+  expect(await linesOf(database, 'SELECT text FROM shop.receipts ORDER BY id')).toEqual([
+    { text: 'tab\there, line\nbreak, \\. and \\N' },
+    { text: 'said' },
+  ]);
   for (const table of ['carts', 'counters']) expect(await linesOf(database, `SELECT FROM shop.${table}`)).toEqual([]);
   expect(await linesOf(database, "SELECT FROM pg_class WHERE relname = 'm_2'")).toEqual([]);
   // Rows are settled, and counted.
-  expect(await linesOf(database, "SELECT reltuples::int AS rows, relallvisible > 0 AS settled FROM pg_class WHERE relname = 'm_1'")).toEqual([{ rows: 500, settled: true }]);
+  expect(
+    await linesOf(
+      database,
+      "SELECT reltuples::int AS rows, relallvisible > 0 AS settled FROM pg_class WHERE relname = 'm_1'",
+    ),
+  ).toEqual([{ rows: 500, settled: true }]);
   expect(await migrate(database, 'shop', shop.migrations)).toEqual([]);
-  expect(takenApart(await backedUp(database)).tables.map(({ rows }) => rows.toString())).toEqual(takenApart(archive).tables.map(({ rows }) => rows.toString()));
+  expect(takenApart(await backedUp(database)).tables.map(({ rows }) => rows.toString())).toEqual(
+    takenApart(archive).tables.map(({ rows }) => rows.toString()),
+  );
 });
 
 test('a backup is of one moment, whatever is written and made meanwhile', async () => {
@@ -82,17 +106,22 @@ test('a backup is of one moment, whatever is written and made meanwhile', async 
   let newTables = 0;
   const writing = (async () => {
     for (let i = 10; !over.signal.aborted; i += 1) {
-      await database.pool.query(`BEGIN; INSERT INTO shop.customers (name) VALUES ('customer ${i}'); INSERT INTO shop.receipts VALUES (${i}, 'to ${i}', NULL); COMMIT`);
+      await database.pool.query(
+        `BEGIN; INSERT INTO shop.customers (name) VALUES ('customer ${i}'); INSERT INTO shop.receipts VALUES (${i}, 'to ${i}', NULL); COMMIT`,
+      );
       if (i % 50 !== 0 || newTables === 0) continue;
       newTables -= 1;
-      await database.pool.query(`BEGIN; INSERT INTO shop.kinds (name) VALUES ('kind ${i}'); DO $$ BEGIN EXECUTE 'CREATE TABLE shop.m_' || currval('shop.kinds_id_seq') || ' (body text)'; END $$; COMMIT`);
+      await database.pool.query(
+        `BEGIN; INSERT INTO shop.kinds (name) VALUES ('kind ${i}'); DO $$ BEGIN EXECUTE 'CREATE TABLE shop.m_' || currval('shop.kinds_id_seq') || ' (body text)'; END $$; COMMIT`,
+      );
     }
   })();
   try {
     for (let round = 0; round < 5; round += 1) {
       newTables = 20;
       const { tables } = takenApart(await backedUp(database));
-      const rowsOf = (name: string): number => tables.find(({ line }) => line['table'] === name)!.count['rows'] as number;
+      const rowsOf = (name: string): number =>
+        tables.find(({ line }) => line['table'] === name)!.count['rows'] as number;
       expect(rowsOf('customers') - 1).toBe(rowsOf('receipts'));
       expect(tables.filter(({ line }) => String(line['table']).startsWith('m_'))).toHaveLength(rowsOf('kinds'));
     }
@@ -105,10 +134,18 @@ test('a backup is of one moment, whatever is written and made meanwhile', async 
 describe('a table that is changed while a backup waits for it', () => {
   const changes: { reason: string; text: string; name: string }[] = [
     { reason: 'rewritten', text: 'ALTER TABLE shop.receipts ALTER COLUMN id TYPE bigint', name: 'receipts' },
-    { reason: 'emptied and filled anew', text: "TRUNCATE shop.m_3; INSERT INTO shop.m_3 VALUES ('new'), ('newer')", name: 'm_3' },
+    {
+      reason: 'emptied and filled anew',
+      text: "TRUNCATE shop.m_3; INSERT INTO shop.m_3 VALUES ('new'), ('newer')",
+      name: 'm_3',
+    },
     { reason: 'with a column less', text: 'ALTER TABLE shop.m_1 DROP COLUMN i_6', name: 'm_1' },
     { reason: 'with a column of another name', text: 'ALTER TABLE shop.m_1 RENAME COLUMN i_2 TO i_7', name: 'm_1' },
-    { reason: 'made anew', text: 'DROP TABLE shop.m_3; CREATE TABLE shop.m_3 (text text); INSERT INTO shop.m_3 SELECT', name: 'm_3' },
+    {
+      reason: 'made anew',
+      text: 'DROP TABLE shop.m_3; CREATE TABLE shop.m_3 (text text); INSERT INTO shop.m_3 SELECT',
+      name: 'm_3',
+    },
   ];
   test.each(changes)('$reason', async ({ text, name }) => {
     const database = await newDatabase('svc');
@@ -117,7 +154,15 @@ describe('a table that is changed while a backup waits for it', () => {
     await client.query(`BEGIN; ${text}`);
     const backing = backedUp(database);
     backing.catch(() => undefined);
-    while ((await linesOf(database, "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%'")).length === 0) continue;
+    while (
+      (
+        await linesOf(
+          database,
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%'",
+        )
+      ).length === 0
+    )
+      continue;
     await client.query('COMMIT');
     client.release();
     const table = takenApart(await backing).tables.find(({ line }) => line['table'] === name)!;
@@ -135,26 +180,55 @@ test('a backup of an earlier version is restored as of that version, and migrate
   const database = await newDatabase();
   await restored(database, bytes);
   expect(await migrate(database, 'shop', shop.migrations)).toEqual(['0002_notes']);
-  expect(await linesOf(database, 'SELECT name, note FROM shop.customers')).toEqual([{ name: 'from the migration', note: null }]);
+  expect(await linesOf(database, 'SELECT name, note FROM shop.customers')).toEqual([
+    { name: 'from the migration', note: null },
+  ]);
 });
 
 test('a restore sees what is committed while it waits, whatever the default of the database', async () => {
   const database = await newDatabase();
   await database.pool.query(`ALTER DATABASE ${homes.at(-1)!.name} SET default_transaction_isolation = 'serializable'`);
   const levels: unknown[] = [];
-  const adopt: BackedUpSchema['adopt'] = async (client) => void levels.push(...(await client.query<object>('SHOW transaction_isolation')).rows);
+  const adopt: BackedUpSchema['adopt'] = async (client) =>
+    void levels.push(...(await client.query<object>('SHOW transaction_isolation')).rows);
   await restored(database, archive, { schemas: [{ ...shop, adopt }] });
   expect(levels).toEqual([{ transaction_isolation: 'read committed' }]);
 });
 
 describe('a backup that no restore could take is not made', () => {
   const changes: { reason: string; text: string; sentence: string }[] = [
-    { reason: 'a table', text: 'CREATE TABLE shop.customers_before AS SELECT * FROM shop.customers', sentence: 'holds what is not of svc, and no backup with it could be restored: table customers_before; move' },
-    { reason: 'a table with a sequence', text: 'CREATE TABLE shop.seen (id serial)', sentence: 'holds what is not of svc, and no backup with it could be restored: table seen, sequence seen_id_seq; move' },
-    { reason: 'a column', text: 'ALTER TABLE shop.kinds ADD COLUMN hint text', sentence: 'holds what is not of svc, and no backup with it could be restored: column kinds.hint; move' },
-    { reason: 'a sequence', text: 'CREATE SEQUENCE shop.numbers', sentence: 'holds what is not of svc, and no backup with it could be restored: sequence numbers; move' },
-    { reason: 'a table that a crash would empty', text: 'ALTER TABLE shop.kinds SET UNLOGGED', sentence: 'lacks what svc has made there, and no backup without it could be restored: table kinds; bring' },
-    { reason: 'a column less', text: 'ALTER TABLE shop.customers DROP COLUMN note', sentence: 'lacks what svc has made there, and no backup without it could be restored: column customers.note; bring' },
+    {
+      reason: 'a table',
+      text: 'CREATE TABLE shop.customers_before AS SELECT * FROM shop.customers',
+      sentence: 'holds what is not of svc, and no backup with it could be restored: table customers_before; move',
+    },
+    {
+      reason: 'a table with a sequence',
+      text: 'CREATE TABLE shop.seen (id serial)',
+      sentence:
+        'holds what is not of svc, and no backup with it could be restored: table seen, sequence seen_id_seq; move',
+    },
+    {
+      reason: 'a column',
+      text: 'ALTER TABLE shop.kinds ADD COLUMN hint text',
+      sentence: 'holds what is not of svc, and no backup with it could be restored: column kinds.hint; move',
+    },
+    {
+      reason: 'a sequence',
+      text: 'CREATE SEQUENCE shop.numbers',
+      sentence: 'holds what is not of svc, and no backup with it could be restored: sequence numbers; move',
+    },
+    {
+      reason: 'a table that a crash would empty',
+      text: 'ALTER TABLE shop.kinds SET UNLOGGED',
+      sentence: 'lacks what svc has made there, and no backup without it could be restored: table kinds; bring',
+    },
+    {
+      reason: 'a column less',
+      text: 'ALTER TABLE shop.customers DROP COLUMN note',
+      sentence:
+        'lacks what svc has made there, and no backup without it could be restored: column customers.note; bring',
+    },
   ];
   test.each(changes)('$reason', async ({ text, sentence }) => {
     const database = await newDatabase();
@@ -168,10 +242,15 @@ test('what is there stays unless it is to be replaced, and is replaced in one st
   const database = await newDatabase();
   await migrate(database, 'shop', shop.migrations);
   await database.pool.query("INSERT INTO shop.customers (name) VALUES ('one'), ('two')");
-  const replacing = (adopt: NonNullable<BackedUpSchema['adopt']>): Promise<unknown> => restored(database, archive, { replace: true, schemas: [{ ...shop, adopt }] });
-  await expect(restored(database, archive)).rejects.toThrow('The database has the schema shop already; restore into an empty one, or give --replace to drop what is there.');
+  const replacing = (adopt: NonNullable<BackedUpSchema['adopt']>): Promise<unknown> =>
+    restored(database, archive, { replace: true, schemas: [{ ...shop, adopt }] });
+  await expect(restored(database, archive)).rejects.toThrow(
+    'The database has the schema shop already; restore into an empty one, or give --replace to drop what is there.',
+  );
   const server = await Database.connect({ connection: homes.at(-1)!.connection, log: silentLog });
-  await expect(restored(database, archive, { replace: true })).rejects.toThrow('Servers are using this database (1 connection of svc): stop all of them before --replace.');
+  await expect(restored(database, archive, { replace: true })).rejects.toThrow(
+    'Servers are using this database (1 connection of svc): stop all of them before --replace.',
+  );
   await server.close();
   const states: (SchemaState | undefined)[] = [];
   await expect(
@@ -182,23 +261,49 @@ test('what is there stays unless it is to be replaced, and is replaced in one st
     }),
   ).rejects.toThrow('No.');
   expect(states).toEqual([{ customers: 4 }, { customers: 3 }]);
-  expect(await linesOf(database, 'SELECT name FROM shop.customers ORDER BY id')).toEqual([{ name: 'from the migration' }, { name: 'one' }, { name: 'two' }]);
+  expect(await linesOf(database, 'SELECT name FROM shop.customers ORDER BY id')).toEqual([
+    { name: 'from the migration' },
+    { name: 'one' },
+    { name: 'two' },
+  ]);
   await replacing(async () => Promise.resolve());
   expect(await linesOf(database, 'SELECT count(*)::int AS n FROM shop.customers')).toEqual([{ n: 4 }]);
 });
 
 describe('to replace drops what is in the schema, and nothing else', () => {
   const users: { reason: string; make: string; drop: string; sentence: string }[] = [
-    { reason: 'a view elsewhere', make: 'CREATE VIEW public.report AS SELECT name FROM shop.customers', drop: 'VIEW public.report', sentence: 'view public.report depends on table shop.customers' },
-    { reason: 'a reference from elsewhere', make: 'CREATE TABLE public.orders (customer int REFERENCES shop.customers)', drop: 'TABLE public.orders', sentence: 'constraint orders_customer_fkey on table public.orders depends on table shop.customers' },
-    { reason: 'a function in use elsewhere', make: 'CREATE TABLE public.stamped (labels text[]); CREATE TRIGGER t BEFORE INSERT ON public.stamped FOR EACH ROW EXECUTE FUNCTION shop.stamp()', drop: 'TABLE public.stamped', sentence: 'trigger t on table public.stamped depends on function shop.stamp()' },
-    { reason: 'a publication', make: 'CREATE PUBLICATION told FOR TABLE shop.customers', drop: 'PUBLICATION told', sentence: 'publication told names table shop.customers' },
+    {
+      reason: 'a view elsewhere',
+      make: 'CREATE VIEW public.report AS SELECT name FROM shop.customers',
+      drop: 'VIEW public.report',
+      sentence: 'view public.report depends on table shop.customers',
+    },
+    {
+      reason: 'a reference from elsewhere',
+      make: 'CREATE TABLE public.orders (customer int REFERENCES shop.customers)',
+      drop: 'TABLE public.orders',
+      sentence: 'constraint orders_customer_fkey on table public.orders depends on table shop.customers',
+    },
+    {
+      reason: 'a function in use elsewhere',
+      make: 'CREATE TABLE public.stamped (labels text[]); CREATE TRIGGER t BEFORE INSERT ON public.stamped FOR EACH ROW EXECUTE FUNCTION shop.stamp()',
+      drop: 'TABLE public.stamped',
+      sentence: 'trigger t on table public.stamped depends on function shop.stamp()',
+    },
+    {
+      reason: 'a publication',
+      make: 'CREATE PUBLICATION told FOR TABLE shop.customers',
+      drop: 'PUBLICATION told',
+      sentence: 'publication told names table shop.customers',
+    },
   ];
   test.each(users)('$reason', async ({ make, drop, sentence }) => {
     const database = await newDatabase();
     await migrate(database, 'shop', shop.migrations);
     await database.pool.query(make);
-    await expect(restored(database, archive, { replace: true })).rejects.toThrow(`Something that is not of svc would go as well: ${sentence}; take that away before --replace.`);
+    await expect(restored(database, archive, { replace: true })).rejects.toThrow(
+      `Something that is not of svc would go as well: ${sentence}; take that away before --replace.`,
+    );
     expect(await linesOf(database, 'SELECT name FROM shop.customers')).toEqual([{ name: 'from the migration' }]);
     await database.pool.query(`DROP ${drop}`);
     await restored(database, archive, { replace: true });
@@ -208,7 +313,8 @@ describe('to replace drops what is in the schema, and nothing else', () => {
   test('what depends on tables in it goes before them, and functions that tables need after', async () => {
     const database = await newDatabase();
     await migrate(database, 'shop', shop.migrations);
-    await database.pool.query(`CREATE VIEW shop.names AS SELECT name FROM shop.customers; CREATE MATERIALIZED VIEW shop.counted AS SELECT count(*) FROM shop.customers;
+    await database.pool
+      .query(`CREATE VIEW shop.names AS SELECT name FROM shop.customers; CREATE MATERIALIZED VIEW shop.counted AS SELECT count(*) FROM shop.customers;
       CREATE TABLE shop.stamped (labels text[]); CREATE TRIGGER t BEFORE INSERT ON shop.stamped FOR EACH ROW EXECUTE FUNCTION shop.stamp()`);
     await restored(database, archive, { replace: true });
     expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
@@ -217,7 +323,9 @@ describe('to replace drops what is in the schema, and nothing else', () => {
   test('a user who may make no schemas replaces in one that was made for it, and rights on the schema stay', async () => {
     const database = await newDatabase();
     const [user, reader] = [`app_${homes.at(-1)!.name}`, `reader_${homes.at(-1)!.name}`];
-    await database.pool.query(`CREATE ROLE ${user} LOGIN; CREATE ROLE ${reader}; CREATE SCHEMA shop; GRANT ALL ON SCHEMA shop TO ${user}; GRANT USAGE ON SCHEMA shop TO ${reader}`);
+    await database.pool.query(
+      `CREATE ROLE ${user} LOGIN; CREATE ROLE ${reader}; CREATE SCHEMA shop; GRANT ALL ON SCHEMA shop TO ${user}; GRANT USAGE ON SCHEMA shop TO ${reader}`,
+    );
     try {
       const connection = withRole(homes.at(-1)!.connection, user);
       const limited = await Database.connect({ connection, log: silentLog, applicationName: 'svc restore' });
@@ -227,7 +335,12 @@ describe('to replace drops what is in the schema, and nothing else', () => {
         await limited.close();
       }
       expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
-      expect(await linesOf(database, `SELECT has_schema_privilege('${reader}', 'shop', 'USAGE') AS may, has_database_privilege('${user}', current_database(), 'CREATE') AS creates`)).toEqual([{ may: true, creates: false }]);
+      expect(
+        await linesOf(
+          database,
+          `SELECT has_schema_privilege('${reader}', 'shop', 'USAGE') AS may, has_database_privilege('${user}', current_database(), 'CREATE') AS creates`,
+        ),
+      ).toEqual([{ may: true, creates: false }]);
     } finally {
       await database.pool.query(`DROP OWNED BY ${user}, ${reader} CASCADE; DROP ROLE ${user}, ${reader}`);
     }
@@ -237,10 +350,23 @@ describe('to replace drops what is in the schema, and nothing else', () => {
 test('a server without a connection is noticed as it comes back, and one that starts waits', async () => {
   const database = await newDatabase();
   await migrate(database, 'shop', shop.migrations);
-  const server = await Database.connect({ connection: homes.at(-1)!.connection, log: silentLog, applicationName: 'test' });
-  const replacing = (wait: number): Promise<unknown> => restored(database, archive, { replace: true, serverWait: wait });
+  const server = await Database.connect({
+    connection: homes.at(-1)!.connection,
+    log: silentLog,
+    applicationName: 'test',
+  });
+  const replacing = (wait: number): Promise<unknown> =>
+    restored(database, archive, { replace: true, serverWait: wait });
   const dropped = async (): Promise<void> => {
-    while ((await linesOf(server, "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'")).length === 0) continue;
+    while (
+      (
+        await linesOf(
+          server,
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'",
+        )
+      ).length === 0
+    )
+      continue;
   };
   const back = async (work: (database: Database) => Promise<unknown>): Promise<unknown> => {
     await dropped();
@@ -253,7 +379,9 @@ test('a server without a connection is noticed as it comes back, and one that st
   };
   try {
     const used = back((late) => late.pool.query('SELECT FROM shop.customers'));
-    await expect(replacing(60_000)).rejects.toThrow('Servers are using this database (1 connection of svc): stop all of them before --replace.');
+    await expect(replacing(60_000)).rejects.toThrow(
+      'Servers are using this database (1 connection of svc): stop all of them before --replace.',
+    );
     await used;
     expect(await linesOf(database, 'SELECT name FROM shop.customers')).toEqual([{ name: 'from the migration' }]);
     const started = back((late) => migrate(late, 'shop', shop.migrations));
@@ -266,10 +394,16 @@ test('a server without a connection is noticed as it comes back, and one that st
 
 test('a database without the schema, or of a newer version, is not backed up', async () => {
   const database = await newDatabase();
-  await expect(backedUp(database)).rejects.toThrow('There is nothing to back up: the database has no schema shop of svc.');
-  await expect(backedUp(original, [{ ...shop, migrations: shop.migrations.slice(0, 1) }])).rejects.toThrow('Schema shop was migrated by a newer version of this program (0002_notes is not known here); run that version.');
+  await expect(backedUp(database)).rejects.toThrow(
+    'There is nothing to back up: the database has no schema shop of svc.',
+  );
+  await expect(backedUp(original, [{ ...shop, migrations: shop.migrations.slice(0, 1) }])).rejects.toThrow(
+    'Schema shop was migrated by a newer version of this program (0002_notes is not known here); run that version.',
+  );
   await original.pool.query('CREATE INDEX partial ON shop.m_1 (name) WHERE deleted IS NULL');
-  await expect(backedUp(original)).rejects.toThrow('Table shop.m_1 has something that this program does not make, and cannot back up: partial.');
+  await expect(backedUp(original)).rejects.toThrow(
+    'Table shop.m_1 has something that this program does not make, and cannot back up: partial.',
+  );
   await original.pool.query('DROP INDEX shop.partial');
 });
 
@@ -277,18 +411,29 @@ describe('who does not go on is given up', () => {
   const limited = { schemas: [shop], version: '1', stallLimit: 300 };
   test('a reader that takes nothing', async () => {
     const sink = new Writable({ highWaterMark: 1, write: () => undefined });
-    await original.pool.query("INSERT INTO shop.m_3 SELECT md5(i::text) || md5((-i)::text) FROM generate_series(1, 100000) i");
+    await original.pool.query(
+      'INSERT INTO shop.m_3 SELECT md5(i::text) || md5((-i)::text) FROM generate_series(1, 100000) i',
+    );
     try {
-      await expect(backUp({ ...limited, database: original, signal: never }, sink)).rejects.toThrow('Nothing has moved for 0 seconds: given up.');
+      await expect(backUp({ ...limited, database: original, signal: never }, sink)).rejects.toThrow(
+        'Nothing has moved for 0 seconds: given up.',
+      );
     } finally {
       await original.pool.query('TRUNCATE shop.m_3');
     }
-    expect(await linesOf(original, "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'")).toEqual([]);
+    expect(
+      await linesOf(
+        original,
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'",
+      ),
+    ).toEqual([]);
   });
   test('a writer that sends a part', async () => {
     const source = new Readable({ read: () => undefined });
     source.push(archive.subarray(0, 2000));
-    await expect(restore({ ...limited, database: target, replace: false, signal: never }, source)).rejects.toThrow('Nothing has moved');
+    await expect(restore({ ...limited, database: target, replace: false, signal: never }, source)).rejects.toThrow(
+      'Nothing has moved',
+    );
     expect(await isEmpty(target)).toBe(true);
   });
   test('a restore that is called off', async () => {
@@ -297,7 +442,15 @@ describe('who does not go on is given up', () => {
     source.push(archive.subarray(0, archive.length - 100));
     const restoring = restore({ database: target, schemas: [shop], replace: false, signal: controller.signal }, source);
     restoring.catch(() => undefined);
-    while ((await linesOf(original, "SELECT FROM pg_stat_activity WHERE application_name = 'svc restore' AND query LIKE 'COPY%'")).length === 0) continue;
+    while (
+      (
+        await linesOf(
+          original,
+          "SELECT FROM pg_stat_activity WHERE application_name = 'svc restore' AND query LIKE 'COPY%'",
+        )
+      ).length === 0
+    )
+      continue;
     controller.abort(new Error('called off'));
     await expect(restoring).rejects.toThrow('called off');
     expect(await isEmpty(target)).toBe(true);
@@ -307,12 +460,28 @@ describe('who does not go on is given up', () => {
 describe('a backup is input', () => {
   const damages: { reason: string; bytes: () => Buffer; sentence: RegExp }[] = [
     { reason: 'nothing', bytes: () => Buffer.alloc(0), sentence: /cut short/ },
-    { reason: 'another file', bytes: () => Buffer.from('PGDMP and so on'), sentence: /^This is no backup of svc backup\.$/ },
-    { reason: 'another gzip', bytes: () => gzipSync('hello\nworld\n'), sentence: /^This is no backup of svc backup\.$/ },
-    { reason: 'a line without end', bytes: () => gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20)), sentence: /^The backup is damaged/ },
+    {
+      reason: 'another file',
+      bytes: () => Buffer.from('PGDMP and so on'),
+      sentence: /^This is no backup of svc backup\.$/,
+    },
+    {
+      reason: 'another gzip',
+      bytes: () => gzipSync('hello\nworld\n'),
+      sentence: /^This is no backup of svc backup\.$/,
+    },
+    {
+      reason: 'a line without end',
+      bytes: () => gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20)),
+      sentence: /^The backup is damaged/,
+    },
     { reason: 'cut short', bytes: () => archive.subarray(0, -1), sentence: /cut short/ },
     { reason: 'cut in the middle', bytes: () => archive.subarray(0, archive.length / 2), sentence: /cut short/ },
-    { reason: 'something after it', bytes: () => Buffer.concat([archive, gzipSync('more')]), sentence: /^The backup is damaged/ },
+    {
+      reason: 'something after it',
+      bytes: () => Buffer.concat([archive, gzipSync('more')]),
+      sentence: /^The backup is damaged/,
+    },
   ];
   test.each(damages)('$reason', async ({ bytes, sentence }) => {
     await expect(restored(target, bytes())).rejects.toThrow(sentence);
@@ -320,43 +489,166 @@ describe('a backup is input', () => {
   });
 
   type Line = Record<string, unknown>;
-  const lineOf = (plain: PlainArchive, name: string): Line => plain.tables.find(({ line }) => line['table'] === name)!.line;
-  const shapeOf = (plain: PlainArchive): Record<string, Line[]> => lineOf(plain, 'm_1')['shape'] as Record<string, Line[]>;
+  const lineOf = (plain: PlainArchive, name: string): Line =>
+    plain.tables.find(({ line }) => line['table'] === name)!.line;
+  const shapeOf = (plain: PlainArchive): Record<string, Line[]> =>
+    lineOf(plain, 'm_1')['shape'] as Record<string, Line[]>;
   const forgeries: { reason: string; forge: (plain: PlainArchive) => unknown; sentence: RegExp }[] = [
-    { reason: 'of another format', forge: ({ header }) => (header['svcBackup'] = 2), sentence: /^The backup is of format 2, by 1\.2\.3; this program reads format 1/ },
-    { reason: 'of a newer version', forge: ({ header }) => (header['schemas'] as Record<string, { migrations: string[] }>)['shop']!.migrations.push('0003_later'), sentence: /made by 1\.2\.3, which is newer than this program \(migration 0003_later/ },
-    { reason: 'of a schema more', forge: ({ header }) => ((header['schemas'] as Line)['zz'] = null), sentence: /no backup/ },
-    { reason: 'of a schema more, with a sequence', forge: ({ header }) => ((header['schemas'] as Line)['public'] = { migrations: ['0001_base'], state: {}, sequences: { theirs: '99' } }), sentence: /no backup/ },
-    { reason: 'a state that leaves no room', forge: ({ header }) => ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['customers'] = 1_000_001), sentence: /no backup/ },
-    { reason: 'a state that is not known', forge: ({ header }) => ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['epoch'] = 1), sentence: /no backup/ },
-    { reason: 'a sequence with a quote', forge: ({ header }) => ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['a"b'] = '1'), sentence: /no backup/ },
-    { reason: 'a time that is none', forge: ({ header }) => (header['created'] = 'once upon\na time'), sentence: /no backup/ },
+    {
+      reason: 'of another format',
+      forge: ({ header }) => (header['svcBackup'] = 2),
+      sentence: /^The backup is of format 2, by 1\.2\.3; this program reads format 1/,
+    },
+    {
+      reason: 'of a newer version',
+      forge: ({ header }) =>
+        (header['schemas'] as Record<string, { migrations: string[] }>)['shop']!.migrations.push('0003_later'),
+      sentence: /made by 1\.2\.3, which is newer than this program \(migration 0003_later/,
+    },
+    {
+      reason: 'of a schema more',
+      forge: ({ header }) => ((header['schemas'] as Line)['zz'] = null),
+      sentence: /no backup/,
+    },
+    {
+      reason: 'of a schema more, with a sequence',
+      forge: ({ header }) =>
+        ((header['schemas'] as Line)['public'] = { migrations: ['0001_base'], state: {}, sequences: { theirs: '99' } }),
+      sentence: /no backup/,
+    },
+    {
+      reason: 'a state that leaves no room',
+      forge: ({ header }) =>
+        ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['customers'] = 1_000_001),
+      sentence: /no backup/,
+    },
+    {
+      reason: 'a state that is not known',
+      forge: ({ header }) => ((header['schemas'] as Record<string, { state: Line }>)['shop']!.state['epoch'] = 1),
+      sentence: /no backup/,
+    },
+    {
+      reason: 'a sequence with a quote',
+      forge: ({ header }) =>
+        ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['a"b'] = '1'),
+      sentence: /no backup/,
+    },
+    {
+      reason: 'a time that is none',
+      forge: ({ header }) => (header['created'] = 'once upon\na time'),
+      sentence: /no backup/,
+    },
     { reason: 'fewer tables than none', forge: ({ header }) => (header['tables'] = -1), sentence: /no backup/ },
     { reason: 'of no schema', forge: ({ header }) => (header['schemas'] = {}), sentence: /no backup/ },
-    { reason: 'a schema of another name', forge: (plain) => (lineOf(plain, 'm_1')['schema'] = 'pg_catalog'), sentence: /damaged/ },
-    { reason: 'a table of another name', forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'kinds; DROP TABLE x'), sentence: /damaged/ },
-    { reason: 'a quote in a name', forge: (plain) => (lineOf(plain, 'm_1')['table'] = 'm_1" (x int); --'), sentence: /damaged/ },
-    { reason: 'a table that is left out', forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'carts'), sentence: /: it holds table shop\.carts, which svc does not back up\./ },
+    {
+      reason: 'a schema of another name',
+      forge: (plain) => (lineOf(plain, 'm_1')['schema'] = 'pg_catalog'),
+      sentence: /damaged/,
+    },
+    {
+      reason: 'a table of another name',
+      forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'kinds; DROP TABLE x'),
+      sentence: /damaged/,
+    },
+    {
+      reason: 'a quote in a name',
+      forge: (plain) => (lineOf(plain, 'm_1')['table'] = 'm_1" (x int); --'),
+      sentence: /damaged/,
+    },
+    {
+      reason: 'a table that is left out',
+      forge: (plain) => (lineOf(plain, 'kinds')['table'] = 'carts'),
+      sentence: /: it holds table shop\.carts, which svc does not back up\./,
+    },
     { reason: 'a table twice', forge: (plain) => (lineOf(plain, 'm_3')['table'] = 'm_1'), sentence: /damaged/ },
-    { reason: 'a table less', forge: (plain) => ((plain.header['tables'] = plain.totals.tables = 4), (plain.totals.rows -= plain.tables.splice(1, 1)[0]!.count['rows'] as number)), sentence: /damaged/ },
+    {
+      reason: 'a table less',
+      forge: (plain) => (
+        (plain.header['tables'] = plain.totals.tables = 4),
+        (plain.totals.rows -= plain.tables.splice(1, 1)[0]!.count['rows'] as number)
+      ),
+      sentence: /damaged/,
+    },
     { reason: 'a column less', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id']), sentence: /damaged/ },
-    { reason: 'a column more', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', 'name', 'hint']), sentence: /: it holds column shop\.kinds\.hint, which svc does not back up\./ },
-    { reason: 'a column of another name', forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', 'name) FROM PROGRAM \'id\' --']), sentence: /damaged/ },
-    { reason: 'a column of another type', forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'oid'), sentence: /in a way that this program never makes: a column/ },
-    { reason: 'a type that does more', forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'text DEFAULT pg_read_file(1)'), sentence: /never makes/ },
-    { reason: 'two columns of one name', forge: (plain) => (shapeOf(plain)['columns']![0]!['name'] = 'body'), sentence: /two columns/ },
-    { reason: 'an index by another method', forge: (plain) => (shapeOf(plain)['indexes']![0]!['method'] = 'hash'), sentence: /an index/ },
-    { reason: 'an index on a column that is not there', forge: (plain) => (((shapeOf(plain)['indexes']![0]!['columns'] as Line[])[0] as Line)['name'] = 'lost'), sentence: /an index/ },
-    { reason: 'a trigger of its own', forge: (plain) => shapeOf(plain)['triggers']!.push('mine' as never), sentence: /a trigger/ },
+    {
+      reason: 'a column more',
+      forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', 'name', 'hint']),
+      sentence: /: it holds column shop\.kinds\.hint, which svc does not back up\./,
+    },
+    {
+      reason: 'a column of another name',
+      forge: (plain) => (lineOf(plain, 'kinds')['columns'] = ['id', "name) FROM PROGRAM 'id' --"]),
+      sentence: /damaged/,
+    },
+    {
+      reason: 'a column of another type',
+      forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'oid'),
+      sentence: /in a way that this program never makes: a column/,
+    },
+    {
+      reason: 'a type that does more',
+      forge: (plain) => (shapeOf(plain)['columns']![0]!['type'] = 'text DEFAULT pg_read_file(1)'),
+      sentence: /never makes/,
+    },
+    {
+      reason: 'two columns of one name',
+      forge: (plain) => (shapeOf(plain)['columns']![0]!['name'] = 'body'),
+      sentence: /two columns/,
+    },
+    {
+      reason: 'an index by another method',
+      forge: (plain) => (shapeOf(plain)['indexes']![0]!['method'] = 'hash'),
+      sentence: /an index/,
+    },
+    {
+      reason: 'an index on a column that is not there',
+      forge: (plain) => (((shapeOf(plain)['indexes']![0]!['columns'] as Line[])[0] as Line)['name'] = 'lost'),
+      sentence: /an index/,
+    },
+    {
+      reason: 'a trigger of its own',
+      forge: (plain) => shapeOf(plain)['triggers']!.push('mine' as never),
+      sentence: /a trigger/,
+    },
     { reason: 'no description', forge: (plain) => delete lineOf(plain, 'm_1')['shape'], sentence: /no description/ },
     { reason: 'other rows than counted', forge: (plain) => (plain.tables[0]!.count['rows'] = 5), sentence: /damaged/ },
     { reason: 'another sum of rows', forge: (plain) => (plain.totals.rows += 1), sentence: /damaged/ },
-    { reason: 'a sequence that is none', forge: ({ header }) => ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['kinds'] = '1'), sentence: /: it holds sequence shop\.kinds, which svc does not back up\./ },
-    { reason: 'rows that are none', forge: (plain) => (plain.tables[0]!.rows = Buffer.from('one\ttwo\tthree\tfour\n')), sentence: /^PostgreSQL refused: invalid input syntax/ },
-    { reason: 'a row without end', forge: (plain) => (plain.tables[0]!.rows = Buffer.alloc(5_000_000, 0x41)), sentence: /^PostgreSQL refused/ },
-    { reason: 'rows that are no UTF-8', forge: (plain) => (plain.tables[0]!.rows = Buffer.from([0x31, 0x09, 0xff, 0x0a])), sentence: /^PostgreSQL refused/ },
-    { reason: 'the same row twice', forge: (plain) => ((plain.tables[1]!.rows = Buffer.concat([plain.tables[1]!.rows, plain.tables[1]!.rows])), (plain.tables[1]!.count['rows'] = 4), (plain.totals.rows += 2)), sentence: /PostgreSQL refused: duplicate key|contradict/ },
-    { reason: 'a reference to nobody', forge: (plain) => (plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n')), sentence: /^The rows of the backup contradict each other/ },
+    {
+      reason: 'a sequence that is none',
+      forge: ({ header }) =>
+        ((header['schemas'] as Record<string, { sequences: Line }>)['shop']!.sequences['kinds'] = '1'),
+      sentence: /: it holds sequence shop\.kinds, which svc does not back up\./,
+    },
+    {
+      reason: 'rows that are none',
+      forge: (plain) => (plain.tables[0]!.rows = Buffer.from('one\ttwo\tthree\tfour\n')),
+      sentence: /^PostgreSQL refused: invalid input syntax/,
+    },
+    {
+      reason: 'a row without end',
+      forge: (plain) => (plain.tables[0]!.rows = Buffer.alloc(5_000_000, 0x41)),
+      sentence: /^PostgreSQL refused/,
+    },
+    {
+      reason: 'rows that are no UTF-8',
+      forge: (plain) => (plain.tables[0]!.rows = Buffer.from([0x31, 0x09, 0xff, 0x0a])),
+      sentence: /^PostgreSQL refused/,
+    },
+    {
+      reason: 'the same row twice',
+      forge: (plain) => (
+        (plain.tables[1]!.rows = Buffer.concat([plain.tables[1]!.rows, plain.tables[1]!.rows])),
+        (plain.tables[1]!.count['rows'] = 4),
+        (plain.totals.rows += 2)
+      ),
+      sentence: /PostgreSQL refused: duplicate key|contradict/,
+    },
+    {
+      reason: 'a reference to nobody',
+      forge: (plain) =>
+        (plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n')),
+      sentence: /^The rows of the backup contradict each other/,
+    },
   ];
   test.each(forgeries)('forged: $reason', async ({ forge, sentence }) => {
     const plain = takenApart(archive);
@@ -367,14 +659,18 @@ describe('a backup is input', () => {
 
   test('any byte of it may be another', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: archive.length - 1 }), fc.integer({ min: 1, max: 255 }), async (at, change) => {
-        const bytes = Buffer.from(archive);
-        bytes[at]! ^= change;
-        // Of the header of gzip: its time, and the system it was made on.
-        if (at >= 4 && at < 10) return;
-        await expect(restored(target, bytes)).rejects.toBeInstanceOf(BackupError);
-        expect(await isEmpty(target)).toBe(true);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: archive.length - 1 }),
+        fc.integer({ min: 1, max: 255 }),
+        async (at, change) => {
+          const bytes = Buffer.from(archive);
+          bytes[at]! ^= change;
+          // Of the header of gzip: its time, and the system it was made on.
+          if (at >= 4 && at < 10) return;
+          await expect(restored(target, bytes)).rejects.toBeInstanceOf(BackupError);
+          expect(await isEmpty(target)).toBe(true);
+        },
+      ),
       { numRuns: 12 },
     );
   });

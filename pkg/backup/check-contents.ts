@@ -8,24 +8,41 @@ export interface Contents {
   readonly sequences: readonly string[];
 }
 
-/** Throws BackupError where a schema is not what these migrations have made of it: a restore has nothing else to put rows into. */
+/**
+ * Throws BackupError where a schema is not what these migrations have made of it: a restore has nothing else to put
+ * rows into.
+ */
 export function checkContents(schema: BackedUpSchema, applied: readonly string[], found: Contents): void {
   const made = madeBy(schema, applied);
   const [foreign, missing] = [beyond(found, made), beyond(made, found)];
-  if (foreign.length > 0) throw new BackupError(`Schema ${schema.name} holds what is not of svc, and no backup with it could be restored: ${foreign.join(', ')}; move that to another schema, or drop it.`);
-  if (missing.length > 0) throw new BackupError(`Schema ${schema.name} lacks what svc has made there, and no backup without it could be restored: ${missing.join(', ')}; bring that back (a table that is UNLOGGED counts as missing).`);
+  if (foreign.length > 0)
+    throw new BackupError(
+      `Schema ${schema.name} holds what is not of svc, and no backup with it could be restored: ${foreign.join(', ')}; move that to another schema, or drop it.`,
+    );
+  if (missing.length > 0)
+    throw new BackupError(
+      `Schema ${schema.name} lacks what svc has made there, and no backup without it could be restored: ${missing.join(', ')}; bring that back (a table that is UNLOGGED counts as missing).`,
+    );
 }
 
 function madeBy({ contents }: BackedUpSchema, applied: readonly string[]): Contents {
   const made = applied.map((migration) => contents[migration] ?? {});
-  return { tables: new Map(made.flatMap(({ tables = {} }) => Object.entries(tables))), sequences: made.flatMap(({ sequences = [] }) => sequences) };
+  return {
+    tables: new Map(made.flatMap(({ tables = {} }) => Object.entries(tables))),
+    sequences: made.flatMap(({ sequences = [] }) => sequences),
+  };
 }
 
 /** What one has and the other has not, for an operator. */
 function beyond(one: Contents, other: Contents): string[] {
   const tables = [...one.tables].flatMap(([table, columns]) => {
     const known = other.tables.get(table);
-    return known === undefined ? [`table ${table}`] : columns.filter((column) => !known.includes(column)).map((column) => `column ${table}.${column}`);
+    return known === undefined
+      ? [`table ${table}`]
+      : columns.filter((column) => !known.includes(column)).map((column) => `column ${table}.${column}`);
   });
-  return [...tables, ...one.sequences.filter((name) => !other.sequences.includes(name)).map((name) => `sequence ${name}`)];
+  return [
+    ...tables,
+    ...one.sequences.filter((name) => !other.sequences.includes(name)).map((name) => `sequence ${name}`),
+  ];
 }

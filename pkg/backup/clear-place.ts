@@ -5,26 +5,39 @@ import { BackupError } from './backup-error.ts';
 import { dropContents } from './drop-contents.ts';
 
 /**
- * Makes room for a restore, within its transaction, and keeps servers that start meanwhile waiting as for a migration. Answers the state of each schema that
- * was emptied. Throws BackupError where there is something and it is not to be replaced, or somebody uses it.
+ * Makes room for a restore, within its transaction, and keeps servers that start meanwhile waiting as for a migration.
+ * Answers the state of each schema that was emptied. Throws BackupError where there is something and it is not to be
+ * replaced, or somebody uses it.
  */
-export async function clearPlace(client: ClientBase, schemas: readonly BackedUpSchema[], { replace, serverWait }: { replace: boolean; serverWait: number }): Promise<Map<string, SchemaState>> {
+export async function clearPlace(
+  client: ClientBase,
+  schemas: readonly BackedUpSchema[],
+  { replace, serverWait }: { replace: boolean; serverWait: number },
+): Promise<Map<string, SchemaState>> {
   for (const { name } of schemas) await client.query(`SELECT pg_advisory_xact_lock(${migrationLock(name)})`);
   const filled: BackedUpSchema[] = [];
   for (const schema of schemas) {
-    const { rowCount } = await client.query('SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) LIMIT 1', [schema.name]);
+    const { rowCount } = await client.query('SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) LIMIT 1', [
+      schema.name,
+    ]);
     if (rowCount !== 0) filled.push(schema);
   }
   const replaced = new Map<string, SchemaState>();
   if (filled.length === 0) return replaced;
   const names = filled.map(({ name }) => name).join(' and ');
-  if (!replace) throw new BackupError(`The database has the schema ${names} already; restore into an empty one, or give --replace to drop what is there.`);
+  if (!replace)
+    throw new BackupError(
+      `The database has the schema ${names} already; restore into an empty one, or give --replace to drop what is there.`,
+    );
   await refuseInUse(client);
   for (const schema of filled) {
     const state = await stateOf(client, schema);
     if (state !== undefined) replaced.set(schema.name, state);
   }
-  await dropContents(client, filled.map(({ name }) => name));
+  await dropContents(
+    client,
+    filled.map(({ name }) => name),
+  );
   await refuseWaiting(client, serverWait);
   return replaced;
 }
@@ -35,24 +48,34 @@ async function refuseInUse(client: ClientBase): Promise<void> {
 }
 
 /**
- * One that has no connection at the moment comes back within seconds, and waits for a table that is dropped here and not gone yet. One that starts waits, too,
- * but for the migrations' lock, and may.
+ * One that has no connection at the moment comes back within seconds, and waits for a table that is dropped here and
+ * not gone yet. One that starts waits, too, but for the migrations' lock, and may.
  */
 async function refuseWaiting(client: ClientBase, forMs: number): Promise<void> {
   const end = performance.now() + forMs;
   do {
     await client.query('SELECT pg_sleep(0.1), pg_stat_clear_snapshot()');
-    refuse(await countServers(client, "EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'relation' AND NOT l.granted)"));
+    refuse(
+      await countServers(
+        client,
+        "EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'relation' AND NOT l.granted)",
+      ),
+    );
   } while (performance.now() < end);
 }
 
 async function countServers(client: ClientBase, condition: string): Promise<number> {
-  const { rows } = await client.query<{ n: string }>(`SELECT count(*) AS n FROM pg_stat_activity a WHERE datname = current_database() AND application_name = 'svc' AND pid <> pg_backend_pid() AND ${condition}`);
+  const { rows } = await client.query<{ n: string }>(
+    `SELECT count(*) AS n FROM pg_stat_activity a WHERE datname = current_database() AND application_name = 'svc' AND pid <> pg_backend_pid() AND ${condition}`,
+  );
   return Number(rows[0]!.n);
 }
 
 function refuse(count: number): void {
-  if (count > 0) throw new BackupError(`Servers are using this database (${count} connection${count === 1 ? '' : 's'} of svc): stop all of them before --replace.`);
+  if (count > 0)
+    throw new BackupError(
+      `Servers are using this database (${count} connection${count === 1 ? '' : 's'} of svc): stop all of them before --replace.`,
+    );
 }
 
 /** Undefined where what is there is not this program's, or only a part of it. */

@@ -8,11 +8,20 @@ import { createIndexTexts, quoted } from './table-shape.ts';
 const sortMemory = '256MB';
 
 /** Gives tables that have their rows their keys, indexes and triggers, and all of them the references between them. */
-export async function completeTables(client: ClientBase, tables: readonly RestoredTable[], { foreignKeys, progress }: { foreignKeys: readonly string[]; progress: Progress }): Promise<void> {
+export async function completeTables(
+  client: ClientBase,
+  tables: readonly RestoredTable[],
+  { foreignKeys, progress }: { foreignKeys: readonly string[]; progress: Progress },
+): Promise<void> {
   await client.query("SELECT set_config('maintenance_work_mem', $1, true)", [sortMemory]);
   const texts = tables.flatMap(({ schema, table, shape }) => {
     const name = `${quoted(schema.name)}.${quoted(table)}`;
-    return shape === undefined ? [] : [...createIndexTexts(name, shape), ...shape.triggers.map((trigger) => schema.runtimeTables!.triggers[trigger]!(table))];
+    return shape === undefined
+      ? []
+      : [
+          ...createIndexTexts(name, shape),
+          ...shape.triggers.map((trigger) => schema.runtimeTables!.triggers[trigger]!(table)),
+        ];
   });
   progress.expectedIndexes = texts.length + foreignKeys.length;
   for (const text of [...texts, ...foreignKeys]) {
@@ -21,7 +30,8 @@ export async function completeTables(client: ClientBase, tables: readonly Restor
     } catch (error) {
       const { code, message } = error as { code?: string; message: string };
       // Class 23: the rows break a constraint.
-      if (code?.startsWith('23') === true) throw new BackupError(`The rows of the backup contradict each other: ${message}.`, { cause: error });
+      if (code?.startsWith('23') === true)
+        throw new BackupError(`The rows of the backup contradict each other: ${message}.`, { cause: error });
       throw error;
     }
     progress.indexes += 1;

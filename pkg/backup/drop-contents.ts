@@ -8,12 +8,16 @@ const kinds = [
   { drop: 'TABLE', select: relations('r', 'p') },
   { drop: 'FOREIGN TABLE', select: relations('f') },
   { drop: 'SEQUENCE', select: relations('S') },
-  { drop: 'ROUTINE', select: `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = ANY ($1::regnamespace[]) AND ${isOfNoExtension('pg_proc')}` },
+  {
+    drop: 'ROUTINE',
+    select: `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = ANY ($1::regnamespace[]) AND ${isOfNoExtension('pg_proc')}`,
+  },
 ] as const;
 
 /**
- * Drops what is in the schemas, but not these: whoever made them for this program may not let it make them, and has granted rights on them. Names are resolved by
- * a search path of `pg_catalog` alone. Throws BackupError where something outside would go as well.
+ * Drops what is in the schemas, but not these: whoever made them for this program may not let it make them, and has
+ * granted rights on them. Names are resolved by a search path of `pg_catalog` alone. Throws BackupError where something
+ * outside would go as well.
  */
 export async function dropContents(client: ClientBase, schemas: readonly string[]): Promise<void> {
   const { rows: published } = await client.query<{ table: string; publication: string }>(
@@ -21,21 +25,30 @@ export async function dropContents(client: ClientBase, schemas: readonly string[
      WHERE c.relnamespace = ANY ($1::regnamespace[]) ORDER BY 1 LIMIT 1`,
     [schemas],
   );
-  if (published[0] !== undefined) throw new BackupError(`Something that is not of svc would go as well: publication ${published[0].publication} names table ${published[0].table}; take that away before --replace.`);
+  if (published[0] !== undefined)
+    throw new BackupError(
+      `Something that is not of svc would go as well: publication ${published[0].publication} names table ${published[0].table}; take that away before --replace.`,
+    );
   for (const { drop, select } of kinds) {
     const { rows } = await client.query<{ name: string }>(select, [schemas]);
     if (rows.length > 0) await dropTogether(client, `DROP ${drop} ${rows.map(({ name }) => name).join(', ')}`);
   }
 }
 
-/** Things of one statement may depend on each other; for anything else that does PostgreSQL refuses, and says what it is. */
+/**
+ * Things of one statement may depend on each other; for anything else that does PostgreSQL refuses, and says what it
+ * is.
+ */
 async function dropTogether(client: ClientBase, text: string): Promise<void> {
   try {
     await client.query(text);
   } catch (error) {
     const { code, detail } = error as { code?: string; detail?: string };
     if (code !== '2BP01') throw error;
-    throw new BackupError(`Something that is not of svc would go as well: ${detail?.split('\n')[0] ?? 'PostgreSQL does not say what'}; take that away before --replace.`, { cause: error });
+    throw new BackupError(
+      `Something that is not of svc would go as well: ${detail?.split('\n')[0] ?? 'PostgreSQL does not say what'}; take that away before --replace.`,
+      { cause: error },
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Backup and restore of whole schemas: one consistent moment as a stream, written beside running servers and read back in one transaction. What the schemas
- * are is told by whoever owns them (`BackedUpSchema`). The format is described in docs/backup.md.
+ * Backup and restore of whole schemas: one consistent moment as a stream, written beside running servers and read back
+ * in one transaction. What the schemas are is told by whoever owns them (`BackedUpSchema`). The format is described in
+ * docs/backup.md.
  */
 export type * from './backed-up-schema.ts';
 export { backUp, type BackUpOptions, type BackupSummary } from './back-up.ts';

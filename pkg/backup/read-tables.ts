@@ -25,11 +25,20 @@ interface TableRow {
   rows: number;
 }
 
-/** Tables with rows to keep, by their names; `LOCK TABLE` goes by the same list, so that this must wait for none of them: it asks catalogues. */
-export async function readTables(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<(BackedUpTable & TableSize)[]> {
+/**
+ * Tables with rows to keep, by their names; `LOCK TABLE` goes by the same list, so that this must wait for none of
+ * them: it asks catalogues.
+ */
+export async function readTables(
+  client: ClientBase,
+  schemas: readonly BackedUpSchema[],
+): Promise<(BackedUpTable & TableSize)[]> {
   const tables: (BackedUpTable & TableSize)[] = [];
   for (const schema of schemas) {
-    const runtime = schema.runtimeTables === undefined ? [] : (await client.query<{ name: string }>(schema.runtimeTables.select)).rows.map(({ name }) => name);
+    const runtime =
+      schema.runtimeTables === undefined
+        ? []
+        : (await client.query<{ name: string }>(schema.runtimeTables.select)).rows.map(({ name }) => name);
     for (const table of await selectTables(client, schema.name)) {
       if (runtime.includes(table.table)) tables.push(table);
       // Of a model that is gone; its table follows.
@@ -51,9 +60,16 @@ async function selectTables(client: ClientBase, schema: string): Promise<TableRo
 }
 
 /** The tables that migrations have made, in the transaction that they ran in. */
-export async function migratedTables(client: ClientBase, { name, leftOut }: BackedUpSchema): Promise<Map<string, readonly string[]>> {
+export async function migratedTables(
+  client: ClientBase,
+  { name, leftOut }: BackedUpSchema,
+): Promise<Map<string, readonly string[]>> {
   const tables = await selectTables(client, name);
-  return new Map(tables.filter(({ table }) => table !== 'migration' && !leftOut.includes(table)).map(({ table, columns }) => [table, columns]));
+  return new Map(
+    tables
+      .filter(({ table }) => table !== 'migration' && !leftOut.includes(table))
+      .map(({ table, columns }) => [table, columns]),
+  );
 }
 
 interface ShapeRow {
@@ -75,16 +91,40 @@ interface IndexRow {
   columns: { name: string | null; flags: number }[];
 }
 
-/** What the catalogue says of a runtime table. An index that is not built yet is left out: the server builds it. Throws BackupError for what a shape cannot say. */
-export async function readShape(client: ClientBase, { schema, table }: BackedUpTable, triggers: readonly string[]): Promise<TableShape> {
-  const { rows } = await client.query<ShapeRow>({ name: 'shape of a table', text: shapeText, values: [`"${schema}"."${table}"`] });
+/**
+ * What the catalogue says of a runtime table. An index that is not built yet is left out: the server builds it. Throws
+ * BackupError for what a shape cannot say.
+ */
+export async function readShape(
+  client: ClientBase,
+  { schema, table }: BackedUpTable,
+  triggers: readonly string[],
+): Promise<TableShape> {
+  const { rows } = await client.query<ShapeRow>({
+    name: 'shape of a table',
+    text: shapeText,
+    values: [`"${schema}"."${table}"`],
+  });
   const row = rows[0]!;
-  const unknown = [...row.others, ...row.indexes.filter(({ isPlain }) => !isPlain).map(({ name }) => name), ...row.columns.filter(({ default: value }) => value !== null && !emptyArray.test(value)).map(({ name }) => name)];
-  if (unknown.length > 0) throw new BackupError(`Table ${schema}.${table} has something that this program does not make, and cannot back up: ${unknown.join(', ')}.`);
+  const unknown = [
+    ...row.others,
+    ...row.indexes.filter(({ isPlain }) => !isPlain).map(({ name }) => name),
+    ...row.columns.filter(({ default: value }) => value !== null && !emptyArray.test(value)).map(({ name }) => name),
+  ];
+  if (unknown.length > 0)
+    throw new BackupError(
+      `Table ${schema}.${table} has something that this program does not make, and cannot back up: ${unknown.join(', ')}.`,
+    );
   const key = row.indexes.find(({ isPrimary }) => isPrimary);
   const fillfactor = optionOf(row.options, 'fillfactor');
   const shape = {
-    columns: row.columns.map(({ name, type, isNotNull, collation, default: value }) => ({ name, type, isNotNull, isBytewise: collation === 'C', isEmptyByDefault: value !== null })),
+    columns: row.columns.map(({ name, type, isNotNull, collation, default: value }) => ({
+      name,
+      type,
+      isNotNull,
+      isBytewise: collation === 'C',
+      isEmptyByDefault: value !== null,
+    })),
     ...(key === undefined ? {} : { primaryKey: { name: key.name, columns: key.columns.map(({ name }) => name) } }),
     indexes: row.indexes.filter(({ isPrimary }) => !isPrimary).map(indexShape),
     triggers: row.triggers,
@@ -101,7 +141,11 @@ function indexShape({ name, isUnique, method, options, columns }: IndexRow): obj
     name,
     isUnique,
     method,
-    columns: columns.map((column) => ({ name: column.name, isDescending: (column.flags & 1) !== 0, isNullsFirst: (column.flags & 2) !== 0 })),
+    columns: columns.map((column) => ({
+      name: column.name,
+      isDescending: (column.flags & 1) !== 0,
+      isNullsFirst: (column.flags & 2) !== 0,
+    })),
     ...(fastupdate === undefined ? {} : { fastupdate: fastupdate === 'on' || fastupdate === 'true' }),
   };
 }

@@ -32,7 +32,10 @@ export interface RestoreOptions {
   readonly progress?: Progress;
   /** Without a byte read for so long, it ends. Milliseconds, 10 minutes by default. */
   readonly stallLimit?: number;
-  /** How long servers that have no connection are looked for before what is there is replaced. Milliseconds, 9 seconds by default. */
+  /**
+   * How long servers that have no connection are looked for before what is there is replaced. Milliseconds, 9 seconds
+   * by default.
+   */
   readonly serverWait?: number;
 }
 
@@ -45,9 +48,10 @@ export interface RestoreSummary {
 }
 
 /**
- * Brings back what `backUp` wrote, in one transaction: all of it, or nothing. The schemas are as of the backup's version afterwards; the next start
- * of a server migrates on. Throws BackupError where there are schemas already and `replace` is not given, where servers use them, and for a backup that is
- * damaged, cut short, forged or of a newer version; UnansweredCommit where the connection was lost, or `signal` aborted, after the last word.
+ * Brings back what `backUp` wrote, in one transaction: all of it, or nothing. The schemas are as of the backup's
+ * version afterwards; the next start of a server migrates on. Throws BackupError where there are schemas already and
+ * `replace` is not given, where servers use them, and for a backup that is damaged, cut short, forged or of a newer
+ * version; UnansweredCommit where the connection was lost, or `signal` aborted, after the last word.
  */
 export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
   const stall = new Stall(options.signal, options.stallLimit ?? stallLimit);
@@ -58,7 +62,12 @@ export async function restore(options: RestoreOptions, source: Readable): Promis
   try {
     const reader = new ArchiveReader(piecesOf(gunzip, stall));
     const header = checkHeader(await reader.line(), options.schemas);
-    return await inTransaction(options.database, { begin: 'BEGIN ISOLATION LEVEL READ COMMITTED', signal: stall.signal }, (client) => restoreWithin({ ...options, stall, client, reader, header, progress: options.progress ?? newProgress() }));
+    return await inTransaction(
+      options.database,
+      { begin: 'BEGIN ISOLATION LEVEL READ COMMITTED', signal: stall.signal },
+      (client) =>
+        restoreWithin({ ...options, stall, client, reader, header, progress: options.progress ?? newProgress() }),
+    );
   } catch (error) {
     throw stall.signal.aborted && !(error instanceof UnansweredCommit) ? stall.signal.reason : error;
   } finally {
@@ -95,8 +104,12 @@ interface Restoring extends RestoreOptions {
 
 async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
   const { client, schemas, header, progress, stall } = restoring;
-  const replaced = await clearPlace(client, schemas, { replace: restoring.replace, serverWait: restoring.serverWait ?? serverWait });
-  for (const { name, migrations } of schemas) await migrateWithin(kyselyOver(client), name, migrations, { through: header.schemas[name]!.migrations.at(-1)! });
+  const replaced = await clearPlace(client, schemas, {
+    replace: restoring.replace,
+    serverWait: restoring.serverWait ?? serverWait,
+  });
+  for (const { name, migrations } of schemas)
+    await migrateWithin(kyselyOver(client), name, migrations, { through: header.schemas[name]!.migrations.at(-1)! });
   await client.query("SELECT set_config('search_path', 'pg_catalog', true), set_config('lock_timeout', '60s', true)");
   const foreignKeys = await dropForeignKeys(client, schemas);
   progress.stage = 'rows';
@@ -106,13 +119,22 @@ async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
   await completeTables(client, tables, { foreignKeys, progress });
   progress.stage = 'finishing';
   await setSequences(client, schemas, header);
-  for (const schema of schemas) await schema.adopt?.(client, { state: header.schemas[schema.name]!.state, replaced: replaced.get(schema.name), tables: runtimeTablesOf(schema, tables) });
+  for (const schema of schemas)
+    await schema.adopt?.(client, {
+      state: header.schemas[schema.name]!.state,
+      replaced: replaced.get(schema.name),
+      tables: runtimeTablesOf(schema, tables),
+    });
   for (const { schema, table } of tables) await client.query(`ANALYZE ${quoted(schema.name)}.${quoted(table)}`);
   return { version: header.version, created: header.created, tables: tables.length, rows: progress.rows };
 }
 
 function runtimeTablesOf(schema: BackedUpSchema, tables: readonly RestoredTable[]): Map<string, readonly string[]> {
-  return new Map(tables.filter((table) => table.schema === schema && table.shape !== undefined).map(({ table, columns }) => [table, columns]));
+  return new Map(
+    tables
+      .filter((table) => table.schema === schema && table.shape !== undefined)
+      .map(({ table, columns }) => [table, columns]),
+  );
 }
 
 /** Of migrations' making alone, and therefore their own words: they are put back when the rows are there. */
@@ -138,27 +160,47 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
     if (seen.has(name)) throw damaged();
     seen.add(name);
     tables.push(table);
-    // Made or emptied in this transaction, so that its rows can be written as settled: nobody has to look at them again.
+    // Made or emptied in this transaction, so that its rows can be written as settled: nobody has to look at them
+    // again.
     await client.query(table.shape === undefined ? `TRUNCATE ${name}` : createTableText(name, table.shape));
-    const count = await copyRows(client, `COPY ${name} (${table.columns.map(quoted).join(', ')}) FROM STDIN WITH (FREEZE)`, counted(reader.rows(), progress));
+    const count = await copyRows(
+      client,
+      `COPY ${name} (${table.columns.map(quoted).join(', ')}) FROM STDIN WITH (FREEZE)`,
+      counted(reader.rows(), progress),
+    );
     const told = (await reader.line()) as { rows?: unknown } | null | undefined;
     if (told?.rows !== count) throw damaged();
     rows += count;
   }
   await reader.end({ tables: header.tables, rows });
   // One that is not in the backup was not there when it was made.
-  for (const [schema, known] of migrated) for (const table of known.keys()) if (!seen.has(`${quoted(schema.name)}.${quoted(table)}`)) throw damaged();
+  for (const [schema, known] of migrated)
+    for (const table of known.keys()) if (!seen.has(`${quoted(schema.name)}.${quoted(table)}`)) throw damaged();
   progress.rows = rows;
   return tables;
 }
 
-/** What the backup says of its next table. Only what is known, or has the form of what is known, becomes a name in SQL. */
-function tableOf(value: unknown, schemas: readonly BackedUpSchema[], migrated: ReadonlyMap<BackedUpSchema, ReadonlyMap<string, readonly string[]>>): RestoredTable {
-  const { schema: schemaName, table, columns, shape: described } = (value ?? {}) as { schema?: unknown; table?: unknown; columns?: unknown; shape?: unknown };
+/**
+ * What the backup says of its next table. Only what is known, or has the form of what is known, becomes a name in SQL.
+ */
+function tableOf(
+  value: unknown,
+  schemas: readonly BackedUpSchema[],
+  migrated: ReadonlyMap<BackedUpSchema, ReadonlyMap<string, readonly string[]>>,
+): RestoredTable {
+  const {
+    schema: schemaName,
+    table,
+    columns,
+    shape: described,
+  } = (value ?? {}) as { schema?: unknown; table?: unknown; columns?: unknown; shape?: unknown };
   const schema = schemas.find(({ name }) => name === schemaName);
   if (schema === undefined || typeof table !== 'string' || table.length > 63 || !isNames(columns)) throw damaged();
   const { runtimeTables } = schema;
-  const shape = runtimeTables?.pattern.test(table) === true ? checkShape(described, `${schema.name}.${table}`, Object.keys(runtimeTables.triggers)) : undefined;
+  const shape =
+    runtimeTables?.pattern.test(table) === true
+      ? checkShape(described, `${schema.name}.${table}`, Object.keys(runtimeTables.triggers))
+      : undefined;
   const present = shape?.columns.map(({ name }) => name) ?? migrated.get(schema)?.get(table);
   if (present === undefined) throw notOfSvc('table', `${schema.name}.${table}`);
   const foreign = columns.find((name) => !present.includes(name));
@@ -167,12 +209,15 @@ function tableOf(value: unknown, schemas: readonly BackedUpSchema[], migrated: R
   return { schema, table, columns, shape };
 }
 
-const isNames = (value: unknown): value is string[] => Array.isArray(value) && value.every((name) => typeof name === 'string');
+const isNames = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string');
 
 /** As a backup of before this was refused may have it. */
 function notOfSvc(what: string, name: string): BackupError {
   if (!/^\w+(\.\w+)+$/.test(name) || name.length > 200) return damaged();
-  return new BackupError(`The backup cannot be restored: it holds ${what} ${name}, which svc does not back up. Where it was made, move that to another schema or drop it, and back up again.`);
+  return new BackupError(
+    `The backup cannot be restored: it holds ${what} ${name}, which svc does not back up. Where it was made, move that to another schema or drop it, and back up again.`,
+  );
 }
 
 async function* counted(pieces: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
@@ -187,14 +232,24 @@ async function copyRows(client: Client, text: string, pieces: AsyncIterable<Buff
   const sink = client.query(copyFrom(text));
   // The database may refuse while nothing is being written.
   const refused = new Promise<never>((_, reject) => sink.once('error', reject));
-  await Promise.race([pipeline(Readable.from(pieces, { objectMode: false, highWaterMark: 256 * 1024 }), sink), refused]);
+  await Promise.race([
+    pipeline(Readable.from(pieces, { objectMode: false, highWaterMark: 256 * 1024 }), sink),
+    refused,
+  ]);
   return sink.rowCount;
 }
 
-async function setSequences(client: ClientBase, schemas: readonly BackedUpSchema[], header: ArchiveHeader): Promise<void> {
+async function setSequences(
+  client: ClientBase,
+  schemas: readonly BackedUpSchema[],
+  header: ArchiveHeader,
+): Promise<void> {
   for (const { name: schema } of schemas) {
     for (const [name, value] of Object.entries(header.schemas[schema]!.sequences)) {
-      const { rowCount } = await client.query('SELECT setval(c.oid, $3::bigint) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = $2 AND c.relkind = $4', [schema, name, value, 'S']);
+      const { rowCount } = await client.query(
+        'SELECT setval(c.oid, $3::bigint) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = $2 AND c.relkind = $4',
+        [schema, name, value, 'S'],
+      );
       if (rowCount !== 1) throw notOfSvc('sequence', `${schema}.${name}`);
     }
   }
@@ -203,6 +258,9 @@ async function setSequences(client: ClientBase, schemas: readonly BackedUpSchema
 /** Migrations speak kysely; all they say goes through the one connection. */
 function kyselyOver(client: Client): Kysely<unknown> {
   const only = { query: client.query.bind(client), release: () => undefined };
-  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: async () => Promise.resolve(only as never), end: async () => Promise.resolve() } }) });
+  return new Kysely({
+    dialect: new PostgresDialect({
+      pool: { connect: async () => Promise.resolve(only as never), end: async () => Promise.resolve() },
+    }),
+  });
 }
-

@@ -1,8 +1,8 @@
 import { BackupError } from './backup-error.ts';
 
 /**
- * A signal that aborts with `outer`, and where nothing has moved for `limit` milliseconds while it watches: a reader that takes nothing would keep
- * a snapshot open for ever, and a writer that sends nothing locks.
+ * A signal that aborts with `outer`, and where nothing has moved for `limit` milliseconds while it watches: a reader
+ * that takes nothing would keep a snapshot open for ever, and a writer that sends nothing locks.
  */
 export class Stall {
   readonly #controller = new AbortController();
@@ -41,6 +41,8 @@ export class Stall {
 
   #look(): void {
     if (this.#isPaused || performance.now() - this.#moved < this.#limit) return;
-    this.#controller.abort(new BackupError(`Nothing has moved for ${Math.round(this.#limit / 1000)} seconds: given up.`));
+    this.#controller.abort(
+      new BackupError(`Nothing has moved for ${Math.round(this.#limit / 1000)} seconds: given up.`),
+    );
   }
 }

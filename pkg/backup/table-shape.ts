@@ -1,6 +1,9 @@
 import { BackupError } from './backup-error.ts';
 
-/** What a runtime table is made of. It comes from a file, which may be anybody's: `checkShape` before any of it becomes SQL. */
+/**
+ * What a runtime table is made of. It comes from a file, which may be anybody's: `checkShape` before any of it becomes
+ * SQL.
+ */
 export interface TableShape {
   readonly columns: readonly ColumnShape[];
   readonly primaryKey?: { readonly name: string; readonly columns: readonly string[] };
@@ -24,12 +27,26 @@ export interface IndexShape {
   readonly name: string;
   readonly isUnique: boolean;
   readonly method: 'btree' | 'gin';
-  readonly columns: readonly { readonly name: string; readonly isDescending: boolean; readonly isNullsFirst: boolean }[];
+  readonly columns: readonly {
+    readonly name: string;
+    readonly isDescending: boolean;
+    readonly isNullsFirst: boolean;
+  }[];
   /** Of GIN alone. */
   readonly fastupdate?: boolean;
 }
 
-const scalars = ['text', 'bigint', 'integer', 'boolean', 'double precision', 'timestamp with time zone', 'uuid', 'jsonb', 'bytea'];
+const scalars = [
+  'text',
+  'bigint',
+  'integer',
+  'boolean',
+  'double precision',
+  'timestamp with time zone',
+  'uuid',
+  'jsonb',
+  'bytea',
+];
 const columnTypes: ReadonlySet<string> = new Set(scalars.flatMap((type) => [type, `${type}[]`]));
 const identifier = /^[a-z][a-z0-9_]{0,62}$/;
 /** PostgreSQL's own limit. */
@@ -43,7 +60,9 @@ export function checkShape(value: unknown, table: string, triggers: readonly str
   };
   const names = (list: unknown, what: string, known?: ReadonlySet<string>): string[] => {
     if (!Array.isArray(list) || list.length === 0 || list.length > maxColumns) return fail(what);
-    for (const name of list) if (typeof name !== 'string' || !identifier.test(name) || (known !== undefined && !known.has(name))) return fail(what);
+    for (const name of list)
+      if (typeof name !== 'string' || !identifier.test(name) || (known !== undefined && !known.has(name)))
+        return fail(what);
     return list as string[];
   };
   const shape = value as Partial<TableShape> | null;
@@ -55,27 +74,43 @@ export function checkShape(value: unknown, table: string, triggers: readonly str
   if (known.size !== columns.length) return fail('two columns of one name');
   if (primaryKey !== undefined) names([(primaryKey as { name?: unknown } | null)?.name], 'its primary key');
   if (primaryKey !== undefined) names(primaryKey.columns, 'its primary key', known);
-  if (!Array.isArray(indexes) || indexes.length > maxIndexes || !indexes.every((index) => isIndex(index, known))) return fail('an index');
-  if (!Array.isArray(shape.triggers) || !shape.triggers.every((name) => triggers.includes(name as string))) return fail('a trigger');
-  if (fillfactor !== undefined && !(Number.isInteger(fillfactor) && fillfactor >= 10 && fillfactor <= 100)) return fail('its fillfactor');
+  if (!Array.isArray(indexes) || indexes.length > maxIndexes || !indexes.every((index) => isIndex(index, known)))
+    return fail('an index');
+  if (!Array.isArray(shape.triggers) || !shape.triggers.every((name) => triggers.includes(name as string)))
+    return fail('a trigger');
+  if (fillfactor !== undefined && !(Number.isInteger(fillfactor) && fillfactor >= 10 && fillfactor <= 100))
+    return fail('its fillfactor');
   return shape as TableShape;
 }
 
 function isColumn(value: unknown): value is ColumnShape {
   const { name, type, isNotNull, isBytewise, isEmptyByDefault } = (value ?? {}) as Partial<ColumnShape>;
-  if (typeof name !== 'string' || !identifier.test(name) || typeof type !== 'string' || !columnTypes.has(type)) return false;
+  if (typeof name !== 'string' || !identifier.test(name) || typeof type !== 'string' || !columnTypes.has(type))
+    return false;
   if (![isNotNull, isBytewise, isEmptyByDefault].every((flag) => typeof flag === 'boolean')) return false;
   return (isBytewise !== true || type.startsWith('text')) && (isEmptyByDefault !== true || type.endsWith('[]'));
 }
 
 function isIndex(value: unknown, known: ReadonlySet<string>): value is IndexShape {
   const { name, isUnique, method, columns, fastupdate } = (value ?? {}) as Partial<IndexShape>;
-  if (typeof name !== 'string' || !identifier.test(name) || typeof isUnique !== 'boolean' || (method !== 'btree' && method !== 'gin')) return false;
+  if (
+    typeof name !== 'string' ||
+    !identifier.test(name) ||
+    typeof isUnique !== 'boolean' ||
+    (method !== 'btree' && method !== 'gin')
+  )
+    return false;
   if (fastupdate !== undefined && (typeof fastupdate !== 'boolean' || method !== 'gin')) return false;
   if (!Array.isArray(columns) || columns.length === 0 || columns.length > 32) return false;
   return columns.every((column: unknown) => {
     const { name: of, isDescending, isNullsFirst } = (column ?? {}) as Partial<IndexShape['columns'][number]>;
-    return typeof of === 'string' && known.has(of) && typeof isDescending === 'boolean' && typeof isNullsFirst === 'boolean' && (method === 'btree' || !(isDescending || isNullsFirst));
+    return (
+      typeof of === 'string' &&
+      known.has(of) &&
+      typeof isDescending === 'boolean' &&
+      typeof isNullsFirst === 'boolean' &&
+      (method === 'btree' || !(isDescending || isNullsFirst))
+    );
   });
 }
 
@@ -90,11 +125,19 @@ export function createTableText(table: string, { columns, fillfactor }: TableSha
 
 /** A statement each. */
 export function createIndexTexts(table: string, { primaryKey, indexes }: TableShape): string[] {
-  const key = primaryKey === undefined ? [] : [`ALTER TABLE ${table} ADD CONSTRAINT ${quoted(primaryKey.name)} PRIMARY KEY (${primaryKey.columns.map(quoted).join(', ')})`];
+  const key =
+    primaryKey === undefined
+      ? []
+      : [
+          `ALTER TABLE ${table} ADD CONSTRAINT ${quoted(primaryKey.name)} PRIMARY KEY (${primaryKey.columns.map(quoted).join(', ')})`,
+        ];
   return [
     ...key,
     ...indexes.map(({ name, isUnique, method, columns, fastupdate }) => {
-      const order = columns.map((column) => `${quoted(column.name)}${column.isDescending ? ' DESC' : ''}${method === 'gin' ? '' : column.isNullsFirst ? ' NULLS FIRST' : ' NULLS LAST'}`);
+      const order = columns.map(
+        (column) =>
+          `${quoted(column.name)}${column.isDescending ? ' DESC' : ''}${method === 'gin' ? '' : column.isNullsFirst ? ' NULLS FIRST' : ' NULLS LAST'}`,
+      );
       const options = fastupdate === undefined ? '' : ` WITH (fastupdate = ${fastupdate ? 'on' : 'off'})`;
       return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${quoted(name)} ON ${table} USING ${method} (${order.join(', ')})${options}`;
     }),

@@ -15,24 +15,40 @@ afterAll(async () => {
   await home.drop();
 });
 
-const answer = (text: string): Promise<unknown[]> => inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, async (client) => (await client.query<object>(text)).rows);
+const answer = (text: string): Promise<unknown[]> =>
+  inTransaction(
+    database,
+    { begin: 'BEGIN', signal: new AbortController().signal },
+    async (client) => (await client.query<object>(text)).rows,
+  );
 
 test('PostgreSQL asks a program that says nothing for a sign of life', async () => {
   // Without TCP they are taken, and read 0.
-  const text = "SELECT name, source, inet_server_addr() IS NULL AS local, setting FROM pg_settings WHERE name LIKE 'tcp_keepalives_%' ORDER BY name";
+  const text =
+    "SELECT name, source, inet_server_addr() IS NULL AS local, setting FROM pg_settings WHERE name LIKE 'tcp_keepalives_%' ORDER BY name";
   const values = { tcp_keepalives_count: '3', tcp_keepalives_idle: '30', tcp_keepalives_interval: '10' };
   const rows = (await answer(text)) as { local: boolean }[];
-  expect(rows).toEqual(Object.entries(values).map(([name, setting]) => ({ name, source: 'session', local: expect.any(Boolean), setting: rows[0]!.local ? '0' : setting })));
+  expect(rows).toEqual(
+    Object.entries(values).map(([name, setting]) => ({
+      name,
+      source: 'session',
+      local: expect.any(Boolean),
+      setting: rows[0]!.local ? '0' : setting,
+    })),
+  );
 });
 
 test('rows that a standby does not keep for a backup are told of with what to do', async () => {
-  const conflict = "DO $$ BEGIN RAISE EXCEPTION 'canceling statement due to conflict with recovery' USING ERRCODE = '40001'; END $$";
+  const conflict =
+    "DO $$ BEGIN RAISE EXCEPTION 'canceling statement due to conflict with recovery' USING ERRCODE = '40001'; END $$";
   await expect(answer(conflict)).rejects.toThrow(/^The standby .* hot_standby_feedback = on there/);
 });
 
 test('what the work fails with by itself is not taken for PostgreSQL’s', async () => {
   const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
-  await expect(inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, () => Promise.reject(gone))).rejects.toBe(gone);
+  await expect(
+    inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, () => Promise.reject(gone)),
+  ).rejects.toBe(gone);
 });
 
 test('a connection that breaks is told of', async () => {

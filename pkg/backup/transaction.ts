@@ -3,8 +3,9 @@ import { DatabaseError, endClient, type Database } from '#pkg/database/index';
 import { BackupError } from './backup-error.ts';
 
 /**
- * No limit of the server's or the user's holds, and rows are written alike everywhere. A session whose program is gone without a word, with its machine or the way
- * to it, ends within a minute where it waits for more rows, as PostgreSQL asks for a sign of life, and 15 minutes after a statement at the latest.
+ * No limit of the server's or the user's holds, and rows are written alike everywhere. A session whose program is gone
+ * without a word, with its machine or the way to it, ends within a minute where it waits for more rows, as PostgreSQL
+ * asks for a sign of life, and 15 minutes after a statement at the latest.
  */
 const settings: Readonly<Record<string, string>> = {
   statement_timeout: '0',
@@ -24,10 +25,16 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs `work` in one transaction on a connection of its own, before anything was asked in it: there is no snapshot yet. It is undone unless `work` ends well. When `signal` aborts, the connection is cut,
- * whatever it is doing, and the signal's reason thrown. Throws BackupError for all that the database says, and UnansweredCommit where it may be done or not.
+ * Runs `work` in one transaction on a connection of its own, before anything was asked in it: there is no snapshot yet.
+ * It is undone unless `work` ends well. When `signal` aborts, the connection is cut, whatever it is doing, and the
+ * signal's reason thrown. Throws BackupError for all that the database says, and UnansweredCommit where it may be done
+ * or not.
  */
-export async function inTransaction<T>(database: Database, { begin, signal }: { begin: string; signal: AbortSignal }, work: (client: Client) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  database: Database,
+  { begin, signal }: { begin: string; signal: AbortSignal },
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   signal.throwIfAborted();
   const client = await database.newClient();
   const cut = (): void => {
@@ -40,8 +47,12 @@ export async function inTransaction<T>(database: Database, { begin, signal }: { 
   client.once('error', (error) => (last = error));
   signal.addEventListener('abort', cut, { once: true });
   try {
-    // Before the transaction, whose first SELECT takes its snapshot. Of a setting that this version of PostgreSQL does not have, there is nothing to set.
-    await client.query('SELECT set_config(name, value, false) FROM pg_settings JOIN json_each_text($1) AS wanted(wanted_name, value) ON lower(name) = lower(wanted_name)', [JSON.stringify(settings)]);
+    // Before the transaction, whose first SELECT takes its snapshot. Of a setting that this version of PostgreSQL does
+    // not have, there is nothing to set.
+    await client.query(
+      'SELECT set_config(name, value, false) FROM pg_settings JOIN json_each_text($1) AS wanted(wanted_name, value) ON lower(name) = lower(wanted_name)',
+      [JSON.stringify(settings)],
+    );
     await client.query(begin);
     const result = await work(client);
     signal.throwIfAborted();
@@ -49,17 +60,25 @@ export async function inTransaction<T>(database: Database, { begin, signal }: { 
     return result;
   } catch (error) {
     if (error instanceof UnansweredCommit) throw error;
-    throw signal.aborted ? signal.reason : explained(last instanceof pg.DatabaseError ? last : error, last !== undefined);
+    throw signal.aborted
+      ? signal.reason
+      : explained(last instanceof pg.DatabaseError ? last : error, last !== undefined);
   } finally {
     signal.removeEventListener('abort', cut);
     await endClient(client);
   }
 }
 
-/** The connection was lost, or cut, after COMMIT was sent: what was written may stay, now or when a standby that is waited for has it. */
+/**
+ * The connection was lost, or cut, after COMMIT was sent: what was written may stay, now or when a standby that is
+ * waited for has it.
+ */
 export class UnansweredCommit extends BackupError {
   constructor(transaction: string, options?: ErrorOptions) {
-    super(`COMMIT was sent, and no answer came: whether the backup was restored is not known. Before a server is started, ask the database: SELECT pg_xact_status('${transaction}') says committed, or aborted, or in progress as long as a standby is waited for.`, options);
+    super(
+      `COMMIT was sent, and no answer came: whether the backup was restored is not known. Before a server is started, ask the database: SELECT pg_xact_status('${transaction}') says committed, or aborted, or in progress as long as a standby is waited for.`,
+      options,
+    );
     this.name = 'UnansweredCommit';
   }
 }
@@ -70,21 +89,38 @@ async function commit(client: Client): Promise<void> {
   try {
     await client.query('COMMIT');
   } catch (error) {
-    // Class 57P: the session was ended, by hand or with the server, which may have been after the deed. Of one that has only read, nothing is left to know.
+    // Class 57P: the session was ended, by hand or with the server, which may have been after the deed. Of one that has
+    // only read, nothing is left to know.
     if (id === null || (error instanceof pg.DatabaseError && error.code?.startsWith('57P') !== true)) throw error;
     throw new UnansweredCommit(id, { cause: error });
   }
 }
 
-/** PostgreSQL's words, with what to do where it is known. What the work itself fails with, as for a reader that is gone, stays as it is. */
+/**
+ * PostgreSQL's words, with what to do where it is known. What the work itself fails with, as for a reader that is gone,
+ * stays as it is.
+ */
 function explained(error: unknown, isLost: boolean): unknown {
   if (error instanceof BackupError || error instanceof DatabaseError) return error;
-  if (!(error instanceof pg.DatabaseError)) return isLost ? new BackupError('The connection to PostgreSQL broke.', { cause: error }) : error;
+  if (!(error instanceof pg.DatabaseError))
+    return isLost ? new BackupError('The connection to PostgreSQL broke.', { cause: error }) : error;
   const { code, message } = error;
-  if (code === '53200') return new BackupError('PostgreSQL has no room for the locks of so many tables at once: set max_locks_per_transaction there to 12 for each model, divided by max_connections, and restart it.', { cause: error });
-  if (code === '42501') return new BackupError(`The user of svc.database.url lacks a right: ${message}.`, { cause: error });
-  if (code === '40001') return new BackupError('The standby has cleaned up rows that were still being read, as its primary did: set hot_standby_feedback = on there, or max_standby_streaming_delay to more than a backup takes, or back up the primary.', { cause: error });
+  if (code === '53200')
+    return new BackupError(
+      'PostgreSQL has no room for the locks of so many tables at once: set max_locks_per_transaction there to 12 for each model, divided by max_connections, and restart it.',
+      { cause: error },
+    );
+  if (code === '42501')
+    return new BackupError(`The user of svc.database.url lacks a right: ${message}.`, { cause: error });
+  if (code === '40001')
+    return new BackupError(
+      'The standby has cleaned up rows that were still being read, as its primary did: set hot_standby_feedback = on there, or max_standby_streaming_delay to more than a backup takes, or back up the primary.',
+      { cause: error },
+    );
   if (code === '53100') return new BackupError('The disk of PostgreSQL is full.', { cause: error });
-  if (code === '55P03') return new BackupError('Somebody else holds tables that are needed, and does not let go of them: try again.', { cause: error });
+  if (code === '55P03')
+    return new BackupError('Somebody else holds tables that are needed, and does not let go of them: try again.', {
+      cause: error,
+    });
   return new BackupError(`PostgreSQL refused: ${message} (${code}).`, { cause: error });
 }

@@ -18,7 +18,10 @@ beforeAll(async () => {
   // Of its own: which standbys commits wait for is a setting of the whole server.
   postgres = await startTestPostgres();
   const { connection, name } = await createTestDatabase({ server: postgres.connection });
-  database = await Database.connect({ connection, log: { ...silentLog, warn: (_details, message) => void warnings.push(message) } });
+  database = await Database.connect({
+    connection,
+    log: { ...silentLog, warn: (_details, message) => void warnings.push(message) },
+  });
   await database.pool.query(`ALTER DATABASE ${name} SET synchronous_commit = on; CREATE TABLE kept (name text)`);
 }, 60_000);
 afterEach(() => awaitStandby(database, ''));
@@ -30,7 +33,9 @@ afterAll(async () => {
 /** Its COMMIT waits for a standby. */
 async function committing(name: string, signal: AbortSignal): Promise<{ outcome: Promise<unknown>; pid: number }> {
   await awaitStandby(database, 'away');
-  const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) => client.query('INSERT INTO public.kept VALUES ($1)', [name])).catch((error: unknown) => error);
+  const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) =>
+    client.query('INSERT INTO public.kept VALUES ($1)', [name]),
+  ).catch((error: unknown) => error);
   await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
   return { outcome, pid: (await waitingForStandby(database))! };
 }
@@ -40,7 +45,12 @@ async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
   expect(error).toBeInstanceOf(UnansweredCommit);
   const question = /SELECT pg_xact_status\('\d+'\)/.exec(error.message)![0];
   await awaitStandby(database, '');
-  await waitUntil(async () => (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed', 60_000, 'the commit');
+  await waitUntil(
+    async () =>
+      (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed',
+    60_000,
+    'the commit',
+  );
 }
 
 test('one that is ended while its COMMIT waits for a standby does not say that nothing was changed', async () => {
@@ -57,11 +67,16 @@ test('nor does a restore', async () => {
   await migrate(database, 'shop', shop.migrations);
   const pieces: Buffer[] = [];
   const options = { database, schemas: [shop], signal: new AbortController().signal };
-  await backUp({ ...options, version: '1.2.3' }, new Writable({ write: (piece: Buffer, _encoding, done) => (pieces.push(piece), done()) }));
+  await backUp(
+    { ...options, version: '1.2.3' },
+    new Writable({ write: (piece: Buffer, _encoding, done) => (pieces.push(piece), done()) }),
+  );
   await database.pool.query('DROP SCHEMA shop CASCADE');
   await awaitStandby(database, 'away');
   const controller = new AbortController();
-  const outcome = restore({ ...options, replace: false, signal: controller.signal }, Readable.from(pieces)).catch((error: unknown) => error);
+  const outcome = restore({ ...options, replace: false, signal: controller.signal }, Readable.from(pieces)).catch(
+    (error: unknown) => error,
+  );
   await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
@@ -75,7 +90,11 @@ test('nor does one whose session is ended then', async () => {
 }, 180_000);
 
 test('what PostgreSQL answers to COMMIT is known', async () => {
-  await database.pool.query('CREATE TABLE parents (id int PRIMARY KEY); CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)');
-  const outcome = inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, (client) => client.query('INSERT INTO public.children VALUES (1)'));
+  await database.pool.query(
+    'CREATE TABLE parents (id int PRIMARY KEY); CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)',
+  );
+  const outcome = inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, (client) =>
+    client.query('INSERT INTO public.children VALUES (1)'),
+  );
   await expect(outcome).rejects.toThrow(/^PostgreSQL refused: .*\(23503\)\.$/);
 });

@@ -12,5 +12,13 @@ export type BuiltinControllerOptions = CollectorOptions;
 
 /** All of them, for one Manager. */
 export function builtinControllers(options: BuiltinControllerOptions): ControllerDefinition[] {
-  return [namespaceController(options), garbageCollector(options), eventExpiry(options), modelRoles(options), roleAggregation(), pluginRoles(), pluginImpersonator()];
+  return [
+    namespaceController(options),
+    garbageCollector(options),
+    eventExpiry(options),
+    modelRoles(options),
+    roleAggregation(),
+    pluginRoles(),
+    pluginImpersonator(),
+  ];
 }

@@ -1,4 +1,15 @@
-import { chmod, chown, mkdir, mkdtemp, open as openFile, readdir, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  rm,
+  stat,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -8,7 +19,16 @@ import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { findBinaries } from './embedded/postgres-binaries.ts';
 import { spawnPostmaster, type Postmaster } from './embedded/postmaster.ts';
 import { silentLog } from './silent-log.ts';
-import { authority, clientCertificate, clientKey, nextAuthority, nextServerCertificate, otherAuthority, serverCertificate, serverKey } from './test-certificates.ts';
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  nextAuthority,
+  nextServerCertificate,
+  otherAuthority,
+  serverCertificate,
+  serverKey,
+} from './test-certificates.ts';
 
 /** Of this test alone: PostgreSQL's port is the same everywhere. */
 const address = '127.0.61.7';
@@ -22,21 +42,49 @@ const file = (name: string): string => join(folder, name);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-database-tls-'));
   await chmod(folder, 0o755);
-  await writeFile(file('pg_hba.conf'), 'local all all trust\nhostssl all certified all cert\nhostssl all all all trust\n', { mode: 0o644 });
-  const texts = { 'ca.crt': authority, 'other.crt': otherAuthority, 'server.crt': serverCertificate, 'server.key': serverKey, 'client.crt': clientCertificate, 'client.key': clientKey };
+  await writeFile(
+    file('pg_hba.conf'),
+    'local all all trust\nhostssl all certified all cert\nhostssl all all all trust\n',
+    { mode: 0o644 },
+  );
+  const texts = {
+    'ca.crt': authority,
+    'other.crt': otherAuthority,
+    'server.crt': serverCertificate,
+    'server.key': serverKey,
+    'client.crt': clientCertificate,
+    'client.key': clientKey,
+  };
   for (const [name, text] of Object.entries(texts)) await writeFile(file(name), text, { mode: 0o600 });
   const dataDir = join(folder, 'data');
   await (await EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { fsync: 'off' } })).stop();
-  const pgdata = join(dataDir, (await readdir(dataDir)).find((name) => name.startsWith('pgdata-'))!);
+  const pgdata = join(
+    dataDir,
+    (await readdir(dataDir)).find((name) => name.startsWith('pgdata-'))!,
+  );
   const { uid, gid } = await stat(pgdata);
   const account = process.getuid?.() === 0 ? { uid, gid } : undefined;
   for (const name of ['server.crt', 'server.key', 'ca.crt']) await chown(file(name), uid, gid);
-  const { postgres } = await findBinaries({ account, home: dataDir, majors: await listMajors(dataDir), log: silentLog });
+  const { postgres } = await findBinaries({
+    account,
+    home: dataDir,
+    majors: await listMajors(dataDir),
+    log: silentLog,
+  });
   const socketDirectory = join(pgdata, 'sockets');
   await mkdir(socketDirectory);
   await chown(socketDirectory, uid, gid);
   logFile = await openFile(file('postgres.log'), 'a');
-  const settings = { listen_addresses: `${address},${otherAddress}`, unix_socket_directories: socketDirectory, hba_file: file('pg_hba.conf'), fsync: 'off', ssl: 'on', ssl_cert_file: file('server.crt'), ssl_key_file: file('server.key'), ssl_ca_file: file('ca.crt') };
+  const settings = {
+    listen_addresses: `${address},${otherAddress}`,
+    unix_socket_directories: socketDirectory,
+    hba_file: file('pg_hba.conf'),
+    fsync: 'off',
+    ssl: 'on',
+    ssl_cert_file: file('server.crt'),
+    ssl_key_file: file('server.key'),
+    ssl_ca_file: file('ca.crt'),
+  };
   server = await spawnPostmaster({ postgres, pgdata, socketDirectory, account, settings, logFile: logFile.fd });
   await until(async () => (await open('?sslmode=require')).close());
   const operator = await open('?sslmode=require');
@@ -62,14 +110,21 @@ async function until(works: () => Promise<unknown>): Promise<void> {
 }
 
 const open = (query: string, caFile?: string): Promise<Database> =>
-  Database.connect({ url: `postgres://svc@${address}:5432/postgres${query}`, log: silentLog, connectionTimeoutMs: 5000, ...(caFile === undefined ? {} : { caFile }) });
+  Database.connect({
+    url: `postgres://svc@${address}:5432/postgres${query}`,
+    log: silentLog,
+    connectionTimeoutMs: 5000,
+    ...(caFile === undefined ? {} : { caFile }),
+  });
 
 /** Is every connection that is opened over TLS? */
 async function isEncrypted(database: Database): Promise<boolean[]> {
   const ask = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
   const client = await database.newClient();
   const pool = database.newPool({ max: 1 });
-  const answers = await Promise.all([database.pool, client, pool].map(async (asked) => (await asked.query<{ ssl: boolean }>(ask)).rows[0]!.ssl));
+  const answers = await Promise.all(
+    [database.pool, client, pool].map(async (asked) => (await asked.query<{ ssl: boolean }>(ask)).rows[0]!.ssl),
+  );
   await client.end();
   await database.close();
   return answers;
@@ -89,7 +144,11 @@ describe('a connection to PostgreSQL is encrypted', () => {
   });
 
   test('with a certificate of its own, where the server asks for one', async () => {
-    const to = (more: string): Promise<Database> => Database.connect({ url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('ca.crt')}${more}`, log: silentLog });
+    const to = (more: string): Promise<Database> =>
+      Database.connect({
+        url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('ca.crt')}${more}`,
+        log: silentLog,
+      });
     await (await to(`&sslcert=${file('client.crt')}&sslkey=${file('client.key')}`)).close();
     await expect(to('')).rejects.toThrow(/valid client certificate/);
   });
@@ -114,7 +173,9 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
     await writeFile(file('mounted.crt'), authority + nextAuthority);
     await connects(database);
     await serve(serverCertificate);
-    await until(async () => expect(open(`?sslrootcert=${file('ca.crt')}`).then((other) => other.close())).resolves.toBeUndefined());
+    await until(async () =>
+      expect(open(`?sslrootcert=${file('ca.crt')}`).then((other) => other.close())).resolves.toBeUndefined(),
+    );
     await connects(database);
     expect((await database.newPool({ max: 1 }).query('SELECT 1')).rowCount).toBe(1);
     await database.close();
@@ -122,14 +183,21 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
 
   test('or as they were before, while they cannot be used, which is said once', async () => {
     const warnings: string[] = [];
-    for (const name of ['ca', 'client'] as const) await writeFile(file(`mounted.${name}`), name === 'ca' ? authority : clientCertificate);
+    for (const name of ['ca', 'client'] as const)
+      await writeFile(file(`mounted.${name}`), name === 'ca' ? authority : clientCertificate);
     await writeFile(file('mounted.key'), clientKey);
-    const database = await Database.connect({ url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('mounted.ca')}&sslcert=${file('mounted.client')}&sslkey=${file('mounted.key')}`, log: { ...silentLog, warn: (details) => void warnings.push(JSON.stringify(details)) } });
+    const database = await Database.connect({
+      url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('mounted.ca')}&sslcert=${file('mounted.client')}&sslkey=${file('mounted.key')}`,
+      log: { ...silentLog, warn: (details) => void warnings.push(JSON.stringify(details)) },
+    });
     await writeFile(file('mounted.key'), serverKey);
     await writeFile(file('mounted.ca'), '');
     await connects(database);
     await connects(database);
-    expect(warnings).toEqual([expect.stringMatching(/mounted\.client and .*mounted\.key cannot be used/), expect.stringMatching(/mounted\.ca cannot be used/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/mounted\.client and .*mounted\.key cannot be used/),
+      expect.stringMatching(/mounted\.ca cannot be used/),
+    ]);
     await rm(file('mounted.ca'));
     await connects(database);
     expect(warnings.slice(2)).toEqual([expect.stringMatching(/mounted\.ca.*ENOENT/)]);
@@ -142,20 +210,32 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
 
 describe('a connection to PostgreSQL is refused', () => {
   test.each([
-    ['to who has a certificate of another authority', () => `?sslmode=verify-ca&sslrootcert=${file('other.crt')}`, /self-signed|unable to (verify|get)/],
+    [
+      'to who has a certificate of another authority',
+      () => `?sslmode=verify-ca&sslrootcert=${file('other.crt')}`,
+      /self-signed|unable to (verify|get)/,
+    ],
     ['without TLS, where the server wants it', () => '?sslmode=disable', /no encryption/],
   ])('%s', async (_reason, query, says) => {
     await expect(open(query())).rejects.toThrow(says);
   });
 
   test('to who has a certificate for another name', async () => {
-    const to = (query: string): Promise<Database> => Database.connect({ url: `postgres://svc@${otherAddress}:5432/postgres?sslrootcert=${file('ca.crt')}${query}`, log: silentLog });
+    const to = (query: string): Promise<Database> =>
+      Database.connect({
+        url: `postgres://svc@${otherAddress}:5432/postgres?sslrootcert=${file('ca.crt')}${query}`,
+        log: silentLog,
+      });
     await expect(to('')).rejects.toThrow(/does not match certificate/);
     await (await to('&sslmode=verify-ca')).close();
   });
 
   test.each([
-    ['prefer, which protects nothing', '?sslmode=prefer', /sslmode that is not one of disable, require, verify-ca, verify-full/],
+    [
+      'prefer, which protects nothing',
+      '?sslmode=prefer',
+      /sslmode that is not one of disable, require, verify-ca, verify-full/,
+    ],
     ['a mode that is none', '?sslmode=VERIFY', /not one of/],
     ['verify-ca without an authority', '?sslmode=verify-ca', /needs an authority/],
     ['the authorities of everybody, without the name', '?sslmode=require&sslrootcert=system', /would trust anybody/],
@@ -167,20 +247,27 @@ describe('a connection to PostgreSQL is refused', () => {
     ['certificates without TLS', '?sslmode=disable&sslrootcert=/x', /nothing checks them/],
     ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
     ['a file that is not there', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
-    ['a file with no authority, which would be everybody\'s', '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
+    ["a file with no authority, which would be everybody's", '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
   ])('%s, before anything is sent', async (_reason, query, says) => {
     await expect(open(query)).rejects.toThrow(says);
   });
 
-  test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd'])('a password that is not encoded (%s), of which nothing is repeated', async (password) => {
-    const refused = Database.connect({ url: `postgres://svc:${password}@127.0.0.1:1/svc`, log: silentLog });
-    await expect(refused).rejects.toThrow(/^The database url has an @ where none can be; in user and password @ is to be written %40/);
-    await expect(refused).rejects.not.toThrow(/p@ss|127/);
-  });
+  test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd'])(
+    'a password that is not encoded (%s), of which nothing is repeated',
+    async (password) => {
+      const refused = Database.connect({ url: `postgres://svc:${password}@127.0.0.1:1/svc`, log: silentLog });
+      await expect(refused).rejects.toThrow(
+        /^The database url has an @ where none can be; in user and password @ is to be written %40/,
+      );
+      await expect(refused).rejects.not.toThrow(/p@ss|127/);
+    },
+  );
 
-  test('the name by which servers of svc know each other is not the URL\'s to change', async () => {
+  test("the name by which servers of svc know each other is not the URL's to change", async () => {
     const database = await open('?sslmode=require&application_name=shop');
-    expect((await database.pool.query<{ name: string }>("SELECT current_setting('application_name') AS name")).rows[0]!.name).toBe('svc');
+    expect(
+      (await database.pool.query<{ name: string }>("SELECT current_setting('application_name') AS name")).rows[0]!.name,
+    ).toBe('svc');
     await database.close();
   });
 

@@ -14,32 +14,58 @@ const refusedParameters = /^(ssl|channel_binding$|gss|require_auth$|krb)/i;
 const ownParameters = ['application_name', 'fallback_application_name'];
 
 /**
- * How to reach the database of a URL. Its TLS is as libpq has it: `sslmode` (disable, require, verify-ca, verify-full), `sslrootcert`, `sslcert`, `sslkey`.
- * With an authority, of the URL or in `caFile`, and no mode, it is verify-full; with neither there is no TLS. `prefer` and `allow` are refused: whoever is between
- * could choose that there is none; so is every other parameter that asks for protection. The files are read anew at each connection: `ssl` must not be copied.
- * Where they cannot be used, those before stay, and the log says so once.
- * Source: https://www.postgresql.org/docs/current/libpq-ssl.html
- * Throws DatabaseError, which never repeats the URL.
+ * How to reach the database of a URL. Its TLS is as libpq has it: `sslmode` (disable, require, verify-ca, verify-full),
+ * `sslrootcert`, `sslcert`, `sslkey`. With an authority, of the URL or in `caFile`, and no mode, it is verify-full;
+ * with neither there is no TLS. `prefer` and `allow` are refused: whoever is between could choose that there is none;
+ * so is every other parameter that asks for protection. The files are read anew at each connection: `ssl` must not be
+ * copied. Where they cannot be used, those before stay, and the log says so once. Source:
+ * https://www.postgresql.org/docs/current/libpq-ssl.html Throws DatabaseError, which never repeats the URL.
  */
 export function connectionConfig(url: string, { caFile, log }: { caFile: string | undefined; log: Log }): ClientConfig {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
-  if (hasStrayAt(url)) throw new DatabaseError('The database url has an @ where none can be; in user and password @ is to be written %40, / %2F, ? %3F, # %23 and % %25.');
+  if (!/^postgres(ql)?:\/\//.test(url))
+    throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
+  if (hasStrayAt(url))
+    throw new DatabaseError(
+      'The database url has an @ where none can be; in user and password @ is to be written %40, / %2F, ? %3F, # %23 and % %25.',
+    );
   const cut = url.indexOf('?');
   const parameters = new URLSearchParams(cut === -1 ? '' : url.slice(cut + 1));
   const given = take(parameters, 'sslmode');
-  const [rootcert, cert, key] = [take(parameters, 'sslrootcert'), take(parameters, 'sslcert'), take(parameters, 'sslkey')];
+  const [rootcert, cert, key] = [
+    take(parameters, 'sslrootcert'),
+    take(parameters, 'sslcert'),
+    take(parameters, 'sslkey'),
+  ];
   for (const name of ownParameters) parameters.delete(name);
   const unknown = [...parameters.keys()].find((name) => refusedParameters.test(name));
-  if (unknown !== undefined) throw new DatabaseError(`The database url has ${unknown.slice(0, 40)}, which is not understood; there are sslmode, sslrootcert, sslcert and sslkey, once each.`);
-  if (rootcert !== undefined && caFile !== undefined) throw new DatabaseError('The database has two authorities, sslrootcert in its url and svc.database.ca-file; keep one.');
+  if (unknown !== undefined)
+    throw new DatabaseError(
+      `The database url has ${unknown.slice(0, 40)}, which is not understood; there are sslmode, sslrootcert, sslcert and sslkey, once each.`,
+    );
+  if (rootcert !== undefined && caFile !== undefined)
+    throw new DatabaseError(
+      'The database has two authorities, sslrootcert in its url and svc.database.ca-file; keep one.',
+    );
   const authority = rootcert ?? caFile;
-  const mode = given === undefined ? (authority === undefined ? 'disable' : 'verify-full') : modes.find((known) => known === given);
-  if (mode === undefined) throw new DatabaseError(`The database url has an sslmode that is not one of ${modes.join(', ')}.`);
+  const mode =
+    given === undefined
+      ? authority === undefined
+        ? 'disable'
+        : 'verify-full'
+      : modes.find((known) => known === given);
+  if (mode === undefined)
+    throw new DatabaseError(`The database url has an sslmode that is not one of ${modes.join(', ')}.`);
   const address = cut === -1 ? url : url.slice(0, cut);
-  return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, ssl: tlsOf(mode, { authority, cert, key }, log) };
+  return {
+    connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`,
+    ssl: tlsOf(mode, { authority, cert, key }, log),
+  };
 }
 
-/** Of a password that is not percent-encoded, a part would be taken for the name of the host, and be shown where that is not found. */
+/**
+ * Of a password that is not percent-encoded, a part would be taken for the name of the host, and be shown where that is
+ * not found.
+ */
 function hasStrayAt(url: string): boolean {
   const [authority, rest] = /^[^/]*\/\/([^/?#]*)(.*)$/s.exec(url)!.slice(1) as [string, string];
   return authority.includes('@') && rest.includes('@');
@@ -60,25 +86,41 @@ interface Files {
 
 function tlsOf(mode: Mode, { authority, cert, key }: Files, log: Log): false | ConnectionOptions {
   if (mode === 'disable') {
-    if (authority !== undefined || cert !== undefined || key !== undefined) throw new DatabaseError('The database url says sslmode=disable, and certificates are named; without TLS nothing checks them.');
+    if (authority !== undefined || cert !== undefined || key !== undefined)
+      throw new DatabaseError(
+        'The database url says sslmode=disable, and certificates are named; without TLS nothing checks them.',
+      );
     return false;
   }
-  if ((cert === undefined) !== (key === undefined)) throw new DatabaseError('In the database url sslcert and sslkey belong together; name both.');
-  if (mode === 'verify-ca' && authority === undefined) throw new DatabaseError('The database url says sslmode=verify-ca, which needs an authority: sslrootcert there, or svc.database.ca-file.');
+  if ((cert === undefined) !== (key === undefined))
+    throw new DatabaseError('In the database url sslcert and sslkey belong together; name both.');
+  if (mode === 'verify-ca' && authority === undefined)
+    throw new DatabaseError(
+      'The database url says sslmode=verify-ca, which needs an authority: sslrootcert there, or svc.database.ca-file.',
+    );
   // Anybody can have a certificate of a public authority, for some name.
-  if (authority === 'system' && mode !== 'verify-full') throw new DatabaseError(`The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`);
-  const options: ConnectionOptions = mode === 'verify-full' ? {} : authority === undefined ? { rejectUnauthorized: false } : { checkServerIdentity: () => undefined };
+  if (authority === 'system' && mode !== 'verify-full')
+    throw new DatabaseError(
+      `The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`,
+    );
+  const options: ConnectionOptions =
+    mode === 'verify-full'
+      ? {}
+      : authority === undefined
+        ? { rejectUnauthorized: false }
+        : { checkServerIdentity: () => undefined };
   if (cert !== undefined && key !== undefined) follow(options, { cert, key }, (pair) => createSecureContext(pair), log);
   // `system`: the authorities that Node knows, as with none; a file without one would be those, too.
-  if (authority !== undefined && authority !== 'system') follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''), log);
+  if (authority !== undefined && authority !== 'system')
+    follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''), log);
   return options;
 }
 
 type Texts = Partial<Record<'ca' | 'cert' | 'key', string>>;
 
 /**
- * Gives the options what is in the files whenever they are asked, as certificates are renewed. What was there before stays while they cannot be read or do not
- * pass the check, half replaced. Throws DatabaseError where they never did.
+ * Gives the options what is in the files whenever they are asked, as certificates are renewed. What was there before
+ * stays while they cannot be read or do not pass the check, half replaced. Throws DatabaseError where they never did.
  */
 function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown, log: Log): void {
   let used = readAll(files, check);
@@ -89,12 +131,14 @@ function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) 
       complaint = undefined;
     } catch (error) {
       const reason = messageOf(error);
-      if (reason !== complaint) log.warn({ reason }, 'new certificates for the database cannot be used; those before stay');
+      if (reason !== complaint)
+        log.warn({ reason }, 'new certificates for the database cannot be used; those before stay');
       complaint = reason;
     }
     return used;
   };
-  for (const name of Object.keys(files) as (keyof Texts)[]) Object.defineProperty(options, name, { get: () => now()[name], enumerable: true, configurable: true });
+  for (const name of Object.keys(files) as (keyof Texts)[])
+    Object.defineProperty(options, name, { get: () => now()[name], enumerable: true, configurable: true });
 }
 
 function readAll(files: Texts, check: (texts: Texts) => unknown): Texts {
@@ -103,7 +147,10 @@ function readAll(files: Texts, check: (texts: Texts) => unknown): Texts {
     check(texts);
     return texts;
   } catch (error) {
-    throw new DatabaseError(`${Object.values(files).join(' and ')} cannot be used for the database: not in PEM form, or not the key of the certificate.`, { cause: error });
+    throw new DatabaseError(
+      `${Object.values(files).join(' and ')} cannot be used for the database: not in PEM form, or not the key of the certificate.`,
+      { cause: error },
+    );
   }
 }
 
@@ -111,6 +158,9 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new DatabaseError(`${file}, a certificate or key of the database, cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`, { cause: error });
+    throw new DatabaseError(
+      `${file}, a certificate or key of the database, cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`,
+      { cause: error },
+    );
   }
 }

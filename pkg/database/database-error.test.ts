@@ -3,8 +3,16 @@ import { messageOf } from './database-error.ts';
 
 const cases = [
   { reason: 'an error has its message', thrown: new Error('no'), message: 'no' },
-  { reason: 'refused on IPv4 and IPv6 at once has none of its own', thrown: new AggregateError([new Error('::1'), new Error('127.0.0.1')]), message: '::1; 127.0.0.1' },
-  { reason: 'an aggregate may speak for itself', thrown: new AggregateError([new Error('no')], 'both failed'), message: 'both failed' },
+  {
+    reason: 'refused on IPv4 and IPv6 at once has none of its own',
+    thrown: new AggregateError([new Error('::1'), new Error('127.0.0.1')]),
+    message: '::1; 127.0.0.1',
+  },
+  {
+    reason: 'an aggregate may speak for itself',
+    thrown: new AggregateError([new Error('no')], 'both failed'),
+    message: 'both failed',
+  },
   { reason: 'anything may be thrown', thrown: 'no', message: 'no' },
 ];
 test.each(cases)('$reason', ({ thrown, message }) => {

@@ -1,7 +1,16 @@
 import { expect, test } from '@jest/globals';
-import { becauseOf, databaseFailure, databaseFailures, failureSentence, isDatabaseAway, isWorthAnotherTry, keepsConnection } from './database-failure.ts';
+import {
+  becauseOf,
+  databaseFailure,
+  databaseFailures,
+  failureSentence,
+  isDatabaseAway,
+  isWorthAnotherTry,
+  keepsConnection,
+} from './database-failure.ts';
 
-const failure = (fields: object, message = 'at host=10.0.0.1 in SELECT secret'): Error => Object.assign(new Error(message), fields);
+const failure = (fields: object, message = 'at host=10.0.0.1 in SELECT secret'): Error =>
+  Object.assign(new Error(message), fields);
 const answered = (code: string, severity = 'ERROR', routine = 'exec'): Error => failure({ code, severity, routine });
 
 test.each([

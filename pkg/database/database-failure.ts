@@ -21,7 +21,10 @@ const sentences = {
   statement_timeout: 'the database took too long for a statement',
 } as const;
 
-/** Why the database did not do what it was asked for, whatever that was. Metrics and alerts have these names; they are kept. */
+/**
+ * Why the database did not do what it was asked for, whatever that was. Metrics and alerts have these names; they are
+ * kept.
+ */
 export type DatabaseFailure = keyof typeof sentences;
 
 export const databaseFailures = Object.keys(sentences) as readonly DatabaseFailure[];
@@ -33,7 +36,8 @@ export function failureSentence(failure: DatabaseFailure): string {
 
 const systemCode = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_)/;
 /** Of `pg` itself, which gives them no code. */
-const lost = /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
+const lost =
+  /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 const late = /^(?:timeout exceeded when trying to connect|timeout expired|Query read timeout)/;
 
 /** By the whole code, then by its class. Source: PostgreSQL's appendix A, error codes. */
@@ -65,33 +69,53 @@ const byClass: Readonly<Record<string, DatabaseFailure>> = {
 /** Where 54000, which a value that is too large has too, says that no transaction id is given out. */
 const idRoutines: ReadonlySet<unknown> = new Set(['GetNewTransactionId', 'GetNewMultiXactId']);
 
-/** Names what went wrong with the database itself; undefined where the statement is to blame, or it is no error of the database. */
+/**
+ * Names what went wrong with the database itself; undefined where the statement is to blame, or it is no error of the
+ * database.
+ */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   if (!types.isNativeError(error)) return undefined;
   const { code, severity, routine } = error as { code?: unknown; severity?: unknown; routine?: unknown };
-  if (typeof code !== 'string') return lost.test(error.message) ? 'connection_lost' : late.test(error.message) ? 'no_answer' : undefined;
+  if (typeof code !== 'string')
+    return lost.test(error.message) ? 'connection_lost' : late.test(error.message) ? 'no_answer' : undefined;
   if (systemCode.test(code)) return 'connection_lost';
   if (severity === undefined) return undefined;
-  const named = (code === '54000' && idRoutines.has(routine) ? 'no_transaction_ids' : undefined) ?? byCode[code] ?? byClass[code.slice(0, 3)] ?? byClass[code.slice(0, 2)];
+  const named =
+    (code === '54000' && idRoutines.has(routine) ? 'no_transaction_ids' : undefined) ??
+    byCode[code] ??
+    byClass[code.slice(0, 3)] ??
+    byClass[code.slice(0, 2)];
   return named ?? (severity === 'FATAL' || severity === 'PANIC' ? 'connection_refused' : undefined);
 }
 
-const away: ReadonlySet<DatabaseFailure | undefined> = new Set(['connection_lost', 'no_answer', 'shutting_down', 'starting_up']);
+const away: ReadonlySet<DatabaseFailure | undefined> = new Set([
+  'connection_lost',
+  'no_answer',
+  'shutting_down',
+  'starting_up',
+]);
 
-/** Did something fail because nobody answered? What PostgreSQL refuses, as its disk is full or a lock does not come, is an answer. */
+/**
+ * Did something fail because nobody answered? What PostgreSQL refuses, as its disk is full or a lock does not come, is
+ * an answer.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   return away.has(databaseFailure(error));
 }
 
 /**
- * Is a connection after this error what it was before? It is where PostgreSQL answered the statement with an ERROR, or something else than the database
- * failed. A FATAL ends it, and behind a statement without an answer the next one would wait.
+ * Is a connection after this error what it was before? It is where PostgreSQL answered the statement with an ERROR, or
+ * something else than the database failed. A FATAL ends it, and behind a statement without an answer the next one would
+ * wait.
  */
 export function keepsConnection(error: unknown): boolean {
   return databaseFailure(error) === undefined || (error as { severity?: unknown }).severity === 'ERROR';
 }
 
-/** The end of a sentence that an answer or a log begins: `: the disk of the database is full`, or nothing where the database is not to blame. */
+/**
+ * The end of a sentence that an answer or a log begins: `: the disk of the database is full`, or nothing where the
+ * database is not to blame.
+ */
 export function becauseOf(error: unknown): string {
   const failure = databaseFailure(error);
   return failure === undefined ? '' : `: ${failureSentence(failure)}`;

@@ -3,7 +3,10 @@ import { databaseFailure, type DatabaseFailure } from './database-failure.ts';
 
 /** Hears what is done with the database, at once and for every statement: must be quick, and must not throw. */
 export interface DatabaseObserver {
-  /** A statement has its answer. `operation` is its first word, `summary` what it was named for, '' for one without a name; `failure` its SQLSTATE, or `lost`. */
+  /**
+   * A statement has its answer. `operation` is its first word, `summary` what it was named for, '' for one without a
+   * name; `failure` its SQLSTATE, or `lost`.
+   */
   statement(operation: string, summary: string, ms: number, failure: string | undefined): void;
   /** Somebody asked a pool for a connection, and has it. */
   waited(pool: string, ms: number): void;
@@ -91,7 +94,25 @@ interface StatementName {
   summary: string;
 }
 
-const operations = new Set(['ALTER', 'BEGIN', 'CLOSE', 'COMMIT', 'CREATE', 'DECLARE', 'DELETE', 'DROP', 'FETCH', 'INSERT', 'LISTEN', 'ROLLBACK', 'SELECT', 'SET', 'UPDATE', 'VACUUM', 'WITH']);
+const operations = new Set([
+  'ALTER',
+  'BEGIN',
+  'CLOSE',
+  'COMMIT',
+  'CREATE',
+  'DECLARE',
+  'DELETE',
+  'DROP',
+  'FETCH',
+  'INSERT',
+  'LISTEN',
+  'ROLLBACK',
+  'SELECT',
+  'SET',
+  'UPDATE',
+  'VACUUM',
+  'WITH',
+]);
 const maxNames = 10_000;
 /** Of statements that have a name, which differ in a number at most: one for each table. */
 const known = new Map<string, StatementName>();
@@ -114,7 +135,10 @@ function operationOf(text: string): string {
   return operations.has(word) ? word : 'OTHER';
 }
 
-/** A server's refusal has five letters and digits; anything else is a connection that broke, or an answer that did not come. */
+/**
+ * A server's refusal has five letters and digits; anything else is a connection that broke, or an answer that did not
+ * come.
+ */
 function failureOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : 'lost';

@@ -9,7 +9,12 @@ let home: TestDatabase;
 let database: Database;
 beforeAll(async () => {
   home = await createTestDatabase();
-  database = await Database.connect({ connection: home.connection, log: silentLog, statementTimeoutMs: 5_000, poolSize: 3 });
+  database = await Database.connect({
+    connection: home.connection,
+    log: silentLog,
+    statementTimeoutMs: 5_000,
+    poolSize: 3,
+  });
 });
 afterAll(async () => {
   await database.close();
@@ -39,7 +44,12 @@ describe('sessions', () => {
   const cases = [
     { reason: 'the main pool has its limit', pool: () => database.pool, setting: 'statement_timeout', value: '5s' },
     { reason: 'and says who it is', pool: () => database.pool, setting: 'application_name', value: 'svc' },
-    { reason: 'another pool has none of its own accord', pool: () => database.newPool({ max: 1 }), setting: 'statement_timeout', value: '0' },
+    {
+      reason: 'another pool has none of its own accord',
+      pool: () => database.newPool({ max: 1 }),
+      setting: 'statement_timeout',
+      value: '0',
+    },
     {
       reason: 'settings hold before the first statement',
       pool: () => database.newPool({ max: 2, settings: { enable_seqscan: 'off', work_mem: '8MB' } }),
@@ -49,14 +59,18 @@ describe('sessions', () => {
   ];
   test.each(cases)('$reason', async ({ pool, setting, value }) => {
     const sessions = pool();
-    const answers = await Promise.all([1, 2].map(() => sessions.query('SELECT current_setting($1) AS value', [setting])));
+    const answers = await Promise.all(
+      [1, 2].map(() => sessions.query('SELECT current_setting($1) AS value', [setting])),
+    );
     expect(answers.map(({ rows }) => rows)).toEqual([[{ value }], [{ value }]]);
   });
 
   test('see what is committed meanwhile, whatever the default of the database', async () => {
     await database.pool.query(`ALTER DATABASE ${home.name} SET default_transaction_isolation = 'repeatable read'`);
     const pool = database.newPool({ max: 1, settings: { work_mem: '8MB' } });
-    expect((await pool.query('SHOW transaction_isolation')).rows).toEqual([{ transaction_isolation: 'read committed' }]);
+    expect((await pool.query('SHOW transaction_isolation')).rows).toEqual([
+      { transaction_isolation: 'read committed' },
+    ]);
     await database.pool.query(`ALTER DATABASE ${home.name} RESET default_transaction_isolation`);
   });
 
@@ -73,7 +87,9 @@ test('connections that are cut off fail their user and are replaced', async () =
   await database.pool.query('SELECT 1');
   await client.query('BEGIN');
   const killer = await database.newClient();
-  await killer.query('SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+  await killer.query(
+    'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  );
   await lost;
   await expect(client.query('SELECT 1')).rejects.toThrow();
   client.release(true);
@@ -85,10 +101,16 @@ describe('connecting', () => {
     { reason: 'nothing given', options: {}, message: 'needs either a url or a connection' },
     { reason: 'not a url', options: { url: 'me:secret@localhost' }, message: 'The database url cannot be read' },
     { reason: 'hardly a url', options: { url: 'postgres://me:secret@[' }, message: 'PostgreSQL cannot be reached: ' },
-    { reason: 'nobody there', options: { url: 'postgres://me:secret@127.0.0.1:1/x' }, message: 'PostgreSQL cannot be reached: ' },
+    {
+      reason: 'nobody there',
+      options: { url: 'postgres://me:secret@127.0.0.1:1/x' },
+      message: 'PostgreSQL cannot be reached: ',
+    },
   ];
   test.each(cases)('$reason', async ({ options, message }) => {
-    const failure = await Database.connect({ ...options, log: silentLog, connectionTimeoutMs: 2_000 }).catch((error: Error) => error);
+    const failure = await Database.connect({ ...options, log: silentLog, connectionTimeoutMs: 2_000 }).catch(
+      (error: Error) => error,
+    );
     expect(failure).toMatchObject({ name: 'DatabaseError', message: expect.stringContaining(message) });
     expect(failure).toMatchObject({ message: expect.not.stringContaining('secret') });
   });
@@ -110,7 +132,11 @@ describe('connecting', () => {
   });
 
   test('does not wait where it is refused', async () => {
-    const connecting = Database.connect({ connection: { ...home.connection, database: 'nowhere' }, log: silentLog, patienceMs: 600_000 });
+    const connecting = Database.connect({
+      connection: { ...home.connection, database: 'nowhere' },
+      log: silentLog,
+      patienceMs: 600_000,
+    });
     await expect(connecting).rejects.toThrow(/database "nowhere" does not exist/);
   });
 });

@@ -4,14 +4,24 @@ import pg from 'pg';
 import { connectionConfig } from './connection-config.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { isWorthAnotherTry } from './database-failure.ts';
-import { observeConnects, observeStatements, poolState, reportFailure, type DatabaseObserver, type PoolState } from './database-observer.ts';
+import {
+  observeConnects,
+  observeStatements,
+  poolState,
+  reportFailure,
+  type DatabaseObserver,
+  type PoolState,
+} from './database-observer.ts';
 import type { Log } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
 
 const OLDEST_SUPPORTED = 15;
 const CLOSE_TIMEOUT_MS = 5_000;
-/** Whatever the database or the role has for a default: a statement that waited for a lock is to see what was committed meanwhile. */
+/**
+ * Whatever the database or the role has for a default: a statement that waited for a lock is to see what was committed
+ * meanwhile.
+ */
 const SETTINGS: Readonly<Record<string, string>> = { default_transaction_isolation: 'read committed' };
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -44,12 +54,16 @@ export interface PoolOptions {
   /** Session settings, in force before the first statement: `{ enable_seqscan: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly statementTimeoutMs?: number;
-  /** How long an answer may take to come, whatever became of the server: a connection that has gone silent is noticed by nothing else. */
+  /**
+   * How long an answer may take to come, whatever became of the server: a connection that has gone silent is noticed by
+   * nothing else.
+   */
   readonly queryTimeoutMs?: number;
 }
 
 /**
- * One PostgreSQL database: a pool, kysely over the same pool, and whatever else is opened here; `close` closes all of it.
+ * One PostgreSQL database: a pool, kysely over the same pool, and whatever else is opened here; `close` closes all of
+ * it.
  *
  * `bigint` columns and `count(*)` arrive as strings, as everywhere in `pg`: a number would lose digits beyond 2^53.
  * A lost connection fails the statement under way and is logged; it never ends the process.
@@ -69,7 +83,9 @@ export class Database {
     this.log = options.log;
     this.observer = options.observer;
     this.config = {
-      ...(options.url === undefined ? options.connection : connectionConfig(options.url, { caFile: options.caFile, log: options.log })),
+      ...(options.url === undefined
+        ? options.connection
+        : connectionConfig(options.url, { caFile: options.caFile, log: options.log })),
       application_name: options.applicationName ?? 'svc',
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 10_000,
       keepAlive: true,
@@ -106,7 +122,8 @@ export class Database {
         return await this.checkVersion();
       } catch (error) {
         if (!isWorthAnotherTry(error) || performance.now() + pauseMs > deadline) throw error;
-        if (pauseMs === 100) this.log.warn({ why: messageOf(error), patienceMs }, 'PostgreSQL cannot be reached; trying again');
+        if (pauseMs === 100)
+          this.log.warn({ why: messageOf(error), patienceMs }, 'PostgreSQL cannot be reached; trying again');
       }
       await delay(pauseMs);
     }
@@ -119,7 +136,9 @@ export class Database {
     );
     const version = rows[0];
     if (version === undefined || Number(version.server_version_num) < OLDEST_SUPPORTED * 10_000) {
-      throw new DatabaseError(`PostgreSQL ${OLDEST_SUPPORTED} or newer is needed; this server is ${version?.server_version ?? 'unknown'}.`);
+      throw new DatabaseError(
+        `PostgreSQL ${OLDEST_SUPPORTED} or newer is needed; this server is ${version?.server_version ?? 'unknown'}.`,
+      );
     }
   }
 
@@ -155,7 +174,9 @@ export class Database {
     observeConnects(pool, name, observer);
   }
 
-  /** A connected client outside every pool, for LISTEN or session locks; the caller ends it, `close` ends it otherwise. */
+  /**
+   * A connected client outside every pool, for LISTEN or session locks; the caller ends it, `close` ends it otherwise.
+   */
   async newClient(): Promise<pg.Client> {
     this.refuseWhenClosed();
     const client = new pg.Client(this.config);
@@ -180,7 +201,10 @@ export class Database {
   }
 
   private async closeAll(): Promise<void> {
-    const ends = [...[...this.pools.keys()].map((pool) => pool.end()), ...[...this.clients].map((client) => client.end())];
+    const ends = [
+      ...[...this.pools.keys()].map((pool) => pool.end()),
+      ...[...this.clients].map((client) => client.end()),
+    ];
     if (!(await settledWithin(Promise.allSettled(ends), CLOSE_TIMEOUT_MS))) {
       this.log.warn({}, 'Some database connections were still in use when the database was closed.');
     }
@@ -196,9 +220,16 @@ export class Database {
   }
 }
 
-async function applySettings(client: pg.ClientBase, settings: Readonly<Record<string, string>>, done: (error?: Error) => void): Promise<void> {
+async function applySettings(
+  client: pg.ClientBase,
+  settings: Readonly<Record<string, string>>,
+  done: (error?: Error) => void,
+): Promise<void> {
   try {
-    await client.query('SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS setting(name, value)', [Object.keys(settings), Object.values(settings)]);
+    await client.query(
+      'SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS setting(name, value)',
+      [Object.keys(settings), Object.values(settings)],
+    );
   } catch (error) {
     done(error as Error);
     return;

@@ -1,12 +1,19 @@
 /**
- * The way to PostgreSQL: one Database of pools, dedicated clients and kysely; schema migrations that many replicas may start at once;
- * notifications that survive a lost connection; and, for one machine and for tests, an embedded PostgreSQL.
- * What is stored is not known here.
+ * The way to PostgreSQL: one Database of pools, dedicated clients and kysely; schema migrations that many replicas may
+ * start at once; notifications that survive a lost connection; and, for one machine and for tests, an embedded
+ * PostgreSQL. What is stored is not known here.
  */
 export * from './database.ts';
 export type { DatabaseObserver, PoolState } from './database-observer.ts';
 export { DatabaseError } from './database-error.ts';
-export { becauseOf, databaseFailure, databaseFailures, failureSentence, isDatabaseAway, type DatabaseFailure } from './database-failure.ts';
+export {
+  becauseOf,
+  databaseFailure,
+  databaseFailures,
+  failureSentence,
+  isDatabaseAway,
+  type DatabaseFailure,
+} from './database-failure.ts';
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';
 export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
 export { endClient } from './end-client.ts';

@@ -21,10 +21,20 @@ afterAll(async () => {
   await home.drop();
 });
 
-const books: Migration = { name: '0001_books', up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute() };
-const pages: Migration = { name: '0002_pages', up: (db) => db.schema.alterTable('book').addColumn('pages', 'integer').execute() };
+const books: Migration = {
+  name: '0001_books',
+  up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute(),
+};
+const pages: Migration = {
+  name: '0002_pages',
+  up: (db) => db.schema.alterTable('book').addColumn('pages', 'integer').execute(),
+};
 
-async function check(schema: string, migrations: readonly Migration[], on = database): Promise<CheckedSchema | undefined> {
+async function check(
+  schema: string,
+  migrations: readonly Migration[],
+  on = database,
+): Promise<CheckedSchema | undefined> {
   return (await checkMigrations(on, [{ schema, migrations }]))[0];
 }
 
@@ -40,15 +50,27 @@ async function as(options: string, work: (database: Database) => Promise<void>):
 const nobody = { newer: [], underWay: false, inUseBy: [] };
 
 test('says what was run and what would be, and makes nothing', async () => {
-  expect(await check('shelf', [books, pages])).toEqual({ schema: 'shelf', applied: [], pending: ['0001_books', '0002_pages'], ...nobody });
+  expect(await check('shelf', [books, pages])).toEqual({
+    schema: 'shelf',
+    applied: [],
+    pending: ['0001_books', '0002_pages'],
+    ...nobody,
+  });
   expect((await database.pool.query("SELECT FROM pg_namespace WHERE nspname = 'shelf'")).rowCount).toBe(0);
   await migrate(database, 'shelf', [books]);
-  expect(await check('shelf', [books, pages])).toEqual({ schema: 'shelf', applied: ['0001_books'], pending: ['0002_pages'], ...nobody });
+  expect(await check('shelf', [books, pages])).toEqual({
+    schema: 'shelf',
+    applied: ['0001_books'],
+    pending: ['0002_pages'],
+    ...nobody,
+  });
   expect(await check('shelf', [books])).toEqual({ schema: 'shelf', applied: ['0001_books'], pending: [], ...nobody });
 });
 
 test('a database of an earlier version, which did not note what works beside a step', async () => {
-  await database.pool.query("CREATE SCHEMA earlier; CREATE TABLE earlier.migration (name text PRIMARY KEY, applied timestamptz); INSERT INTO earlier.migration VALUES ('0001_books')");
+  await database.pool.query(
+    "CREATE SCHEMA earlier; CREATE TABLE earlier.migration (name text PRIMARY KEY, applied timestamptz); INSERT INTO earlier.migration VALUES ('0001_books')",
+  );
   expect(await check('earlier', [books])).toMatchObject({ applied: ['0001_books'], pending: [] });
 });
 
@@ -71,34 +93,56 @@ test('tells who is in the way of a pending step, and of another process that mig
 describe('refused in one sentence', () => {
   test('a newer version was here', async () => {
     await migrate(database, 'newer', [books, pages]);
-    await expect(check('newer', [books])).rejects.toThrow('Schema newer was migrated by a newer version of this program (0002_pages is not known here); run that version.');
+    await expect(check('newer', [books])).rejects.toThrow(
+      'Schema newer was migrated by a newer version of this program (0002_pages is not known here); run that version.',
+    );
   });
 
   test('a different line was here', async () => {
-    await database.pool.query("CREATE SCHEMA line; CREATE TABLE line.migration (name text); INSERT INTO line.migration VALUES ('0002_pages')");
-    await expect(check('line', [books, pages])).rejects.toThrow('Schema line lacks a migration that comes before 0002_pages');
+    await database.pool.query(
+      "CREATE SCHEMA line; CREATE TABLE line.migration (name text); INSERT INTO line.migration VALUES ('0002_pages')",
+    );
+    await expect(check('line', [books, pages])).rejects.toThrow(
+      'Schema line lacks a migration that comes before 0002_pages',
+    );
   });
 
   test('a database that is read only', () =>
     as('-c default_transaction_read_only=on', async (readOnly) => {
-      await expect(check('shelf', [books], readOnly)).rejects.toThrow('This database is read only (default_transaction_read_only is on)');
-      await expect(migrate(readOnly, 'fresh', [books])).rejects.toThrow('Schema fresh cannot be brought up to date: this PostgreSQL is a standby, or read only.');
+      await expect(check('shelf', [books], readOnly)).rejects.toThrow(
+        'This database is read only (default_transaction_read_only is on)',
+      );
+      await expect(migrate(readOnly, 'fresh', [books])).rejects.toThrow(
+        'Schema fresh cannot be brought up to date: this PostgreSQL is a standby, or read only.',
+      );
       // Where nothing is pending, either.
       await migrate(database, 'settled', [books]);
-      await expect(migrate(readOnly, 'settled', [books])).rejects.toThrow('Schema settled cannot be brought up to date: this PostgreSQL is a standby, or read only.');
+      await expect(migrate(readOnly, 'settled', [books])).rejects.toThrow(
+        'Schema settled cannot be brought up to date: this PostgreSQL is a standby, or read only.',
+      );
     }));
 
   test('a user who may not create what is pending; where nothing is, that is no matter', () =>
     as(`-c role=${user}`, async (guest) => {
-      await expect(check('fresh', [books], guest)).rejects.toThrow(`User ${user} may not create the schema fresh; allow it (GRANT CREATE ON DATABASE`);
-      await expect(migrate(guest, 'fresh', [books])).rejects.toThrow(/^Schema fresh cannot be brought up to date: permission denied/);
+      await expect(check('fresh', [books], guest)).rejects.toThrow(
+        `User ${user} may not create the schema fresh; allow it (GRANT CREATE ON DATABASE`,
+      );
+      await expect(migrate(guest, 'fresh', [books])).rejects.toThrow(
+        /^Schema fresh cannot be brought up to date: permission denied/,
+      );
       await migrate(database, 'owned', [books]);
       await database.pool.query(`GRANT USAGE ON SCHEMA owned TO ${user}`);
-      await expect(check('owned', [books, pages], guest)).rejects.toThrow('The database cannot be checked: permission denied for table migration.');
+      await expect(check('owned', [books, pages], guest)).rejects.toThrow(
+        'The database cannot be checked: permission denied for table migration.',
+      );
       await database.pool.query(`GRANT SELECT ON ALL TABLES IN SCHEMA owned TO ${user}`);
-      await expect(check('owned', [books, pages], guest)).rejects.toThrow(`User ${user} may not create tables in schema owned; make the user its owner`);
+      await expect(check('owned', [books, pages], guest)).rejects.toThrow(
+        `User ${user} may not create tables in schema owned; make the user its owner`,
+      );
       await database.pool.query(`GRANT CREATE ON SCHEMA owned TO ${user}`);
-      await expect(check('owned', [books, pages], guest)).rejects.toThrow(/owned\.book belongs to .*, and only its owner can change it/);
+      await expect(check('owned', [books, pages], guest)).rejects.toThrow(
+        /owned\.book belongs to .*, and only its owner can change it/,
+      );
       expect(await check('owned', [books], guest)).toMatchObject({ pending: [] });
     }));
 

@@ -14,7 +14,10 @@ export interface CheckedSchema {
   readonly newer: readonly string[];
   /** Another process is at it, or waits to be. */
   readonly underWay: boolean;
-  /** Who uses the schema's tables in a transaction right now: a pending step that changes such a table is tried again until they are done. */
+  /**
+   * Who uses the schema's tables in a transaction right now: a pending step that changes such a table is tried again
+   * until they are done.
+   */
   readonly inUseBy: readonly TableUser[];
 }
 
@@ -27,11 +30,14 @@ export interface TableUser {
 }
 
 /**
- * What `migrate` would do to each schema, found out in a transaction that can change nothing.
- * Throws DatabaseError, in one sentence, where this program could not take the database over: it is a standby or read only, was migrated by
- * a newer version or a different line of the program, or the user lacks a right that a pending step needs.
+ * What `migrate` would do to each schema, found out in a transaction that can change nothing. Throws DatabaseError, in
+ * one sentence, where this program could not take the database over: it is a standby or read only, was migrated by a
+ * newer version or a different line of the program, or the user lacks a right that a pending step needs.
  */
-export async function checkMigrations(database: Database, schemas: readonly { schema: string; migrations: readonly Migration[] }[]): Promise<CheckedSchema[]> {
+export async function checkMigrations(
+  database: Database,
+  schemas: readonly { schema: string; migrations: readonly Migration[] }[],
+): Promise<CheckedSchema[]> {
   let isReached = false;
   try {
     return await runTransaction(
@@ -47,7 +53,9 @@ export async function checkMigrations(database: Database, schemas: readonly { sc
     );
   } catch (error) {
     if (!isReached) throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
-    throw error instanceof DatabaseError ? error : new DatabaseError(`The database cannot be checked: ${messageOf(error)}.`, { cause: error });
+    throw error instanceof DatabaseError
+      ? error
+      : new DatabaseError(`The database cannot be checked: ${messageOf(error)}.`, { cause: error });
   }
 }
 
@@ -55,21 +63,40 @@ async function checkWritable(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ standby: boolean; readonly: boolean }>(
     "SELECT pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only')::boolean AS readonly",
   );
-  if (rows[0]?.standby === true) throw new DatabaseError('This PostgreSQL is a standby, which cannot be written to; name its primary in svc.database.url.');
-  if (rows[0]?.readonly === true) throw new DatabaseError('This database is read only (default_transaction_read_only is on); switch that off for it or for its user.');
+  if (rows[0]?.standby === true)
+    throw new DatabaseError(
+      'This PostgreSQL is a standby, which cannot be written to; name its primary in svc.database.url.',
+    );
+  if (rows[0]?.readonly === true)
+    throw new DatabaseError(
+      'This database is read only (default_transaction_read_only is on); switch that off for it or for its user.',
+    );
 }
 
-async function checkSchema(client: pg.PoolClient, schema: string, migrations: readonly Migration[]): Promise<CheckedSchema> {
+async function checkSchema(
+  client: pg.PoolClient,
+  schema: string,
+  migrations: readonly Migration[],
+): Promise<CheckedSchema> {
   const steps = stepsOf(schema, migrations, {});
   const applied = await appliedSteps(client, schema);
   const pending = pendingSteps(steps, applied ?? []).map(({ name }) => name);
-  const newer = (applied ?? []).map(({ name }) => name).filter((name) => !migrations.some((migration) => migration.name === name));
+  const newer = (applied ?? [])
+    .map(({ name }) => name)
+    .filter((name) => !migrations.some((migration) => migration.name === name));
   if (pending.length > 0) await checkRights(client, schema, applied !== undefined);
   const { rows } = await client.query<{ held: boolean }>(
     `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${migrationLock(schema)}) AS held`,
   );
-  return { schema, applied: (applied ?? []).map(({ name }) => name), pending, newer, underWay: rows[0]?.held === true, inUseBy: pending.length === 0 ? [] : await tableUsers(client, schema) };
+  return {
+    schema,
+    applied: (applied ?? []).map(({ name }) => name),
+    pending,
+    newer,
+    underWay: rows[0]?.held === true,
+    inUseBy: pending.length === 0 ? [] : await tableUsers(client, schema),
+  };
 }
 
 /** Undefined where there is no such schema. */
@@ -84,7 +111,11 @@ async function appliedSteps(client: pg.PoolClient, schema: string): Promise<Appl
   if (columns.length === 0) return [];
   // A table that an earlier version made has no such column yet.
   const beside = columns.includes('beside') ? 'beside' : 'NULL AS beside';
-  return (await client.query<AppliedStep>(`SELECT name, ${beside} FROM ${pg.escapeIdentifier(schema)}.migration ORDER BY name COLLATE "C"`)).rows;
+  return (
+    await client.query<AppliedStep>(
+      `SELECT name, ${beside} FROM ${pg.escapeIdentifier(schema)}.migration ORDER BY name COLLATE "C"`,
+    )
+  ).rows;
 }
 
 async function checkRights(client: pg.PoolClient, schema: string, exists: boolean): Promise<void> {
@@ -94,8 +125,14 @@ async function checkRights(client: pg.PoolClient, schema: string, exists: boolea
     exists ? [schema] : [],
   );
   const { user, database, may } = rows[0] ?? { user: '', database: '', may: true };
-  if (!may && exists) throw new DatabaseError(`User ${user} may not create tables in schema ${schema}; make the user its owner (ALTER SCHEMA ${schema} OWNER TO ${pg.escapeIdentifier(user)}).`);
-  if (!may) throw new DatabaseError(`User ${user} may not create the schema ${schema}; allow it (GRANT CREATE ON DATABASE ${pg.escapeIdentifier(database)} TO ${pg.escapeIdentifier(user)}), or create the schema for them.`);
+  if (!may && exists)
+    throw new DatabaseError(
+      `User ${user} may not create tables in schema ${schema}; make the user its owner (ALTER SCHEMA ${schema} OWNER TO ${pg.escapeIdentifier(user)}).`,
+    );
+  if (!may)
+    throw new DatabaseError(
+      `User ${user} may not create the schema ${schema}; allow it (GRANT CREATE ON DATABASE ${pg.escapeIdentifier(database)} TO ${pg.escapeIdentifier(user)}), or create the schema for them.`,
+    );
   // Only an owner changes a table or replaces a function.
   const { rows: others } = await client.query<{ name: string; owner: string }>(
     `SELECT name, pg_get_userbyid(owner) AS owner FROM (
@@ -105,7 +142,10 @@ async function checkRights(client: pg.PoolClient, schema: string, exists: boolea
     [schema],
   );
   const other = others[0];
-  if (other !== undefined) throw new DatabaseError(`${schema}.${other.name} belongs to ${other.owner}, and only its owner can change it; migrate as ${other.owner}, or make ${user} the owner (REASSIGN OWNED).`);
+  if (other !== undefined)
+    throw new DatabaseError(
+      `${schema}.${other.name} belongs to ${other.owner}, and only its owner can change it; migrate as ${other.owner}, or make ${user} the owner (REASSIGN OWNED).`,
+    );
 }
 
 async function tableUsers(client: pg.PoolClient, schema: string): Promise<TableUser[]> {

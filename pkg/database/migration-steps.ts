@@ -6,9 +6,10 @@ export interface Migration {
   /** `0001_objects`: four digits, then words; the order of names is the order of steps. */
   readonly name: string;
   /**
-   * The newest step that a program must know to work on a database where this one was run. Such a program starts, too, and runs nothing: a replica of the
-   * version before that is started again in the middle of a rollout, or after one that was taken back. For a step that only adds, the one before it.
-   * Without it only a program that knows this step may start.
+   * The newest step that a program must know to work on a database where this one was run. Such a program starts, too,
+   * and runs nothing: a replica of the version before that is started again in the middle of a rollout, or after one
+   * that was taken back. For a step that only adds, the one before it. Without it only a program that knows this step
+   * may start.
    */
   readonly beside?: string;
   /**
@@ -36,7 +37,8 @@ export interface Steps {
 export function stepsOf(schema: string, known: readonly Migration[], { through }: MigrateOptions): Steps {
   checkNames(schema, known);
   const last = through === undefined ? known.length - 1 : known.findIndex(({ name }) => name === through);
-  if (through !== undefined && last === -1) throw new DatabaseError(`Schema ${schema} has no migration ${through} in this version of the program.`);
+  if (through !== undefined && last === -1)
+    throw new DatabaseError(`Schema ${schema} has no migration ${through} in this version of the program.`);
   return { schema, known, wanted: last + 1 };
 }
 
@@ -46,17 +48,23 @@ export interface AppliedStep {
   readonly beside: string | null;
 }
 
-/** Those that are still to run, in their order. Throws DatabaseError where this program cannot work with what was run. */
+/**
+ * Those that are still to run, in their order. Throws DatabaseError where this program cannot work with what was run.
+ */
 export function pendingSteps({ schema, known, wanted }: Steps, applied: readonly AppliedStep[]): readonly Migration[] {
   const names = new Set(known.map(({ name }) => name));
   const newer = applied.filter(({ name }) => !names.has(name));
   const barring = newer.find(({ beside }) => beside === null || !names.has(beside));
   if (barring !== undefined) {
-    throw new DatabaseError(`Schema ${schema} was migrated by a newer version of this program (${barring.name} is not known here); run that version.`);
+    throw new DatabaseError(
+      `Schema ${schema} was migrated by a newer version of this program (${barring.name} is not known here); run that version.`,
+    );
   }
   const own = applied.filter(({ name }) => names.has(name));
   if (own.some(({ name }, index) => name !== known[index]?.name) || (newer.length > 0 && own.length < known.length)) {
-    throw new DatabaseError(`Schema ${schema} lacks a migration that comes before ${applied.at(-1)?.name}; it was migrated by a different line of this program.`);
+    throw new DatabaseError(
+      `Schema ${schema} lacks a migration that comes before ${applied.at(-1)?.name}; it was migrated by a different line of this program.`,
+    );
   }
   return known.slice(own.length, wanted);
 }
@@ -69,7 +77,9 @@ function checkNames(schema: string, migrations: readonly Migration[]): void {
       throw new DatabaseError(`Migration ${name} of schema ${schema} is misnamed or out of order.`);
     }
     if (beside !== undefined && !migrations.slice(0, index).some((earlier) => earlier.name === beside)) {
-      throw new DatabaseError(`Migration ${name} of schema ${schema} works beside ${beside}, which does not come before it.`);
+      throw new DatabaseError(
+        `Migration ${name} of schema ${schema} works beside ${beside}, which does not come before it.`,
+      );
     }
   }
 }

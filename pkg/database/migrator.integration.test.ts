@@ -10,7 +10,9 @@ let home: TestDatabase;
 let databases: Database[];
 beforeAll(async () => {
   home = await createTestDatabase();
-  databases = await Promise.all([1, 2, 3, 4].map(() => Database.connect({ connection: home.connection, log: silentLog })));
+  databases = await Promise.all(
+    [1, 2, 3, 4].map(() => Database.connect({ connection: home.connection, log: silentLog })),
+  );
 });
 afterAll(async () => {
   await Promise.all(databases.map((database) => database.close()));
@@ -23,7 +25,10 @@ function first(): Database {
   return database;
 }
 
-const built: Migration = { name: '0001_books', up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute() };
+const built: Migration = {
+  name: '0001_books',
+  up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute(),
+};
 /** Slow enough for the others to come to wait, and longer than the limits of who is hurried. */
 const raw: Migration = {
   name: '0002_pages',
@@ -37,7 +42,9 @@ const raw: Migration = {
 test('four replicas at once run each step once, in the schema', async () => {
   const ran = await Promise.all(databases.map((database) => migrate(database, 'shelf', [built, raw])));
   expect(ran.flat().toSorted()).toEqual(['0001_books', '0002_pages']);
-  const { rows } = await first().pool.query<{ name: string }>("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'shelf' ORDER BY 1");
+  const { rows } = await first().pool.query<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'shelf' ORDER BY 1",
+  );
   expect(rows.map(({ name }) => name)).toEqual(['book', 'migration', 'page']);
   expect((await first().pool.query('SELECT n FROM shelf.page')).rows).toEqual([{ n: 1 }]);
   expect(await migrate(first(), 'shelf', [built, raw])).toEqual([]);
@@ -48,9 +55,15 @@ test('a step that waits for who uses a table makes nobody else wait for long, an
   const reader = await first().newClient();
   const dump = await first().newClient();
   await dump.query('BEGIN; LOCK TABLE archive.book IN ACCESS SHARE MODE');
-  const steps: Migration[] = [built, raw, { name: '0003_year', up: (db) => db.schema.alterTable('book').addColumn('year', 'integer').execute() }];
+  const steps: Migration[] = [
+    built,
+    raw,
+    { name: '0003_year', up: (db) => db.schema.alterTable('book').addColumn('year', 'integer').execute() },
+  ];
   const ran = migrate(first(), 'archive', steps);
-  const isWaiting = async (): Promise<boolean> => (await reader.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'archive.book'::regclass")).rowCount === 1;
+  const isWaiting = async (): Promise<boolean> =>
+    (await reader.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'archive.book'::regclass")).rowCount ===
+    1;
   while (!(await isWaiting()));
   expect((await reader.query('SELECT title FROM archive.book')).rows).toEqual([]);
   await dump.query('COMMIT');
@@ -59,7 +72,11 @@ test('a step that waits for who uses a table makes nobody else wait for long, an
 });
 
 test('a step takes its time, whatever limit the user has', async () => {
-  const hurried = await Database.connect({ connection: { ...home.connection, options: '-c statement_timeout=250' }, log: silentLog, statementTimeoutMs: 250 });
+  const hurried = await Database.connect({
+    connection: { ...home.connection, options: '-c statement_timeout=250' },
+    log: silentLog,
+    statementTimeoutMs: 250,
+  });
   expect(await migrate(hurried, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
   await hurried.close();
 });
@@ -88,14 +105,19 @@ test('a step that fails leaves nothing behind and is tried again', async () => {
       await sql`INSERT INTO page VALUES ('many')`.execute(db);
     },
   };
-  await expect(migrate(first(), 'attic', [built, failing])).rejects.toThrow(/Migration 0002_pages of schema attic failed and was undone: invalid input syntax/);
+  await expect(migrate(first(), 'attic', [built, failing])).rejects.toThrow(
+    /Migration 0002_pages of schema attic failed and was undone: invalid input syntax/,
+  );
   expect(await migrate(first(), 'attic', [built, raw])).toEqual(['0002_pages']);
 });
 
 test('a user without the right to create schemas may use one made for it', async () => {
   const user = `${home.name}_user`;
   await first().pool.query(`CREATE ROLE ${user}; CREATE SCHEMA granted AUTHORIZATION ${user}`);
-  const pool = await Database.connect({ connection: { ...home.connection, options: `-c role=${user}` }, log: silentLog });
+  const pool = await Database.connect({
+    connection: { ...home.connection, options: `-c role=${user}` },
+    log: silentLog,
+  });
   expect(await migrate(pool, 'granted', [built])).toEqual(['0001_books']);
   await pool.close();
   await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
@@ -104,8 +126,13 @@ test('a user without the right to create schemas may use one made for it', async
 test('a user without the right to create tables may start where nothing is pending', async () => {
   const user = `${home.name}_reader`;
   await migrate(first(), 'done', [built]);
-  await first().pool.query(`CREATE ROLE ${user}; GRANT USAGE ON SCHEMA done TO ${user}; ALTER TABLE done.migration OWNER TO ${user}; ALTER TABLE done.book OWNER TO ${user}`);
-  const pool = await Database.connect({ connection: { ...home.connection, options: `-c role=${user}` }, log: silentLog });
+  await first().pool.query(
+    `CREATE ROLE ${user}; GRANT USAGE ON SCHEMA done TO ${user}; ALTER TABLE done.migration OWNER TO ${user}; ALTER TABLE done.book OWNER TO ${user}`,
+  );
+  const pool = await Database.connect({
+    connection: { ...home.connection, options: `-c role=${user}` },
+    log: silentLog,
+  });
   expect(await migrate(pool, 'done', [built])).toEqual([]);
   await pool.close();
   await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
@@ -116,20 +143,26 @@ test('a schema can be brought to an earlier step, and on from there', async () =
   expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([]);
   expect(await migrate(first(), 'half', [built, raw])).toEqual([raw.name]);
   expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([]);
-  await expect(migrate(first(), 'half', [built, raw], { through: '0003_year' })).rejects.toThrow('Schema half has no migration 0003_year in this version of the program.');
+  await expect(migrate(first(), 'half', [built, raw], { through: '0003_year' })).rejects.toThrow(
+    'Schema half has no migration 0003_year in this version of the program.',
+  );
 });
 
 test("within the caller's transaction all steps are made, or none", async () => {
   const steps = (): Promise<string[]> =>
-    first().kysely.transaction().execute(async (transaction) => {
-      const ran = await migrateWithin(transaction, 'whole', [built, raw]);
-      await sql`INSERT INTO whole.page VALUES (2)`.execute(transaction);
-      return ran;
+    first()
+      .kysely.transaction()
+      .execute(async (transaction) => {
+        const ran = await migrateWithin(transaction, 'whole', [built, raw]);
+        await sql`INSERT INTO whole.page VALUES (2)`.execute(transaction);
+        return ran;
+      });
+  const undone = first()
+    .kysely.transaction()
+    .execute(async (transaction) => {
+      await migrateWithin(transaction, 'whole', [built, raw]);
+      throw new Error('changed my mind');
     });
-  const undone = first().kysely.transaction().execute(async (transaction) => {
-    await migrateWithin(transaction, 'whole', [built, raw]);
-    throw new Error('changed my mind');
-  });
   await expect(undone).rejects.toThrow('changed my mind');
   expect((await first().pool.query("SELECT FROM pg_namespace WHERE nspname = 'whole'")).rowCount).toBe(0);
   expect(await steps()).toEqual([built.name, raw.name]);
@@ -137,23 +170,37 @@ test("within the caller's transaction all steps are made, or none", async () => 
 });
 
 describe('a program of the version before, on a newer database', () => {
-  const year: Migration = { name: '0003_year', beside: raw.name, up: (db) => db.schema.alterTable('book').addColumn('year', 'integer').execute() };
-  const tags: Migration = { name: '0004_tags', beside: year.name, up: (db) => db.schema.createTable('tag').addColumn('n', 'integer').execute() };
+  const year: Migration = {
+    name: '0003_year',
+    beside: raw.name,
+    up: (db) => db.schema.alterTable('book').addColumn('year', 'integer').execute(),
+  };
+  const tags: Migration = {
+    name: '0004_tags',
+    beside: year.name,
+    up: (db) => db.schema.createTable('tag').addColumn('n', 'integer').execute(),
+  };
   const unsaid: Migration = { name: '0005_unsaid', up: (db) => db.schema.dropTable('page').execute() };
 
   test('starts where each newer step says that it may, and does nothing', async () => {
     await migrate(first(), 'newer', [built, raw, year]);
     expect(await migrate(first(), 'newer', [built, raw])).toEqual([]);
-    await expect(migrate(first(), 'newer', [built])).rejects.toThrow('migrated by a newer version of this program (0002_pages is not known here)');
+    await expect(migrate(first(), 'newer', [built])).rejects.toThrow(
+      'migrated by a newer version of this program (0002_pages is not known here)',
+    );
     await migrate(first(), 'newer', [built, raw, year, tags]);
     await expect(migrate(first(), 'newer', [built, raw])).rejects.toThrow('(0004_tags is not known here)');
     await migrate(first(), 'newer', [built, raw, year, tags, unsaid]);
-    await expect(migrate(first(), 'newer', [built, raw, year, tags])).rejects.toThrow('(0005_unsaid is not known here)');
+    await expect(migrate(first(), 'newer', [built, raw, year, tags])).rejects.toThrow(
+      '(0005_unsaid is not known here)',
+    );
   });
 
   test('is of a different line where it has a step that was not run', async () => {
     await migrate(first(), 'fork', [built, { ...tags, beside: built.name }]);
-    await expect(migrate(first(), 'fork', [built, raw])).rejects.toThrow('Schema fork lacks a migration that comes before 0004_tags');
+    await expect(migrate(first(), 'fork', [built, raw])).rejects.toThrow(
+      'Schema fork lacks a migration that comes before 0004_tags',
+    );
   });
 
   test('may be older than the note of it', async () => {
@@ -165,7 +212,12 @@ describe('a program of the version before, on a newer database', () => {
 });
 
 const refused = [
-  { reason: 'migrated by a newer version', schema: 'shelf', migrations: [built], message: 'was migrated by a newer version of this program (0002_pages is not known here)' },
+  {
+    reason: 'migrated by a newer version',
+    schema: 'shelf',
+    migrations: [built],
+    message: 'was migrated by a newer version of this program (0002_pages is not known here)',
+  },
   {
     reason: 'a step slipped in below one that was run',
     schema: 'shelf',
@@ -178,8 +230,18 @@ const refused = [
     migrations: [{ ...raw, name: '0000_before' }, built, raw],
     message: 'lacks a migration that comes before 0002_pages',
   },
-  { reason: 'a step beside one that comes later', schema: 'shelf', migrations: [{ ...built, beside: raw.name }, raw], message: 'works beside 0002_pages, which does not come before it' },
-  { reason: 'a name without a number', schema: 'shelf', migrations: [{ ...raw, name: 'pages' }], message: 'misnamed or out of order' },
+  {
+    reason: 'a step beside one that comes later',
+    schema: 'shelf',
+    migrations: [{ ...built, beside: raw.name }, raw],
+    message: 'works beside 0002_pages, which does not come before it',
+  },
+  {
+    reason: 'a name without a number',
+    schema: 'shelf',
+    migrations: [{ ...raw, name: 'pages' }],
+    message: 'misnamed or out of order',
+  },
   { reason: 'a schema that is none', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
 ];
 test.each(refused)('refused: $reason', async ({ schema, migrations, message }) => {

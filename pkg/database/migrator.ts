@@ -8,7 +8,10 @@ import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type Steps 
 const LOCK_WAIT_MS = 10 * 60_000;
 /** For a table's lock, at a time: behind a statement that waits to change a table everybody else waits too. */
 export const TABLE_LOCK_WAIT_MS = 200;
-/** Of a process between two statements of a step, which does next to nothing there: one that is frozen or gone lets go of its locks. */
+/**
+ * Of a process between two statements of a step, which does next to nothing there: one that is frozen or gone lets go
+ * of its locks.
+ */
 const IDLE_LIMIT_MS = 10_000;
 const SHORTEST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
@@ -16,12 +19,18 @@ const LONGEST_PAUSE_MS = 5_000;
 type MigrationTables = { migration: { name: string; beside: string | null } };
 
 /**
- * Brings a schema up to date and returns the names of the steps it ran; creates the schema where it is missing.
- * Any number of processes may do so at once: each step is one transaction under a lock that the others wait for, 10 minutes at most.
- * For as long a step is tried again that has to wait for somebody who uses a table: a program that is running goes on meanwhile.
- * Throws DatabaseError when a step fails, with that step undone, and when the schema was migrated by a newer version of the program.
+ * Brings a schema up to date and returns the names of the steps it ran; creates the schema where it is missing. Any
+ * number of processes may do so at once: each step is one transaction under a lock that the others wait for, 10 minutes
+ * at most. For as long a step is tried again that has to wait for somebody who uses a table: a program that is running
+ * goes on meanwhile. Throws DatabaseError when a step fails, with that step undone, and when the schema was migrated by
+ * a newer version of the program.
  */
-export async function migrate(database: Database, schema: string, migrations: readonly Migration[], options: MigrateOptions = {}): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  schema: string,
+  migrations: readonly Migration[],
+  options: MigrateOptions = {},
+): Promise<string[]> {
   const steps = stepsOf(schema, migrations, options);
   // A pool of its own: a step may take longer than the statement limit of the main one.
   const pool = database.newPool({ max: 1 });
@@ -29,7 +38,9 @@ export async function migrate(database: Database, schema: string, migrations: re
   const done: string[] = [];
   try {
     for (;;) {
-      const name = await withLockRetries(() => kysely.transaction().execute((transaction) => runAlone(transaction, steps)));
+      const name = await withLockRetries(() =>
+        kysely.transaction().execute((transaction) => runAlone(transaction, steps)),
+      );
       if (name === undefined) return done;
       done.push(name);
     }
@@ -41,10 +52,16 @@ export async function migrate(database: Database, schema: string, migrations: re
 }
 
 /**
- * The same within a transaction of the caller's (a kysely over its one connection): all steps or none, and nobody sees a part of them.
- * The transaction's search path is the schema afterwards, its statements have no time limit, and it waits 200 ms for a table's lock: a step that would wait for longer fails.
+ * The same within a transaction of the caller's (a kysely over its one connection): all steps or none, and nobody sees
+ * a part of them. The transaction's search path is the schema afterwards, its statements have no time limit, and it
+ * waits 200 ms for a table's lock: a step that would wait for longer fails.
  */
-export async function migrateWithin(transaction: Kysely<unknown>, schema: string, migrations: readonly Migration[], options: MigrateOptions = {}): Promise<string[]> {
+export async function migrateWithin(
+  transaction: Kysely<unknown>,
+  schema: string,
+  migrations: readonly Migration[],
+  options: MigrateOptions = {},
+): Promise<string[]> {
   const steps = stepsOf(schema, migrations, options);
   const done: string[] = [];
   for (;;) {
@@ -87,7 +104,9 @@ function isLockTimeout(error: unknown): boolean {
 /** In a transaction of its own, which ends with whoever began it. */
 async function runAlone(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
   await sql`SELECT set_config('idle_in_transaction_session_timeout', ${String(IDLE_LIMIT_MS)}, true), set_config('tcp_keepalives_idle', '30', true),
-    set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)`.execute(transaction);
+    set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)`.execute(
+    transaction,
+  );
   return runNext(transaction, steps);
 }
 
@@ -95,15 +114,24 @@ async function runNext(transaction: Kysely<unknown>, steps: Steps): Promise<stri
   const { schema } = steps;
   await lockSchema(transaction, schema);
   const table = await openMigrationTable(transaction, schema);
-  const applied = await table.selectFrom('migration').select(['name', 'beside']).orderBy(sql`name COLLATE "C"`).execute();
+  const applied = await table
+    .selectFrom('migration')
+    .select(['name', 'beside'])
+    .orderBy(sql`name COLLATE "C"`)
+    .execute();
   const next = pendingSteps(steps, applied)[0];
   if (next === undefined) return undefined;
   try {
     await next.up(transaction.withSchema(schema));
   } catch (error) {
-    throw new DatabaseError(`Migration ${next.name} of schema ${schema} failed and was undone: ${messageOf(error)}.`, { cause: error });
+    throw new DatabaseError(`Migration ${next.name} of schema ${schema} failed and was undone: ${messageOf(error)}.`, {
+      cause: error,
+    });
   }
-  await table.insertInto('migration').values({ name: next.name, beside: next.beside ?? null }).execute();
+  await table
+    .insertInto('migration')
+    .values({ name: next.name, beside: next.beside ?? null })
+    .execute();
   return next.name;
 }
 
@@ -112,7 +140,9 @@ export const migrationLock = (schema: string): string => `hashtextextended('svc 
 
 /** A step may take as long as it does, whatever limit the user's role has. */
 async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise<void> {
-  await sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true), set_config('statement_timeout', '0', true), set_config('search_path', ${schema}, true)`.execute(transaction);
+  await sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true), set_config('statement_timeout', '0', true), set_config('search_path', ${schema}, true)`.execute(
+    transaction,
+  );
   await sql`SELECT pg_advisory_xact_lock(${sql.raw(migrationLock(schema))})`.execute(transaction);
   await sql`SELECT set_config('lock_timeout', ${String(TABLE_LOCK_WAIT_MS)}, true)`.execute(transaction);
 }
@@ -120,15 +150,20 @@ async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise
 /** Asks before creating: a user without the right to create schemas, or tables, may work with those made for it. */
 async function openMigrationTable(transaction: Kysely<unknown>, schema: string): Promise<Kysely<MigrationTables>> {
   const { rows } = await sql<{ there: boolean; isReadOnly: boolean }>`
-    SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${schema}) AS there, current_setting('transaction_read_only')::boolean AS "isReadOnly"`.execute(transaction);
+    SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${schema}) AS there, current_setting('transaction_read_only')::boolean AS "isReadOnly"`.execute(
+    transaction,
+  );
   // Even where nothing is pending: whoever migrates is about to write.
   if (rows[0]!.isReadOnly) throw notUpToDate(schema, readOnly);
   if (!rows[0]!.there) await sql`CREATE SCHEMA ${sql.id(schema)}`.execute(transaction);
-  const { rows: columns } = await sql<{ name: string }>`SELECT attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+  const { rows: columns } = await sql<{
+    name: string;
+  }>`SELECT attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = ${schema}::regnamespace AND c.relname = 'migration'`.execute(transaction);
   if (columns.length === 0) await createMigrationTable(transaction, schema);
   // An earlier version made it.
-  else if (columns.every(({ name }) => name !== 'beside')) await transaction.schema.withSchema(schema).alterTable('migration').addColumn('beside', 'text').execute();
+  else if (columns.every(({ name }) => name !== 'beside'))
+    await transaction.schema.withSchema(schema).alterTable('migration').addColumn('beside', 'text').execute();
   return transaction.withSchema(schema).withTables<MigrationTables>();
 }
 

@@ -33,18 +33,26 @@ test('a mistake in a statement keeps the connection', async () => {
   expect(await session()).toBe(before);
 });
 
-test.each(['53100', '55P03', '57014', '40001'])('a statement that is refused with %s keeps the connection', async (code) => {
-  const before = await session();
-  const refused = sql.raw(`DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${code}'; END $$`);
-  await expect(refused.execute(kysely)).rejects.toMatchObject({ code });
-  await expect(kysely.transaction().execute((transaction) => refused.execute(transaction))).rejects.toMatchObject({ code });
-  expect(await session()).toBe(before);
-});
+test.each(['53100', '55P03', '57014', '40001'])(
+  'a statement that is refused with %s keeps the connection',
+  async (code) => {
+    const before = await session();
+    const refused = sql.raw(`DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${code}'; END $$`);
+    await expect(refused.execute(kysely)).rejects.toMatchObject({ code });
+    await expect(kysely.transaction().execute((transaction) => refused.execute(transaction))).rejects.toMatchObject({
+      code,
+    });
+    expect(await session()).toBe(before);
+  },
+);
 
 test.each([
   ['a session that was ended', () => sql`SELECT pg_terminate_backend(pg_backend_pid())`.execute(kysely)],
   ['an answer that did not come in time', () => sql`SELECT pg_sleep(60)`.execute(kysely)],
-  ['the same within a transaction', () => kysely.transaction().execute((transaction) => sql`SELECT pg_sleep(60)`.execute(transaction))],
+  [
+    'the same within a transaction',
+    () => kysely.transaction().execute((transaction) => sql`SELECT pg_sleep(60)`.execute(transaction)),
+  ],
 ])('%s costs the connection, and the next statement has another', async (_reason, work) => {
   const before = await session();
   await expect(work()).rejects.toThrow();

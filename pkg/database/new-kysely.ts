@@ -2,9 +2,16 @@ import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryRes
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { keepsConnection } from './database-failure.ts';
 
-/** Kysely on a pool. A connection whose state is not known, as it broke or no answer came in time, is closed: Kysely alone would put it back, and the next statement would wait behind the last. */
+/**
+ * Kysely on a pool. A connection whose state is not known, as it broke or no answer came in time, is closed: Kysely
+ * alone would put it back, and the next statement would wait behind the last.
+ */
 export function newKysely<Tables>(pool: Pool): Kysely<Tables> {
-  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: async () => watched(await pool.connect()), end: () => pool.end() } }) });
+  return new Kysely({
+    dialect: new PostgresDialect({
+      pool: { connect: async () => watched(await pool.connect()), end: () => pool.end() },
+    }),
+  });
 }
 
 function watched(client: PoolClient): PostgresPoolClient {

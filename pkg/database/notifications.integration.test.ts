@@ -78,7 +78,9 @@ test('a connection that is cut off is made again, and readers are told', async (
   const { heard, listening } = nextPayload('news');
   await listening;
   const again = reconnected();
-  await database.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'");
+  await database.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+  );
   await again;
   await notify('news', 'after');
   expect(await heard).toBe('after');

@@ -29,8 +29,9 @@ const SHORTEST_BACK_OFF_MS = 50;
 /**
  * LISTEN on a connection of its own, made again when it is lost.
  *
- * A notification is a hint: those sent while there was no connection are lost. `onReconnect` says when to look for oneself.
- * A connection whose other end has vanished without a word is noticed within the probe's interval and time limit.
+ * A notification is a hint: those sent while there was no connection are lost. `onReconnect` says when to look for
+ * oneself. A connection whose other end has vanished without a word is noticed within the probe's interval and time
+ * limit.
  */
 export class Notifications {
   private readonly options: Required<NotificationsOptions>;
@@ -116,7 +117,10 @@ export class Notifications {
       for (const channel of this.listeners.keys()) await this.listen(client, channel);
       return { client, lost: lost.signal };
     } catch (error) {
-      this.options.log.warn({ reason: messageOf(error) }, 'Notifications of the database are not available; trying again.');
+      this.options.log.warn(
+        { reason: messageOf(error) },
+        'Notifications of the database are not available; trying again.',
+      );
       this.client = undefined;
       if (client !== undefined) await endClient(client);
       return undefined;
@@ -133,7 +137,11 @@ export class Notifications {
         await this.within(client.query('SELECT 1'));
       }
     } catch (error) {
-      if (!over.aborted) this.options.log.warn({ reason: messageOf(error) }, 'The connection for notifications does not answer; making a new one.');
+      if (!over.aborted)
+        this.options.log.warn(
+          { reason: messageOf(error) },
+          'The connection for notifications does not answer; making a new one.',
+        );
     } finally {
       this.client = undefined;
       await endClient(client);

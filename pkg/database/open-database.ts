@@ -15,8 +15,8 @@ export interface OpenedDatabase {
 }
 
 /**
- * Opens the database of a url, or else an embedded PostgreSQL in the data folder: from the npm package, the PATH, or Debian's folders.
- * Throws DatabaseError with what to do when there is none.
+ * Opens the database of a url, or else an embedded PostgreSQL in the data folder: from the npm package, the PATH, or
+ * Debian's folders. Throws DatabaseError with what to do when there is none.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
   const { dataDir, settings, url, ...rest } = options;
@@ -24,7 +24,11 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Opened
     const database = await Database.connect({ ...rest, url });
     return { database, stop: () => database.close() };
   }
-  const embedded = await EmbeddedPostgres.start({ dataDir, log: rest.log, ...(settings === undefined ? {} : { settings }) });
+  const embedded = await EmbeddedPostgres.start({
+    dataDir,
+    log: rest.log,
+    ...(settings === undefined ? {} : { settings }),
+  });
   try {
     const database = await Database.connect({ ...rest, connection: embedded.connection });
     return {

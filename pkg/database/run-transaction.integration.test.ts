@@ -12,36 +12,62 @@ beforeAll(async () => {
   home = await createTestDatabase();
   database = await Database.connect({ connection: home.connection, log: silentLog });
   pool = database.newPool({ max: 1, queryTimeoutMs: 2_000 });
-  await pool.query(`CREATE TABLE notes (id integer PRIMARY KEY, next integer REFERENCES notes DEFERRABLE INITIALLY DEFERRED); INSERT INTO notes VALUES (1)`);
+  await pool.query(
+    `CREATE TABLE notes (id integer PRIMARY KEY, next integer REFERENCES notes DEFERRABLE INITIALLY DEFERRED); INSERT INTO notes VALUES (1)`,
+  );
 });
 afterAll(async () => {
   await database.close();
   await home.drop();
 });
 
-const session = async (): Promise<number> => (await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid;
-const ids = async (): Promise<number[]> => (await pool.query<{ id: number }>('SELECT id FROM notes ORDER BY id')).rows.map(({ id }) => id);
+const session = async (): Promise<number> =>
+  (await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid;
+const ids = async (): Promise<number[]> =>
+  (await pool.query<{ id: number }>('SELECT id FROM notes ORDER BY id')).rows.map(({ id }) => id);
 
 test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
-  { reason: 'what is no error of the database, as a refusal with 404 or 409', work: () => Promise.reject(new Error('no')) },
-  { reason: 'what is thrown before its promise', work: () => { throw new Error('no'); } },
+  {
+    reason: 'what is no error of the database, as a refusal with 404 or 409',
+    work: () => Promise.reject(new Error('no')),
+  },
+  {
+    reason: 'what is thrown before its promise',
+    work: () => {
+      throw new Error('no');
+    },
+  },
   { reason: 'a broken rule', work: (client) => client.query('INSERT INTO notes VALUES (1)') },
   { reason: 'a rule that is looked at with COMMIT', work: (client) => client.query('INSERT INTO notes VALUES (3, 4)') },
   { reason: 'a mistake in a statement', work: (client) => client.query('SELECT nothing') },
-  { reason: 'a statement that took too long for PostgreSQL', work: async (client) => { await client.query('SET LOCAL statement_timeout = 10'); await client.query('SELECT pg_sleep(10)'); } },
+  {
+    reason: 'a statement that took too long for PostgreSQL',
+    work: async (client) => {
+      await client.query('SET LOCAL statement_timeout = 10');
+      await client.query('SELECT pg_sleep(10)');
+    },
+  },
 ])('$reason undoes the work and keeps the connection', async ({ work }) => {
   const before = await session();
-  await expect(runTransaction(pool, async (client) => {
-    await client.query('INSERT INTO notes VALUES (2)');
-    return work(client);
-  })).rejects.toThrow();
+  await expect(
+    runTransaction(pool, async (client) => {
+      await client.query('INSERT INTO notes VALUES (2)');
+      return work(client);
+    }),
+  ).rejects.toThrow();
   expect(await ids()).toEqual([1]);
   expect(await session()).toBe(before);
 });
 
 test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
-  { reason: 'a session that was ended', work: (client) => client.query('SELECT pg_terminate_backend(pg_backend_pid())') },
-  { reason: 'an answer that did not come', work: (client) => client.query({ text: 'SELECT pg_sleep(10)', query_timeout: 50 } as { text: string }) },
+  {
+    reason: 'a session that was ended',
+    work: (client) => client.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+  },
+  {
+    reason: 'an answer that did not come',
+    work: (client) => client.query({ text: 'SELECT pg_sleep(10)', query_timeout: 50 } as { text: string }),
+  },
 ])('$reason costs the connection, and the next has another at once', async ({ work }) => {
   const before = await session();
   await expect(runTransaction(pool, work)).rejects.toThrow();
@@ -50,7 +76,11 @@ test.each<{ reason: string; work: Parameters<typeof runTransaction>[1] }>([
 });
 
 test('what ends well is committed, with the options of its beginning', async () => {
-  const isolation = await runTransaction(pool, async (client) => (await client.query<{ transaction_isolation: string }>('SHOW transaction_isolation')).rows[0], { begin: 'BEGIN ISOLATION LEVEL SERIALIZABLE' });
+  const isolation = await runTransaction(
+    pool,
+    async (client) => (await client.query<{ transaction_isolation: string }>('SHOW transaction_isolation')).rows[0],
+    { begin: 'BEGIN ISOLATION LEVEL SERIALIZABLE' },
+  );
   expect(isolation).toEqual({ transaction_isolation: 'serializable' });
   await runTransaction(pool, (client) => client.query('INSERT INTO notes VALUES (7)'));
   expect(await ids()).toEqual([1, 7]);

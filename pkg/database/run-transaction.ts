@@ -7,10 +7,15 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs `work` in one transaction on one connection; what it throws undoes it. The connection goes back into the pool where PostgreSQL has answered all that was
- * asked of it, also where that is an error, and is closed where its state is not known: it broke, or no answer came in time.
+ * Runs `work` in one transaction on one connection; what it throws undoes it. The connection goes back into the pool
+ * where PostgreSQL has answered all that was asked of it, also where that is an error, and is closed where its state is
+ * not known: it broke, or no answer came in time.
  */
-export async function runTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>, { begin = 'BEGIN' }: TransactionOptions = {}): Promise<T> {
+export async function runTransaction<T>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<T>,
+  { begin = 'BEGIN' }: TransactionOptions = {},
+): Promise<T> {
   const client = await pool.connect();
   let isKnown = false;
   try {

@@ -31,7 +31,9 @@ afterAll(async () => {
 
 /** Written to temporary files so far. */
 async function bytes(): Promise<number> {
-  const { rows } = await database.pool.query<{ bytes: string }>('SELECT temp_bytes AS bytes FROM pg_stat_database WHERE datname = current_database()');
+  const { rows } = await database.pool.query<{ bytes: string }>(
+    'SELECT temp_bytes AS bytes FROM pg_stat_database WHERE datname = current_database()',
+  );
   return Number(rows[0]!.bytes);
 }
 
@@ -40,7 +42,9 @@ async function setReadOnly(isReadOnly: boolean): Promise<void> {
   const operator = await database.newClient();
   await operator.query('SET default_transaction_read_only = off');
   await operator.query(`ALTER DATABASE ${home.name} SET default_transaction_read_only = ${isReadOnly}`);
-  await operator.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+  await operator.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  );
   await operator.end();
 }
 
@@ -49,7 +53,11 @@ test('tells once that a database is read only, and once that it is no more', asy
   expect(monitor.refusal).toBeUndefined();
   await setReadOnly(true);
   monitor.start();
-  await waitUntil(async () => monitor.refusal === 'read_only', 30_000, 'the monitor sees that the database is read only');
+  await waitUntil(
+    async () => monitor.refusal === 'read_only',
+    30_000,
+    'the monitor sees that the database is read only',
+  );
   await setReadOnly(false);
   await waitUntil(async () => monitor.refusal === undefined, 30_000, 'the monitor sees that writes are taken');
   expect(told).toEqual([
@@ -59,7 +67,8 @@ test('tells once that a database is read only, and once that it is no more', asy
 });
 
 test('a trial writes a temporary file and commits, and leaves no transaction, table or connection behind', async () => {
-  const relations = async (): Promise<string> => (await database.pool.query<{ count: string }>('SELECT count(*) FROM pg_class')).rows[0]!.count;
+  const relations = async (): Promise<string> =>
+    (await database.pool.query<{ count: string }>('SELECT count(*) FROM pg_class')).rows[0]!.count;
   const before = await relations();
   monitor = new WriteMonitor({ database, log, intervalMs: 50 });
   monitor.start();
@@ -73,7 +82,13 @@ test('a trial writes a temporary file and commits, and leaves no transaction, ta
 test('where `temp_file_limit` forbids the temporary file, the commit is tried alone', async () => {
   await database.pool.query(`ALTER DATABASE ${home.name} SET temp_file_limit = '512kB'`);
   const answers: (string | undefined)[] = [];
-  const observer = { statement: (_operation: string, _summary: string, _ms: number, failure: string | undefined) => void answers.push(failure), waited: () => {}, timedOut: () => {}, failed: () => {} };
+  const observer = {
+    statement: (_operation: string, _summary: string, _ms: number, failure: string | undefined) =>
+      void answers.push(failure),
+    waited: () => {},
+    timedOut: () => {},
+    failed: () => {},
+  };
   const limited = await Database.connect({ connection: home.connection, log: silentLog, observer });
   answers.length = 0;
   monitor = new WriteMonitor({ database: limited, log, intervalMs: 3_600_000 });

@@ -6,7 +6,13 @@ import type { Log } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
 /** What makes PostgreSQL refuse writes, or leave them without an answer, while it goes on answering reads. */
-export const writeRefusals = ['disk_full', 'disk_failing', 'read_only', 'no_transaction_ids', 'standby_missing'] as const satisfies readonly DatabaseFailure[];
+export const writeRefusals = [
+  'disk_full',
+  'disk_failing',
+  'read_only',
+  'no_transaction_ids',
+  'standby_missing',
+] as const satisfies readonly DatabaseFailure[];
 export type WriteRefusal = (typeof writeRefusals)[number];
 
 export interface WriteMonitorOptions {
@@ -22,13 +28,17 @@ export interface WriteMonitorOptions {
 
 const FIRST_LOOK_MS = 1000;
 const CANCEL_MS = 5000;
-/** A trial finds no room before writes do; after a refusal it needs a whole segment of WAL, without which PostgreSQL would end. */
+/**
+ * A trial finds no room before writes do; after a refusal it needs a whole segment of WAL, without which PostgreSQL
+ * would end.
+ */
 const ROOM_MIB = 1;
 const ROOM_AFTER_REFUSAL_MIB = 16;
 
 /**
- * Does PostgreSQL take writes? Tried every ten seconds, and at once when a statement was refused: a temporary file is written where tables are, and a
- * transaction is committed. Neither leaves anything behind. What is found is logged when it changes.
+ * Does PostgreSQL take writes? Tried every ten seconds, and at once when a statement was refused: a temporary file is
+ * written where tables are, and a transaction is committed. Neither leaves anything behind. What is found is logged
+ * when it changes.
  */
 export class WriteMonitor {
   readonly #options: Required<WriteMonitorOptions>;
@@ -102,9 +112,13 @@ export class WriteMonitor {
     if (client === undefined) return this.#refusal;
     let isKept = false;
     try {
-      const { rows } = await client.query<{ pid: number; isReadOnly: boolean }>('SELECT pg_backend_pid() AS pid, current_setting(\'transaction_read_only\')::boolean AS "isReadOnly"');
+      const { rows } = await client.query<{ pid: number; isReadOnly: boolean }>(
+        'SELECT pg_backend_pid() AS pid, current_setting(\'transaction_read_only\')::boolean AS "isReadOnly"',
+      );
       const { pid, isReadOnly } = rows[0]!;
-      const { refusal, isOver } = isReadOnly ? { refusal: 'read_only' as const, isOver: true } : await this.#judge(client, pid, roomMib);
+      const { refusal, isOver } = isReadOnly
+        ? { refusal: 'read_only' as const, isOver: true }
+        : await this.#judge(client, pid, roomMib);
       isKept = isOver;
       return refusal;
     } catch (error) {
@@ -148,7 +162,11 @@ export class WriteMonitor {
   async #connect(pool: Pool): Promise<PoolClient | undefined> {
     const connecting = pool.connect();
     const client = await unlessAborted(connecting, this.#ending.signal);
-    if (client === undefined) connecting.then((late) => late.release(), () => undefined);
+    if (client === undefined)
+      connecting.then(
+        (late) => late.release(),
+        () => undefined,
+      );
     return client;
   }
 }
@@ -173,7 +191,10 @@ function spill(roomMib: number): string {
 }
 
 async function waitsForStandby(pool: Pool, pid: number): Promise<boolean> {
-  const { rows } = await pool.query<{ wait_event: string | null }>('SELECT wait_event FROM pg_stat_activity WHERE pid = $1', [pid]);
+  const { rows } = await pool.query<{ wait_event: string | null }>(
+    'SELECT wait_event FROM pg_stat_activity WHERE pid = $1',
+    [pid],
+  );
   return rows[0]?.wait_event === 'SyncRep';
 }
 

@@ -17,7 +17,10 @@ const qualityForm = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 /** The parameters by which Kubernetes tells one answer from another; clients send others, which mean nothing here. */
 const meaningful = ['as', 'v', 'g', 'stream'] as const;
 
-/** Clauses by falling q, equal ones in the client's order. Malformed clauses, and those after the 32nd, are passed over. Source: RFC 9110, 12.5.1. */
+/**
+ * Clauses by falling q, equal ones in the client's order. Malformed clauses, and those after the 32nd, are passed over.
+ * Source: RFC 9110, 12.5.1.
+ */
 export function parseAccept(header: string): AcceptClause[] {
   const clauses: AcceptClause[] = [];
   for (const text of splitOutsideQuotes(header, ',').slice(0, maxClauses)) {
@@ -39,11 +42,15 @@ export function negotiate<T extends Offer>(header: string | undefined, offers: r
   const refused = clauses.filter((clause) => clause.q === 0);
   for (const clause of clauses) {
     if (clause.q === 0) break;
-    const found = offers.find((offer) => matches(clause, offer) && !refused.some((other) => other.type === offer.type && matches(other, offer)));
+    const found = offers.find(
+      (offer) => matches(clause, offer) && !refused.some((other) => other.type === offer.type && matches(other, offer)),
+    );
     if (found !== undefined) return found;
   }
   const takesProblems = clauses.some(({ type, q }) => q > 0 && type === 'application/problem+json');
-  return takesProblems ? offers.find(({ type, parameters }) => type === 'application/json' && parameters === undefined) : undefined;
+  return takesProblems
+    ? offers.find(({ type, parameters }) => type === 'application/json' && parameters === undefined)
+    : undefined;
 }
 
 function matches(clause: AcceptClause, offer: Offer): boolean {

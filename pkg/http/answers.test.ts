@@ -41,7 +41,13 @@ describe('send', () => {
     });
     const { status, headers, body } = await server.send({ headers: gzipped });
     expect([status, body.toString()]).toEqual([201, '{"a":"é"}']);
-    expect(headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '10', etag: '"7"', vary: 'Accept', warning: '299 - "use \\"v2\\"", 299 - "line break"' });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': '10',
+      etag: '"7"',
+      vary: 'Accept',
+      warning: '299 - "use \\"v2\\"", 299 - "line break"',
+    });
   });
 
   test.each([
@@ -57,11 +63,19 @@ describe('send', () => {
   });
 
   test('HEAD, 204 and 304 have no body', async () => {
-    const server = await start((context) => (context.info.path === '/' ? sendJson(context, 200, '{"ok":true}') : send(context, Number(context.info.path.slice(1)), '', '')));
+    const server = await start((context) =>
+      context.info.path === '/'
+        ? sendJson(context, 200, '{"ok":true}')
+        : send(context, Number(context.info.path.slice(1)), '', ''),
+    );
     const head = await server.send({ method: 'HEAD', path: '/' });
     expect([head.status, head.body.length, head.headers['content-length']]).toEqual([200, 0, '11']);
     const missing = await server.send({ method: 'HEAD', path: '/304' });
-    expect([missing.status, missing.headers['content-length'], missing.headers['content-type']]).toEqual([304, undefined, undefined]);
+    expect([missing.status, missing.headers['content-length'], missing.headers['content-type']]).toEqual([
+      304,
+      undefined,
+      undefined,
+    ]);
     expect((await server.send({ path: '/204' })).status).toBe(204);
   });
 

@@ -16,7 +16,8 @@ export interface RequestLimits {
  */
 export function checkRequest(request: IncomingMessage, limits: RequestLimits): StatusError | undefined {
   const { rawHeaders, headers } = request;
-  if ((request.url ?? '').length > limits.urlBytes) return new StatusError(414, 'BadRequest', `the URL is longer than ${limits.urlBytes} bytes`);
+  if ((request.url ?? '').length > limits.urlBytes)
+    return new StatusError(414, 'BadRequest', `the URL is longer than ${limits.urlBytes} bytes`);
   if (rawHeaders.length / 2 > limits.headerCount) return newHeadersTooLarge();
   let size = 0;
   let hosts = 0;
@@ -31,11 +32,15 @@ export function checkRequest(request: IncomingMessage, limits: RequestLimits): S
   }
   if (size > limits.headerBytes) return newHeadersTooLarge();
   const coding = headers['transfer-encoding'];
-  // Node takes `gzip, chunked` for chunked, and would hand on the compressed bytes as the body. A client's mistake is no 501 here.
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return newBadRequest('the only Transfer-Encoding that is understood is "chunked"');
-  if (hosts > 1 || authorizations > 1 || lengths > 1) return newBadRequest('Host, Authorization and Content-Length may be sent once only');
+  // Node takes `gzip, chunked` for chunked, and would hand on the compressed bytes as the body. A client's mistake is
+  // no 501 here.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    return newBadRequest('the only Transfer-Encoding that is understood is "chunked"');
+  if (hosts > 1 || authorizations > 1 || lengths > 1)
+    return newBadRequest('Host, Authorization and Content-Length may be sent once only');
   if (hosts === 0 && request.httpVersion === '1.1') return newBadRequest('the Host header is missing');
-  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') return newBadRequest('this server does not upgrade connections');
+  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c')
+    return newBadRequest('this server does not upgrade connections');
   return undefined;
 }
 

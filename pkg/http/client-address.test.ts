@@ -11,28 +11,87 @@ const proxies = new TrustedProxies(['10.0.0.0/8', 'fd00::/8', '192.0.2.7']);
 describe('the address of a client', () => {
   const cases: { reason: string; peer: string; forwarded?: string; address: string }[] = [
     { reason: 'is that of the connection', peer: '203.0.113.5', address: '203.0.113.5' },
-    { reason: 'is that of the connection, whatever a stranger says', peer: '203.0.113.5', forwarded: '198.51.100.1', address: '203.0.113.5' },
+    {
+      reason: 'is that of the connection, whatever a stranger says',
+      peer: '203.0.113.5',
+      forwarded: '198.51.100.1',
+      address: '203.0.113.5',
+    },
     { reason: 'is what a trusted proxy says', peer: '10.1.2.3', forwarded: '198.51.100.1', address: '198.51.100.1' },
-    { reason: 'is the last that is no proxy: what the client itself wrote comes before', peer: '10.1.2.3', forwarded: '1.1.1.1, 198.51.100.1, 10.9.9.9', address: '198.51.100.1' },
-    { reason: 'is the first where all are proxies', peer: '10.1.2.3', forwarded: '10.0.0.1, 10.0.0.2', address: '10.0.0.1' },
-    { reason: 'ends at what is no address', peer: '10.1.2.3', forwarded: '198.51.100.1, nonsense, 10.0.0.2', address: '10.0.0.2' },
+    {
+      reason: 'is the last that is no proxy: what the client itself wrote comes before',
+      peer: '10.1.2.3',
+      forwarded: '1.1.1.1, 198.51.100.1, 10.9.9.9',
+      address: '198.51.100.1',
+    },
+    {
+      reason: 'is the first where all are proxies',
+      peer: '10.1.2.3',
+      forwarded: '10.0.0.1, 10.0.0.2',
+      address: '10.0.0.1',
+    },
+    {
+      reason: 'ends at what is no address',
+      peer: '10.1.2.3',
+      forwarded: '198.51.100.1, nonsense, 10.0.0.2',
+      address: '10.0.0.2',
+    },
     { reason: 'may have a port', peer: '10.1.2.3', forwarded: '198.51.100.1:4711', address: '198.51.100.1' },
     { reason: 'may be in brackets', peer: 'fd00::1', forwarded: '[2001:db8::1]:443', address: '2001:db8::1' },
-    { reason: 'of IPv4 within IPv6 is IPv4, of a proxy too', peer: '::ffff:192.0.2.7', forwarded: '::ffff:198.51.100.1', address: '198.51.100.1' },
-    { reason: 'is not pushed out by what the client writes in front', peer: '10.1.2.3', forwarded: `${'1.1.1.1, '.repeat(256)}198.51.100.1`, address: '198.51.100.1' },
+    {
+      reason: 'of IPv4 within IPv6 is IPv4, of a proxy too',
+      peer: '::ffff:192.0.2.7',
+      forwarded: '::ffff:198.51.100.1',
+      address: '198.51.100.1',
+    },
+    {
+      reason: 'is not pushed out by what the client writes in front',
+      peer: '10.1.2.3',
+      forwarded: `${'1.1.1.1, '.repeat(256)}198.51.100.1`,
+      address: '198.51.100.1',
+    },
     { reason: 'is the proxy where it says nothing', peer: '10.1.2.3', address: '10.1.2.3' },
   ];
   test.each(cases)('$reason', ({ peer, forwarded, address }) => {
-    expect(proxies.addressOf(request(peer, forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }))).toBe(address);
+    expect(proxies.addressOf(request(peer, forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }))).toBe(
+      address,
+    );
   });
 });
 
 describe('the origin of the server', () => {
-  const cases: { reason: string; peer: string; headers: Record<string, string>; encrypted?: boolean; origin: string }[] = [
-    { reason: 'is where the client sent it', peer: '203.0.113.5', headers: { host: 'svc.example:8091' }, origin: 'http://svc.example:8091' },
-    { reason: 'knows TLS', peer: '203.0.113.5', headers: { host: 'svc.example' }, encrypted: true, origin: 'https://svc.example' },
-    { reason: 'is what a trusted proxy says', peer: '10.1.2.3', headers: { host: 'inner:8091', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'svc.example' }, origin: 'https://svc.example' },
-    { reason: 'is not what a stranger says', peer: '203.0.113.5', headers: { host: 'inner:8091', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' }, origin: 'http://inner:8091' },
+  const cases: {
+    reason: string;
+    peer: string;
+    headers: Record<string, string>;
+    encrypted?: boolean;
+    origin: string;
+  }[] = [
+    {
+      reason: 'is where the client sent it',
+      peer: '203.0.113.5',
+      headers: { host: 'svc.example:8091' },
+      origin: 'http://svc.example:8091',
+    },
+    {
+      reason: 'knows TLS',
+      peer: '203.0.113.5',
+      headers: { host: 'svc.example' },
+      encrypted: true,
+      origin: 'https://svc.example',
+    },
+    {
+      reason: 'is what a trusted proxy says',
+      peer: '10.1.2.3',
+      headers: { host: 'inner:8091', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'svc.example' },
+      origin: 'https://svc.example',
+    },
+    {
+      reason: 'is not what a stranger says',
+      peer: '203.0.113.5',
+      headers: { host: 'inner:8091', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' },
+      origin: 'http://inner:8091',
+    },
     { reason: 'holds nothing but a host', peer: '203.0.113.5', headers: { host: 'a b' }, origin: 'http://localhost' },
     { reason: 'holds no path', peer: '203.0.113.5', headers: { host: 'a.example/path' }, origin: 'http://a.example' },
   ];
@@ -41,9 +100,12 @@ describe('the origin of the server', () => {
   });
 });
 
-test.each(['10.0.0.0/33', '10.0.0/8', 'a', '', '::1/129', '10.0.0.1/8/8', '1.2.3.4/-1', '1.2.3.4/'])('%j is no range', (text) => {
-  expect(isAddressRange(text)).toBe(false);
-});
+test.each(['10.0.0.0/33', '10.0.0/8', 'a', '', '::1/129', '10.0.0.1/8/8', '1.2.3.4/-1', '1.2.3.4/'])(
+  '%j is no range',
+  (text) => {
+    expect(isAddressRange(text)).toBe(false);
+  },
+);
 test.each(['10.0.0.0/8', '127.0.0.1', '::1', 'fd00::/8', '0.0.0.0/0'])('%j is one', (text) => {
   expect(isAddressRange(text)).toBe(true);
 });

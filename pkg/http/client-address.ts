@@ -12,7 +12,10 @@ export class TrustedProxies {
     for (const range of ranges) addRange(this.#list, range);
   }
 
-  /** The client's address: that of the connection, or, behind trusted proxies, the last of X-Forwarded-For that none of them has. IPv4 within IPv6 is IPv4. */
+  /**
+   * The client's address: that of the connection, or, behind trusted proxies, the last of X-Forwarded-For that none of
+   * them has. IPv4 within IPv6 is IPv4.
+   */
   addressOf(request: IncomingMessage): string {
     const peer = peerAddress(request.socket);
     if (!this.trusts(peer)) return peer;
@@ -28,7 +31,10 @@ export class TrustedProxies {
     return client;
   }
 
-  /** `https://access.example.com`, as the client sees this server; behind a trusted proxy as X-Forwarded-Proto and X-Forwarded-Host say. */
+  /**
+   * `https://access.example.com`, as the client sees this server; behind a trusted proxy as X-Forwarded-Proto and
+   * X-Forwarded-Host say.
+   */
   originOf(request: IncomingMessage): string {
     const isForwarded = this.trusts(peerAddress(request.socket));
     const isTls = (request.socket as { encrypted?: boolean }).encrypted === true;
@@ -58,15 +64,23 @@ function addRange(list: BlockList, range: string): void {
   const [address = '', bits, more] = range.split('/');
   const family = isIP(address);
   const prefix = bits === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
-  if (family === 0 || more !== undefined || prefix < 0 || prefix > (family === 6 ? 128 : 32)) throw new Error(`not an address or a range of addresses: ${JSON.stringify(range)}`);
+  if (family === 0 || more !== undefined || prefix < 0 || prefix > (family === 6 ? 128 : 32))
+    throw new Error(`not an address or a range of addresses: ${JSON.stringify(range)}`);
   list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-function forwarded(request: IncomingMessage, name: 'x-forwarded-for' | 'x-forwarded-proto' | 'x-forwarded-host'): string[] {
+function forwarded(
+  request: IncomingMessage,
+  name: 'x-forwarded-for' | 'x-forwarded-proto' | 'x-forwarded-host',
+): string[] {
   const value = request.headers[name];
   const text = Array.isArray(value) ? value.join(',') : (value ?? '');
   // The last are those that proxies wrote: whoever wrote more than these in front pushes none of them out.
-  return text.split(',').slice(-256).map((part) => part.trim()).filter((part) => part !== '');
+  return text
+    .split(',')
+    .slice(-256)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 /** Of the other end of a connection; IPv4 within IPv6 is IPv4. */

@@ -6,7 +6,10 @@ import { networkOf } from './network-of.ts';
 export interface ConnectionLimitsOptions {
   /** Default 10 000; what comes beyond may ask for nothing but a probe. */
   connections: number;
-  /** Of one address (of IPv6: one /64) that is no trusted proxy's; one beyond is closed at once. Default 0: no limit, as behind a proxy all come from one. */
+  /**
+   * Of one address (of IPv6: one /64) that is no trusted proxy's; one beyond is closed at once. Default 0: no limit, as
+   * behind a proxy all come from one.
+   */
   connectionsPerAddress: number;
   /** After so many a connection is closed, with the last answer saying so. Default 0: no limit. */
   requestsPerConnection: number;
@@ -28,8 +31,9 @@ export type Admission = 'full' | 'probe' | 'none';
 export const reservedConnections = 32;
 
 /**
- * Counts connections against their limits. One beyond the limit takes the place of another on which nothing is under way, or else whose answers are not read, the oldest of the address that has most:
- * so whoever opens very many keeps nobody out. Where there is none, a few are taken in all the same, for one probe each: of those that have not yet
+ * Counts connections against their limits. One beyond the limit takes the place of another on which nothing is under
+ * way, or else whose answers are not read, the oldest of the address that has most: so whoever opens very many keeps
+ * nobody out. Where there is none, a few are taken in all the same, for one probe each: of those that have not yet
  * asked anything the oldest is closed when there are too many, so that holding them open keeps nobody out.
  */
 export class ConnectionLimits {
@@ -143,7 +147,8 @@ export class ConnectionLimits {
 
   private makeRoom(): void {
     const { isIdle, isUnread } = this.parts;
-    const oldest = (fits: (socket: Socket) => boolean): Socket | undefined => this.shares.oldest((socket) => !this.beyond.has(socket) && fits(this.carried.get(socket) ?? socket));
+    const oldest = (fits: (socket: Socket) => boolean): Socket | undefined =>
+      this.shares.oldest((socket) => !this.beyond.has(socket) && fits(this.carried.get(socket) ?? socket));
     const found = oldest(isIdle) ?? oldest(isUnread);
     if (found !== undefined) this.cutIdle(found);
   }

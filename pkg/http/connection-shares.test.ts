@@ -15,7 +15,11 @@ function fill(shares: ConnectionShares, counts: Record<string, number>): Map<Soc
 }
 
 test('where who has most has none, the next gives one: of as many, of fewer, and also where very many of the first are busy', () => {
-  for (const counts of [{ a: 3, b: 3, c: 3 }, { a: 4, b: 3, c: 2 }, { a: 500, b: 400, c: 2 }]) {
+  for (const counts of [
+    { a: 3, b: 3, c: 3 },
+    { a: 4, b: 3, c: 2 },
+    { a: 500, b: 400, c: 2 },
+  ]) {
     const shares = new ConnectionShares();
     const names = fill(shares, counts);
     expect(names.get(shares.oldest((socket) => names.get(socket)!.startsWith('c'))!)).toBe('c0');

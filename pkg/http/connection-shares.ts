@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 /** How many connections are looked at for one that fits, at a time. */
 const maxLooks = 64;
 
-/** Whose the open connections are, by network, and who has most of them; to find one takes hardly longer where there are many. */
+/**
+ * Whose the open connections are, by network, and who has most of them; to find one takes hardly longer where there are
+ * many.
+ */
 export class ConnectionShares {
   /** Of each network the oldest first. */
   private readonly byNetwork = new Map<string, Set<Socket>>();
@@ -27,7 +30,10 @@ export class ConnectionShares {
     this.move(network, sockets.size + 1, sockets.size);
   }
 
-  /** Of who has most, then of who has next most: the oldest connection that fits. Of very many that do not only some are looked at, others the next time. */
+  /**
+   * Of who has most, then of who has next most: the oldest connection that fits. Of very many that do not only some are
+   * looked at, others the next time.
+   */
   oldest(fits: (socket: Socket) => boolean): Socket | undefined {
     let looks = maxLooks;
     for (const sockets of this.largestFirst()) {
@@ -49,7 +55,8 @@ export class ConnectionShares {
 
   private *largestFirst(): Generator<Set<Socket>> {
     // Of N connections there are fewer sizes than the square root of 2 N.
-    for (const size of [...this.bySize.keys()].toSorted((a, b) => b - a)) for (const network of this.bySize.get(size)!) yield this.byNetwork.get(network)!;
+    for (const size of [...this.bySize.keys()].toSorted((a, b) => b - a))
+      for (const network of this.bySize.get(size)!) yield this.byNetwork.get(network)!;
   }
 
   private move(network: string, from: number, to: number): void {

@@ -5,7 +5,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 export interface CredentialKey {
   /** Nothing that could be used: a hash, or a name. */
   readonly key: string;
-  /** Anybody may know it, as the name of a key that signs: it counts as good only together with the address from which it was. */
+  /**
+   * Anybody may know it, as the name of a key that signs: it counts as good only together with the address from which
+   * it was.
+   */
   readonly isPublic: boolean;
 }
 
@@ -17,7 +20,10 @@ export function secretKey(secret: string): CredentialKey {
   return { key: hash('sha256', secret, 'base64'), isPublic: false };
 }
 
-/** The header Authorization. Its scheme may be written in either case, with any spaces around: the same credential has one key. */
+/**
+ * The header Authorization. Its scheme may be written in either case, with any spaces around: the same credential has
+ * one key.
+ */
 export const authorizationKey: CredentialReader = ({ authorization }) => {
   if (authorization === undefined) return undefined;
   const [scheme = '', ...rest] = authorization.trim().split(/\s+/);

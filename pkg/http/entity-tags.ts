@@ -10,7 +10,10 @@ export interface EntityTags {
   weak: string[];
 }
 
-/** Undefined where the header is absent. Source: RFC 9110, 8.8.3 and 13.1. @throws StatusError 400 for what is no list of entity tags. */
+/**
+ * Undefined where the header is absent. Source: RFC 9110, 8.8.3 and 13.1. @throws StatusError 400 for what is no list
+ * of entity tags.
+ */
 export function parseEntityTags(header: string | undefined, name: string): EntityTags | undefined {
   if (header === undefined) return undefined;
   const tags: EntityTags = { any: header.trim() === '*', strong: [], weak: [] };

@@ -51,7 +51,9 @@ beforeEach(async () => {
   ];
   groups = new Set([blog(), ...healthEndpoints({ readyz, svcVersion: '2.22.0', registry: new Registry() })]);
   const nobody = { authenticateRequest: async () => undefined };
-  server = await startTestServer(expressHandler(groups), { filters: () => [withRequestId(), withStatus(), withAuthentication(nobody, { isOpen: isOpenEndpoint(groups) })] });
+  server = await startTestServer(expressHandler(groups), {
+    filters: () => [withRequestId(), withStatus(), withAuthentication(nobody, { isOpen: isOpenEndpoint(groups) })],
+  });
 });
 
 afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
@@ -62,7 +64,12 @@ async function get(path: string, method = 'GET'): Promise<[number, string]> {
 }
 
 async function post(body: string): Promise<number> {
-  const { status } = await server.send({ method: 'POST', path: `${prefix}/posts`, body, headers: { 'content-type': 'application/json' } });
+  const { status } = await server.send({
+    method: 'POST',
+    path: `${prefix}/posts`,
+    body,
+    headers: { 'content-type': 'application/json' },
+  });
   return status;
 }
 
@@ -91,7 +98,13 @@ describe('endpoint groups', () => {
     expect(answer.body.toString()).not.toContain('secret');
   });
 
-  test.each([['a%3Fb', 'a?b'], ['a%23b', 'a#b'], ['%25', '%'], ['a%20%C3%A4', 'a ä'], ['a%2Bb', 'a+b']])('the parameter of %s is %s', async (segment, name) => {
+  test.each([
+    ['a%3Fb', 'a?b'],
+    ['a%23b', 'a#b'],
+    ['%25', '%'],
+    ['a%20%C3%A4', 'a ä'],
+    ['a%2Bb', 'a+b'],
+  ])('the parameter of %s is %s', async (segment, name) => {
     expect(JSON.parse((await get(`${prefix}/posts/${segment}`))[1])).toMatchObject({ name });
   });
 
@@ -120,20 +133,31 @@ describe('endpoint groups', () => {
   test('let go of the request of a connection that is cut, and never begin those behind it', async () => {
     const [group] = groups;
     group!.router.get('/silent', () => undefined);
-    const limits = new InFlightLimits({ total: 12, maxWaitMs: 0, exemption: ({ path }) => (path === '/livez' ? 'metrics' : undefined) });
+    const limits = new InFlightLimits({
+      total: 12,
+      maxWaitMs: 0,
+      exemption: ({ path }) => (path === '/livez' ? 'metrics' : undefined),
+    });
     const serve = expressHandler(groups);
     let settled = 0;
     const counted = async (context: RequestContext): Promise<void> => {
       await serve(context);
       settled += 1;
     };
-    const limited = await startTestServer(counted, { filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication] });
+    const limited = await startTestServer(counted, {
+      filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication],
+    });
     const ask = async (path: string): Promise<number> => (await limited.send({ path })).status;
     // More than the places of either kind.
     for (let i = 0; i < 30; i += 1) {
       const socket = await limited.open();
       const silent = `GET ${prefix}/silent HTTP/1.1\r\nHost: h\r\n\r\n`;
-      socket.write(silent + ['/livez', '/livez', '/livez', '/version', '/version'].map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`).join(''));
+      socket.write(
+        silent +
+          ['/livez', '/livez', '/livez', '/version', '/version']
+            .map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`)
+            .join(''),
+      );
       await waitUntil(() => limits.running === 1 && settled === i);
       socket.resetAndDestroy();
       await waitUntil(() => limits.running === 0 && settled === i + 1);
@@ -152,14 +176,19 @@ describe('endpoint groups', () => {
       answered += 1;
     });
     const limits = new InFlightLimits({ total: 8, perUser: 8, maxWaitMs: 0 });
-    const limited = await startTestServer(expressHandler(groups), { proxies: new TrustedProxies(['127.0.0.1']), filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication] });
+    const limited = await startTestServer(expressHandler(groups), {
+      proxies: new TrustedProxies(['127.0.0.1']),
+      filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication],
+    });
     const sockets = await Promise.all([1, 2].map(() => limited.open()));
     for (const [i, socket] of sockets.entries()) {
       socket.pause().on('error', () => undefined);
       socket.write(`GET ${prefix}/page HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.${i}\r\n\r\n`);
       await waitUntil(() => answered > i);
     }
-    expect((await limited.send({ path: `${prefix}/posts/a`, headers: { 'x-forwarded-for': '198.51.100.1' } })).status).toBe(200);
+    expect(
+      (await limited.send({ path: `${prefix}/posts/a`, headers: { 'x-forwarded-for': '198.51.100.1' } })).status,
+    ).toBe(200);
     for (const socket of sockets) socket.destroy();
     await limited.server.close({ drainTimeoutMs: 1000 });
   });
@@ -181,29 +210,58 @@ describe('health', () => {
     expect(await get('/readyz')).toEqual([200, 'ok']);
     expect(await get('/readyz?verbose')).toEqual([200, '[+]database ok\n[+]log ok\nreadyz check passed\n']);
     broken = true;
-    expect(await get('/readyz')).toEqual([503, '[-]database failed: reason withheld\n[+]log ok\nreadyz check failed\n']);
-    expect(await get('/healthz')).toEqual([503, '[-]database failed: reason withheld\n[+]log ok\nhealthz check failed\n']);
+    expect(await get('/readyz')).toEqual([
+      503,
+      '[-]database failed: reason withheld\n[+]log ok\nreadyz check failed\n',
+    ]);
+    expect(await get('/healthz')).toEqual([
+      503,
+      '[-]database failed: reason withheld\n[+]log ok\nhealthz check failed\n',
+    ]);
     expect(await get('/livez')).toEqual([200, 'ok']);
     expect(await get('/livez', 'HEAD')).toEqual([200, '']);
   });
 
   test('shows what decides nothing to who asks for it', async () => {
-    const informative = (name: string, check: () => Promise<string | void>): HealthCheck => ({ name, check, isInformative: true });
-    const readyz = [informative('controller a', async () => 'stands by'), informative('controller b', async () => undefined), informative('controller c', () => Promise.reject(new Error('password=1')))];
+    const informative = (name: string, check: () => Promise<string | void>): HealthCheck => ({
+      name,
+      check,
+      isInformative: true,
+    });
+    const readyz = [
+      informative('controller a', async () => 'stands by'),
+      informative('controller b', async () => undefined),
+      informative('controller c', () => Promise.reject(new Error('password=1'))),
+    ];
     groups.clear();
-    for (const group of healthEndpoints({ readyz: [{ name: 'database', check: async () => undefined }, ...readyz], svcVersion: '2.22.0', registry: new Registry() })) groups.add(group);
+    for (const group of healthEndpoints({
+      readyz: [{ name: 'database', check: async () => undefined }, ...readyz],
+      svcVersion: '2.22.0',
+      registry: new Registry(),
+    }))
+      groups.add(group);
     expect(await get('/readyz')).toEqual([200, 'ok']);
-    const shown = '[+]database ok\n[+]controller a stands by\n[+]controller b ok\n[!]controller c failed, which does not count: reason withheld\nreadyz check passed\n';
+    const shown =
+      '[+]database ok\n[+]controller a stands by\n[+]controller b ok\n[!]controller c failed, which does not count: reason withheld\nreadyz check passed\n';
     expect(await get('/readyz?verbose')).toEqual([200, shown]);
   });
 
   test('leaves out of the verdict what it is asked to, and nothing else', async () => {
     full = true;
-    expect(await get('/readyz')).toEqual([503, '[+]database ok\n[-]log failed: the disk is full\nreadyz check failed\n']);
+    expect(await get('/readyz')).toEqual([
+      503,
+      '[+]database ok\n[-]log failed: the disk is full\nreadyz check failed\n',
+    ]);
     expect(await get('/readyz?exclude=log')).toEqual([200, 'ok']);
-    expect(await get('/readyz?verbose&exclude=log&exclude=nothing')).toEqual([200, '[+]database ok\n[+]log excluded: ok\nreadyz check passed\n']);
+    expect(await get('/readyz?verbose&exclude=log&exclude=nothing')).toEqual([
+      200,
+      '[+]database ok\n[+]log excluded: ok\nreadyz check passed\n',
+    ]);
     broken = true;
-    expect(await get('/readyz?exclude=log')).toEqual([503, '[-]database failed: reason withheld\n[+]log excluded: ok\nreadyz check failed\n']);
+    expect(await get('/readyz?exclude=log')).toEqual([
+      503,
+      '[-]database failed: reason withheld\n[+]log excluded: ok\nreadyz check failed\n',
+    ]);
     expect((await get('/readyz?exclude=log&exclude=database'))[0]).toBe(200);
   });
 
@@ -216,7 +274,11 @@ describe('health', () => {
     await get('/readyz');
     full = true;
     await get('/readyz');
-    const told = server.logs.map(({ msg, check, err }) => ({ msg, check, hasStack: typeof (err as { stack?: unknown } | undefined)?.stack === 'string' }));
+    const told = server.logs.map(({ msg, check, err }) => ({
+      msg,
+      check,
+      hasStack: typeof (err as { stack?: unknown } | undefined)?.stack === 'string',
+    }));
     const log = { msg: 'health check failed: the disk is full', check: 'log', hasStack: false };
     expect(told).toEqual([log, { msg: 'health check failed: password=1', check: 'database', hasStack: true }, log]);
   });
@@ -229,13 +291,31 @@ describe('health', () => {
   test('tells one build from another, and a changed one from its commit', async () => {
     const gitCommit = '1ebebde0a1b2c3d4e5f60718293a4b5c6d7e8f90';
     groups.clear();
-    for (const group of healthEndpoints({ readyz: [], svcVersion: '2.22.0+1ebebde0a1b2.dirty', gitCommit, registry: new Registry() })) groups.add(group);
+    for (const group of healthEndpoints({
+      readyz: [],
+      svcVersion: '2.22.0+1ebebde0a1b2.dirty',
+      gitCommit,
+      registry: new Registry(),
+    }))
+      groups.add(group);
     const [, body] = await get('/version');
-    expect(JSON.parse(body)).toMatchObject({ gitVersion: 'v1.33.0', gitCommit, gitTreeState: 'dirty', svcVersion: '2.22.0+1ebebde0a1b2.dirty' });
+    expect(JSON.parse(body)).toMatchObject({
+      gitVersion: 'v1.33.0',
+      gitCommit,
+      gitTreeState: 'dirty',
+      svcVersion: '2.22.0+1ebebde0a1b2.dirty',
+    });
   });
 
   test('reports both versions', async () => {
     const [, body] = await get('/version');
-    expect(JSON.parse(body)).toMatchObject({ major: '1', minor: '33', gitVersion: 'v1.33.0', gitCommit: '', gitTreeState: 'clean', svcVersion: '2.22.0' });
+    expect(JSON.parse(body)).toMatchObject({
+      major: '1',
+      minor: '33',
+      gitVersion: 'v1.33.0',
+      gitCommit: '',
+      gitTreeState: 'clean',
+      svcVersion: '2.22.0',
+    });
   });
 });

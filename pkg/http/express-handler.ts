@@ -16,8 +16,9 @@ export function contextOf(request: IncomingMessage): RequestContext {
 }
 
 /**
- * Serves the paths of endpoint groups by express, 404 for any other path.
- * `groups` is read anew for each request, so a live Set of them may grow and shrink. What a router passes on (`next(error)`, a rejected handler) is thrown, for `withStatus`.
+ * Serves the paths of endpoint groups by express, 404 for any other path. `groups` is read anew for each request, so a
+ * live Set of them may grow and shrink. What a router passes on (`next(error)`, a rejected handler) is thrown, for
+ * `withStatus`.
  */
 export function expressHandler(groups: Iterable<EndpointGroup>): Handler {
   const apps = new WeakMap<EndpointGroup, Express>();
@@ -60,7 +61,10 @@ function run(app: Express, context: RequestContext): Promise<void> {
   });
 }
 
-/** When all of the answer is written, by whichever means: each of them calls `end`; `finish` and `close` wait for the client to read it. */
+/**
+ * When all of the answer is written, by whichever means: each of them calls `end`; `finish` and `close` wait for the
+ * client to read it.
+ */
 function onEnd(response: ServerResponse, ended: () => void): void {
   const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
   response.end = (...args: unknown[]) => {

@@ -10,9 +10,15 @@ import { send, sendJson } from './respond.ts';
 export interface HealthCheck {
   /** Shown to anyone: `database`. */
   readonly name: string;
-  /** Throws, or does not come to an end in 5 s, where it is not met; why is logged, and shown of a NotReadyError alone. May answer what is shown in place of `ok`. */
+  /**
+   * Throws, or does not come to an end in 5 s, where it is not met; why is logged, and shown of a NotReadyError alone.
+   * May answer what is shown in place of `ok`.
+   */
   check(signal: AbortSignal): Promise<string | void>;
-  /** Shown with `?verbose`, and decides nothing. It must cost nothing, as anyone may ask; why it fails, somebody else logs. */
+  /**
+   * Shown with `?verbose`, and decides nothing. It must cost nothing, as anyone may ask; why it fails, somebody else
+   * logs.
+   */
   readonly isInformative?: boolean;
 }
 
@@ -36,39 +42,74 @@ export interface HealthOptions {
   checkTimeoutMs?: number;
 }
 
-/** Answered when everything else is refused, and whatever credential is sent: whoever asks would otherwise end the process, send it nothing, or take it for another. */
+/**
+ * Answered when everything else is refused, and whatever credential is sent: whoever asks would otherwise end the
+ * process, send it nothing, or take it for another.
+ */
 export const openHealthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz', '/version']);
 
 /**
- * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose` lists the checks, and
- * `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both: Kubernetes' API health endpoints.
+ * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose`
+ * lists the checks, and `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both:
+ * Kubernetes' API health endpoints.
  */
-export function healthEndpoints({ livez = [], readyz, svcVersion, gitCommit = '', registry, checkTimeoutMs = 5000 }: HealthOptions): EndpointGroup[] {
+export function healthEndpoints({
+  livez = [],
+  readyz,
+  svcVersion,
+  gitCommit = '',
+  registry,
+  checkTimeoutMs = 5000,
+}: HealthOptions): EndpointGroup[] {
   return [
     probe('livez', livez, { checkTimeoutMs, failsDraining: false }),
     probe('readyz', readyz, { checkTimeoutMs, failsDraining: true }),
     probe('healthz', readyz, { checkTimeoutMs, failsDraining: true }),
-    { prefix: '/version', isOpen: true, router: getOnly((context) => sendJson(context, 200, versionInfo(svcVersion, gitCommit))) },
-    { prefix: '/metrics', router: getOnly(async (context) => send(context, 200, registry.contentType, await registry.metrics())) },
+    {
+      prefix: '/version',
+      isOpen: true,
+      router: getOnly((context) => sendJson(context, 200, versionInfo(svcVersion, gitCommit))),
+    },
+    {
+      prefix: '/metrics',
+      router: getOnly(async (context) => send(context, 200, registry.contentType, await registry.metrics())),
+    },
   ];
 }
 
-function probe(name: string, checks: readonly HealthCheck[], options: { checkTimeoutMs: number; failsDraining: boolean }): EndpointGroup {
+function probe(
+  name: string,
+  checks: readonly HealthCheck[],
+  options: { checkTimeoutMs: number; failsDraining: boolean },
+): EndpointGroup {
   // One run serves all who ask meanwhile: anyone may ask, and a check may cost a query.
   let running: Promise<Outcomes> | undefined;
   const told: ToldFailures = new Map();
   const router = getOnly(async (context) => {
-    running ??= outcomesOf(checks.filter(({ isInformative }) => isInformative !== true), options.checkTimeoutMs).finally(() => {
+    running ??= outcomesOf(
+      checks.filter(({ isInformative }) => isInformative !== true),
+      options.checkTimeoutMs,
+    ).finally(() => {
       running = undefined;
     });
     const deciding = new Map(await running);
-    if (options.failsDraining && context.draining.aborted) deciding.set('shutdown', { failure: new NotReadyError('draining') });
+    if (options.failsDraining && context.draining.aborted)
+      deciding.set('shutdown', { failure: new NotReadyError('draining') });
     logFailures(name, deciding, context.log, told);
-    for (const check of context.query.getAll('exclude')) if (deciding.has(check)) deciding.set(check, { word: 'excluded: ok' });
+    for (const check of context.query.getAll('exclude'))
+      if (deciding.has(check)) deciding.set(check, { word: 'excluded: ok' });
     const isVerbose = context.query.has('verbose');
-    const informative = isVerbose ? await outcomesOf(checks.filter(({ isInformative }) => isInformative === true), options.checkTimeoutMs) : new Map<string, Outcome>();
+    const informative = isVerbose
+      ? await outcomesOf(
+          checks.filter(({ isInformative }) => isInformative === true),
+          options.checkTimeoutMs,
+        )
+      : new Map<string, Outcome>();
     const isWell = Array.from(deciding.values()).every(({ failure }) => failure === undefined);
-    const lines = [...Array.from(deciding, (entry) => lineOf(entry, '[-]', 'failed')), ...Array.from(informative, (entry) => lineOf(entry, '[!]', 'failed, which does not count'))];
+    const lines = [
+      ...Array.from(deciding, (entry) => lineOf(entry, '[-]', 'failed')),
+      ...Array.from(informative, (entry) => lineOf(entry, '[!]', 'failed, which does not count')),
+    ];
     const verdict = `${name} check ${isWell ? 'passed' : 'failed'}\n`;
     const text = !isWell || isVerbose ? lines.join('') + verdict : 'ok';
     await send(context, isWell ? 200 : 503, 'text/plain; charset=utf-8', text);
@@ -86,7 +127,9 @@ interface Outcome {
 type Outcomes = ReadonlyMap<string, Outcome>;
 
 function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: string, what: string): string {
-  return failure === undefined ? `[+]${name} ${word}\n` : `${mark}${name} ${what}: ${failure instanceof NotReadyError ? failure.message : 'reason withheld'}\n`;
+  return failure === undefined
+    ? `[+]${name} ${word}\n`
+    : `${mark}${name} ${what}: ${failure instanceof NotReadyError ? failure.message : 'reason withheld'}\n`;
 }
 
 /** By check, why it failed when that was logged, and when. */

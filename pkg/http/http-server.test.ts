@@ -19,7 +19,11 @@ afterEach(async () => {
   started = [];
 });
 
-async function start(handler: Handler = answerOk, limits: Partial<HttpServerLimits> = {}, isProbe: (path: string) => boolean = () => false): Promise<TestServer> {
+async function start(
+  handler: Handler = answerOk,
+  limits: Partial<HttpServerLimits> = {},
+  isProbe: (path: string) => boolean = () => false,
+): Promise<TestServer> {
   const server = await startTestServer(handler, { limits, isProbe });
   started.push(server);
   return server;
@@ -73,7 +77,11 @@ describe('a request that is not honest HTTP gets a Status and a closed connectio
     ['a long query', 414, `GET /?${'a'.repeat(70_000)} HTTP/1.1\r\nHost: h\r\n\r\n`],
     ['a long header', 431, `${get}X: ${'a'.repeat(33_000)}\r\n\r\n`],
     ['many headers', 431, `${get}${'X: 1\r\n'.repeat(300)}\r\n`],
-    ['headers past what Node keeps', 431, `${get}${'X: 1\r\n'.repeat(3000)}Authorization: a\r\nAuthorization: b\r\n\r\n`],
+    [
+      'headers past what Node keeps',
+      431,
+      `${get}${'X: 1\r\n'.repeat(3000)}Authorization: a\r\nAuthorization: b\r\n\r\n`,
+    ],
     ['a header past the parser', 431, `${get}X: ${'a'.repeat(200_000)}\r\n\r\n`],
   ])('%s is %i', async (_reason, code, bytes) => {
     const { raw } = await start();
@@ -81,7 +89,11 @@ describe('a request that is not honest HTTP gets a Status and a closed connectio
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
     expect(answer).toMatch(/\r\nConnection: close\r\n/i);
     expect(answer).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ kind: 'Status', status: 'Failure', code });
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+      kind: 'Status',
+      status: 'Failure',
+      code,
+    });
   });
 });
 
@@ -100,7 +112,9 @@ test.each([
 });
 
 test('a target in absolute form is served as its path', async () => {
-  const { raw } = await start((context) => sendJson(context, 200, JSON.stringify([context.info.path, context.query.get('a'), context.request.url])));
+  const { raw } = await start((context) =>
+    sendJson(context, 200, JSON.stringify([context.info.path, context.query.get('a'), context.request.url])),
+  );
   const answer = await raw('GET http://other:1/apis?a=b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n');
   expect(answer).toMatch(/\["\/apis","b","\/apis\?a=b"\]$/);
 });
@@ -142,7 +156,10 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
   });
 
   test('also where it is the body of another request, or a proxy request', async () => {
-    for (const rest of [`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n']) {
+    for (const rest of [
+      `${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`,
+      'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n',
+    ]) {
       const { begun, finish, handler } = heldFirst();
       const { open, server } = await start(handler);
       const socket = await open();
@@ -174,7 +191,9 @@ test('what is answered without a request has its id in the log', async () => {
 
 test('an upgrade to h2c, which some clients offer with every request, is passed over', async () => {
   const { raw } = await start();
-  expect(await raw(`${get}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+  expect(
+    await raw(`${get}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`),
+  ).toMatch(/^HTTP\/1.1 200 /);
 });
 
 test('headers that do not arrive are 408', async () => {
@@ -224,7 +243,10 @@ describe('connections beyond the limit', () => {
     const busy = await held(open);
     const unread = await open();
     // With one behind it, which waits for its turn.
-    unread.pause().on('error', () => undefined).write(`GET /large HTTP/1.1\r\nHost: h\r\n\r\n${get}\r\n`);
+    unread
+      .pause()
+      .on('error', () => undefined)
+      .write(`GET /large HTTP/1.1\r\nHost: h\r\n\r\n${get}\r\n`);
     await answered.opened;
     expect(await ask('/x')).toMatch(/^HTTP\/1.1 429 /);
     const now = performance.now.bind(performance);
@@ -277,7 +299,10 @@ test('a connection has no more requests than it may', async () => {
 });
 
 test('an idle connection is closed after its time, and so is one whose handler answered nothing', async () => {
-  const { open, raw, logs } = await start(async (context) => (context.info.path === '/none' ? undefined : answerOk(context)), { keepAliveTimeoutMs: 20 });
+  const { open, raw, logs } = await start(
+    async (context) => (context.info.path === '/none' ? undefined : answerOk(context)),
+    { keepAliveTimeoutMs: 20 },
+  );
   const socket = await open();
   socket.write(`${get}\r\n`);
   expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 /);
@@ -413,7 +438,11 @@ describe('close', () => {
 test('speaks https, and survives a client that does not', async () => {
   const log = pino({ level: 'silent' });
   const server = new HttpServer({ handler: answerOk, log });
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate({ key: testKey, cert: testCertificate }) });
+  const { port } = await server.listen({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: new ServerCertificate({ key: testKey, cert: testCertificate }),
+  });
   const plain = connect(port, '127.0.0.1');
   plain.write(`${get}\r\n`);
   await readAll(plain);
@@ -427,7 +456,11 @@ test('speaks https, and survives a client that does not', async () => {
 
 test('handshakes that are not done, from however many addresses, close no connection whose handshake is done', async () => {
   const server = new HttpServer({ handler: answerOk, log: pino({ level: 'silent' }), limits: { connections: 140 } });
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate({ key: testKey, cert: testCertificate }) });
+  const { port } = await server.listen({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: new ServerCertificate({ key: testKey, cert: testCertificate }),
+  });
   const secure = connectTls({ port, host: '127.0.0.1', ca: testCertificate });
   const ask = async (): Promise<string> => {
     secure.write(`${get}\r\n`);
@@ -435,8 +468,17 @@ test('handshakes that are not done, from however many addresses, close no connec
     return answer.toString();
   };
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
-  const halfDone = Array.from({ length: 180 }, (_, i) => connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${i + 2}` }));
-  await Promise.all(halfDone.map((socket) => once(socket.on('error', () => undefined), 'connect')));
+  const halfDone = Array.from({ length: 180 }, (_, i) =>
+    connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${i + 2}` }),
+  );
+  await Promise.all(
+    halfDone.map((socket) =>
+      once(
+        socket.on('error', () => undefined),
+        'connect',
+      ),
+    ),
+  );
   // Half of the connections are left to them; those before are closed.
   await Promise.all(halfDone.slice(0, 110).map((socket) => readAll(socket)));
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
@@ -450,7 +492,10 @@ test('handshakes that are not done, from however many addresses, close no connec
 function answerOf(port: number, agent: Agent): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, agent, path: '/x' }, (response) => {
-      response.on('error', reject).on('end', () => resolve(response.headers.connection)).resume();
+      response
+        .on('error', reject)
+        .on('end', () => resolve(response.headers.connection))
+        .resume();
     });
     request.on('error', reject).end();
   });

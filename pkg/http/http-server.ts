@@ -4,7 +4,13 @@ import { createServer as createTlsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { endsWithin, newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
+import {
+  endsWithin,
+  newBadRequest,
+  newServiceUnavailable,
+  newTooManyRequests,
+  StatusError,
+} from '#pkg/apimachinery/index';
 import type { RequestLimits } from './check-request.ts';
 import { TrustedProxies } from './client-address.ts';
 import { ClientGoneError } from './client-gone-error.ts';
@@ -20,11 +26,19 @@ import { takeInUnreadBody } from './unread-body.ts';
 export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
   /** For the headers of a request to arrive; default 30 s. */
   headersTimeoutMs: number;
-  /** For an idle connection; default 75 s, longer than the clients' own, so that they do not send into a closing one. */
+  /**
+   * For an idle connection; default 75 s, longer than the clients' own, so that they do not send into a closing one.
+   */
   keepAliveTimeoutMs: number;
-  /** For a connection on which a request is under way and no byte moves, such as one whose client has stopped reading; default 120 s. To be longer than any request may take, and than a watch's heartbeat. */
+  /**
+   * For a connection on which a request is under way and no byte moves, such as one whose client has stopped reading;
+   * default 120 s. To be longer than any request may take, and than a watch's heartbeat.
+   */
   stallTimeoutMs: number;
-  /** How long a client may send nothing of a body that nobody reads, after the answer, before the connection is closed; default 1 s. */
+  /**
+   * How long a client may send nothing of a body that nobody reads, after the answer, before the connection is closed;
+   * default 1 s.
+   */
   lingerMs: number;
 }
 
@@ -62,7 +76,10 @@ const defaultLimits: HttpServerLimits = {
   lingerMs: 1000,
 };
 
-/** Connections the system holds until they are accepted, one a turn of the event loop: clients may come back all at once. */
+/**
+ * Connections the system holds until they are accepted, one a turn of the event loop: clients may come back all at
+ * once.
+ */
 const backlog = 4096;
 /** How long an aborted request may take to come to its end before `close` no longer waits for it. */
 const settleMs = 1000;
@@ -70,14 +87,20 @@ const settleMs = 1000;
 const handshakeTimeoutMs = 10_000;
 /** So many may be under way whatever the limit of connections is. */
 const fewHandshakes = 2 * reservedConnections;
-/** While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a request on its way. */
+/**
+ * While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a
+ * request on its way.
+ */
 const longestFarewellMs = 1000;
 /** For connections that are made but not yet accepted when a drain begins. */
 const longestBacklogMs = 500;
 /** After the time limit of a drain, for the answers that say so. */
 const lastWordsMs = 250;
 
-/** Turns requests on sockets into contexts for one handler, on one listener or several that share its limits, and ends without losing any that is under way. */
+/**
+ * Turns requests on sockets into contexts for one handler, on one listener or several that share its limits, and ends
+ * without losing any that is under way.
+ */
 export class HttpServer {
   private readonly handler: Handler;
   private readonly log: Logger;
@@ -104,14 +127,25 @@ export class HttpServer {
   private isParting = false;
   private closing: Promise<void> | undefined;
 
-  constructor({ handler, log, limits, proxies = new TrustedProxies([]), isProbe = () => false, memory }: HttpServerOptions) {
+  constructor({
+    handler,
+    log,
+    limits,
+    proxies = new TrustedProxies([]),
+    isProbe = () => false,
+    memory,
+  }: HttpServerOptions) {
     this.handler = handler;
     this.log = log;
     this.limits = { ...defaultLimits, ...limits };
     this.isProbe = isProbe;
     this.proxies = proxies;
     this.memory = memory;
-    this.admitted = new ConnectionLimits(this.limits, { proxies, isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false, isUnread: (socket) => this.pipelines.get(socket)?.isUnread === true });
+    this.admitted = new ConnectionLimits(this.limits, {
+      proxies,
+      isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false,
+      isUnread: (socket) => this.pipelines.get(socket)?.isUnread === true,
+    });
     setMaxListeners(0, this.drain.signal);
     this.options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
@@ -125,7 +159,10 @@ export class HttpServer {
     };
   }
 
-  /** Resolves when connections are accepted, with the address. May be called for several. Rejects where the address is taken. */
+  /**
+   * Resolves when connections are accepted, with the address. May be called for several. Rejects where the address is
+   * taken.
+   */
   async listen({ host, port, certificate }: ListenOptions): Promise<AddressInfo> {
     const server = this.newServer(certificate);
     await new Promise<void>((resolve, reject) => {
@@ -159,15 +196,24 @@ export class HttpServer {
     // readBody sends the "100 Continue", once it is known that the body is wanted.
     server.on('checkContinue', serve);
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-      this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
+      this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')),
+    );
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.endProxied(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.endBroken(error, socket));
     return server;
   }
 
   private newTlsServer(certificate: ServerCertificate): Server {
-    const server = createTlsServer({ ...this.options, ...certificate.pair, handshakeTimeout: handshakeTimeoutMs, minVersion: 'TLSv1.2' });
-    server.once('close', certificate.onReplace((pair) => server.setSecureContext({ ...pair, minVersion: 'TLSv1.2' })));
+    const server = createTlsServer({
+      ...this.options,
+      ...certificate.pair,
+      handshakeTimeout: handshakeTimeoutMs,
+      minVersion: 'TLSv1.2',
+    });
+    server.once(
+      'close',
+      certificate.onReplace((pair) => server.setSecureContext({ ...pair, minVersion: 'TLSv1.2' })),
+    );
     // Before Node's own, which takes the connection out of its socket.
     server.prependListener('connection', (socket: Socket) => {
       if (this.admitted.add(socket) === 'none') socket.destroy();
@@ -183,11 +229,15 @@ export class HttpServer {
     return server;
   }
 
-  /** Until its TLS handshake is done. One that ends before has failed, unless it was we who ended it. Whoever begins very many closes no connection whose handshake is done. */
+  /**
+   * Until its TLS handshake is done. One that ends before has failed, unless it was we who ended it. Whoever begins
+   * very many closes no connection whose handshake is done.
+   */
   private greet(socket: Socket): void {
     const ends = endsOf(socket);
     const [oldest] = this.greeting.values();
-    if (oldest !== undefined && this.greeting.size >= Math.max(this.limits.connections / 2, fewHandshakes)) this.admitted.cutIdle(oldest);
+    if (oldest !== undefined && this.greeting.size >= Math.max(this.limits.connections / 2, fewHandshakes))
+      this.admitted.cutIdle(oldest);
     this.greeting.set(ends, socket);
     socket.once('close', () => {
       if (this.greeting.delete(ends) && !this.isParting && !this.admitted.hasCut(socket)) this.failedHandshakes += 1;
@@ -217,9 +267,10 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, tells watches to end, and waits for requests under way; after `drainTimeoutMs` their signals abort and their sockets are destroyed.
-   * What comes meanwhile on connections that are open is served, and the answer says that it is the connection's last; one that brings nothing for a second is closed.
-   * Never rejects; every call returns the same promise.
+   * Stops accepting, tells watches to end, and waits for requests under way; after `drainTimeoutMs` their signals abort
+   * and their sockets are destroyed. What comes meanwhile on connections that are open is served, and the answer says
+   * that it is the connection's last; one that brings nothing for a second is closed. Never rejects; every call returns
+   * the same promise.
    */
   close({ drainTimeoutMs }: { drainTimeoutMs: number }): Promise<void> {
     this.closing ??= this.drainAndClose(drainTimeoutMs);
@@ -250,14 +301,20 @@ export class HttpServer {
     await endsWithin(lastWordsMs, this.idle());
     for (const server of this.servers) server.closeAllConnections();
     if (!(await endsWithin(settleMs, done))) {
-      this.log.error({ paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) }, 'requests ignored the end of the server');
+      this.log.error(
+        { paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) },
+        'requests ignored the end of the server',
+      );
     }
   }
 
-  /** Node accepts one connection a turn of the event loop; those the system holds for us would be reset with the listener. */
+  /**
+   * Node accepts one connection a turn of the event loop; those the system holds for us would be reset with the
+   * listener.
+   */
   private async acceptWaiting(longestMs: number): Promise<void> {
     const deadline = performance.now() + longestMs;
-    for (let quietTurns = 0; quietTurns < 3 && performance.now() < deadline; ) {
+    for (let quietTurns = 0; quietTurns < 3 && performance.now() < deadline;) {
       const before = this.admitted.seen;
       await new Promise((resolve) => {
         setImmediate(resolve);
@@ -266,7 +323,9 @@ export class HttpServer {
     }
   }
 
-  /** Resolves when every connection is closed. The http server's own `close` would begin by closing those that are idle. */
+  /**
+   * Resolves when every connection is closed. The http server's own `close` would begin by closing those that are idle.
+   */
   private async stopListening(): Promise<void> {
     await Promise.all(
       this.servers.map(async (server) => {
@@ -286,7 +345,10 @@ export class HttpServer {
     });
   }
 
-  /** What cannot be read must not cost the requests before it their answers: those come first, in order, and the connection ends behind them. */
+  /**
+   * What cannot be read must not cost the requests before it their answers: those come first, in order, and the
+   * connection ends behind them.
+   */
   private endBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (!isParseError(error)) return answerParseError(error, socket, this.log);
     // The parser says the same of every further byte.
@@ -313,7 +375,10 @@ export class HttpServer {
     const last = this.pipelines.get(socket)?.unanswered.at(-1);
     if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.log);
     // Node has taken its own listeners off.
-    socket.on('error', ignore).once('timeout', () => socket.destroy()).resume();
+    socket
+      .on('error', ignore)
+      .once('timeout', () => socket.destroy())
+      .resume();
     this.endAfterLast(socket);
   }
 
@@ -324,18 +389,37 @@ export class HttpServer {
   }
 
   private take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
-    // Node tells a broken connection to whoever listened a moment ago: if that reader is done by then, nobody is left, and the process would end.
+    // Node tells a broken connection to whoever listened a moment ago: if that reader is done by then, nobody is left,
+    // and the process would end.
     request.on('error', ignore);
     const pipeline = this.pipelines.get(request.socket);
     // A request on a connection that was closed as it came.
     pipeline?.add(response, () => void this.serve({ request, response, pipeline, refusal }));
   }
 
-  private async serve({ request, response, pipeline, refusal }: { request: IncomingMessage; response: ServerResponse; pipeline: Pipeline; refusal: StatusError | undefined }): Promise<void> {
+  private async serve({
+    request,
+    response,
+    pipeline,
+    refusal,
+  }: {
+    request: IncomingMessage;
+    response: ServerResponse;
+    pipeline: Pipeline;
+    refusal: StatusError | undefined;
+  }): Promise<void> {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
     const { log, limits, proxies, memory } = this;
-    const context = new ServerRequestContext(request, response, { log, limits, proxies, memory, draining: this.drain.signal, refusal: refused, pipeline });
+    const context = new ServerRequestContext(request, response, {
+      log,
+      limits,
+      proxies,
+      memory,
+      draining: this.drain.signal,
+      refusal: refused,
+      pipeline,
+    });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
     let open = true;
@@ -345,7 +429,8 @@ export class HttpServer {
       this.afterClose(context);
       if (!running) this.release(context);
     });
-    if (context.rejection !== undefined || isBeyond || this.admitted.isLastRequest(request.socket)) pipeline.endAfterServed();
+    if (context.rejection !== undefined || isBeyond || this.admitted.isLastRequest(request.socket))
+      pipeline.endAfterServed();
     else if (this.drain.signal.aborted) pipeline.endAfterLast();
     try {
       await this.handler(context);

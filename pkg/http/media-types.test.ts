@@ -22,7 +22,11 @@ describe('negotiate', () => {
     ['APPLICATION/YAML', yaml, 'letter case'],
     ['application/json, */*;q=0.8', json, 'client-node'],
     ['text/html,application/xml;q=0.9,*/*;q=0.8', json, 'a browser'],
-    ['application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json', table, 'kubectl get'],
+    [
+      'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
+      table,
+      'kubectl get',
+    ],
     ['application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json', json, 'a Table nobody serves'],
     ['application/json;as=Table;g=meta.k8s.io;v="v1"', table, 'quoted, in another order'],
     ['application/vnd.kubernetes.protobuf,application/json', json, 'protobuf first'],
@@ -42,7 +46,12 @@ describe('negotiate', () => {
   });
 
   test('never throws', () => {
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('a', 'A', '/', '*', ';', '=', ',', '"', '\\', ' ', 'q', '.', '0', '1') }), (text) => void negotiate(text, offers)));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'A', '/', '*', ';', '=', ',', '"', '\\', ' ', 'q', '.', '0', '1') }),
+        (text) => void negotiate(text, offers),
+      ),
+    );
     expect(parseAccept('a/b;'.repeat(5000))).toEqual([]);
   });
 });
@@ -101,7 +110,8 @@ describe('warningHeaders', () => {
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 3000 }), { maxLength: 20 }), (texts) => {
         const values = warningHeaders(texts);
         expect(values.join('').length).toBeLessThanOrEqual(4096);
-        for (const value of values) expect(value).toMatch(/^299 - "(?:[\x20-\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\["\\])*"$/);
+        for (const value of values)
+          expect(value).toMatch(/^299 - "(?:[\x20-\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\["\\])*"$/);
       }),
       { numRuns: 200 },
     );

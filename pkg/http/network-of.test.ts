@@ -6,7 +6,11 @@ test.each([
   { address: '192.0.2.1', network: '192.0.2.1', reason: 'an IPv4 address counts for itself' },
   { address: '2001:db8:1:2:3:4:5:6', network: '2001:db8:1:2::/64', reason: 'written out' },
   { address: '2001:DB8:1:2::6', network: '2001:db8:1:2::/64', reason: 'capitals mean the same' },
-  { address: '2001:0db8:0001:0002:ffff:ffff:ffff:ffff', network: '2001:db8:1:2::/64', reason: 'leading zeros mean the same' },
+  {
+    address: '2001:0db8:0001:0002:ffff:ffff:ffff:ffff',
+    network: '2001:db8:1:2::/64',
+    reason: 'leading zeros mean the same',
+  },
   { address: '2001:db8::1', network: '2001:db8:0:0::/64', reason: 'zeros left out within the network' },
   { address: '::1', network: '0:0:0:0::/64', reason: 'zeros left out in front' },
   { address: 'fe80::1%eth0', network: 'fe80:0:0:0::/64', reason: 'the zone is not part of it' },
@@ -24,7 +28,10 @@ test('however an address of IPv6 is written, its first 64 bits count', () => {
     fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), (groups) => {
       const long = groups.map((value) => value.toString(16).padStart(4, '0')).join(':');
       const short = new URL(`http://[${long}]`).hostname.slice(1, -1);
-      const network = `${groups.slice(0, 4).map((value) => value.toString(16)).join(':')}::/64`;
+      const network = `${groups
+        .slice(0, 4)
+        .map((value) => value.toString(16))
+        .join(':')}::/64`;
       expect([networkOf(long), networkOf(short), networkOf(short.toUpperCase())]).toEqual([network, network, network]);
     }),
   );

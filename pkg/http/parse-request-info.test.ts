@@ -9,10 +9,21 @@ function parse(method: string, url: string): RequestInfo {
   return parseRequestInfo(method, path!, new URLSearchParams(query));
 }
 
-/** verb group/version namespace resource name subresource rest, `-` for an empty part; `path <verb> <path>` where it is no resource. */
+/**
+ * verb group/version namespace resource name subresource rest, `-` for an empty part; `path <verb> <path>` where it is
+ * no resource.
+ */
 function show(info: RequestInfo): string {
   if (!info.isResourceRequest) return `path ${info.verb} ${info.path}`;
-  const parts = [info.verb, `${info.group}/${info.version}`, info.namespace, info.resource, info.name, info.subresource, info.rest.join('/')];
+  const parts = [
+    info.verb,
+    `${info.group}/${info.version}`,
+    info.namespace,
+    info.resource,
+    info.name,
+    info.subresource,
+    info.rest.join('/'),
+  ];
   return parts.map((part) => (part === '' ? '-' : part)).join(' ');
 }
 
@@ -38,19 +49,84 @@ describe('a path is read by the rules of Kubernetes', () => {
     ['GET', `${g}/posts?watch=FALSE`, 'list blog.example.com/v1 - posts - - -', 'no watch by false'],
     ['GET', `${g}/posts?watch=0&watch=1`, 'list blog.example.com/v1 - posts - - -', 'the first value counts'],
     ['GET', `${g}/posts/x?watch=true`, 'get blog.example.com/v1 - posts x - -', 'one object is got'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name%3Dx`, 'list blog.example.com/v1 - posts x - -', 'one name selected'],
-    ['GET', `${g}/posts?watch=1&fieldSelector=metadata.name==x`, 'watch blog.example.com/v1 - posts x - -', 'one name watched'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name!=x`, 'list blog.example.com/v1 - posts - - -', 'other operators select no name'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name=x,spec.a=b`, 'list blog.example.com/v1 - posts x - -', 'among other clauses'],
-    ['GET', `${g}/posts?watch=1&fieldSelector=spec.a!=,metadata.namespace==b,metadata.name==x`, 'watch blog.example.com/v1 - posts x - -', 'wherever it is'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name=x,metadata.name=y`, 'list blog.example.com/v1 - posts x - -', 'two names select nothing'],
-    ['GET', `${g}/posts?fieldSelector=spec.a+in+(b,metadata.name=x)`, 'list blog.example.com/v1 - posts - - -', 'a value of a set is no clause'],
-    ['GET', `${g}/posts?fieldSelector=spec.a=(b,metadata.name=x,c)`, 'list blog.example.com/v1 - posts - - -', 'nor of a set by ='],
-    ['GET', `${g}/posts?fieldSelector=spec.a=b\\,metadata.name=x`, 'list blog.example.com/v1 - posts - - -', 'nor what an escaped comma is part of'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name=x,`, 'list blog.example.com/v1 - posts - - -', 'no clause is empty'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name^=x`, 'list blog.example.com/v1 - posts - - -', 'a prefix is no name'],
-    ['GET', `${g}/posts?fieldSelector=metadata.name=a%2Fb`, 'list blog.example.com/v1 - posts - - -', 'no name holds a slash'],
-    ['DELETE', `${g}/posts?fieldSelector=metadata.name=x`, 'deletecollection blog.example.com/v1 - posts - - -', 'a collection is not narrowed'],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name%3Dx`,
+      'list blog.example.com/v1 - posts x - -',
+      'one name selected',
+    ],
+    [
+      'GET',
+      `${g}/posts?watch=1&fieldSelector=metadata.name==x`,
+      'watch blog.example.com/v1 - posts x - -',
+      'one name watched',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name!=x`,
+      'list blog.example.com/v1 - posts - - -',
+      'other operators select no name',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name=x,spec.a=b`,
+      'list blog.example.com/v1 - posts x - -',
+      'among other clauses',
+    ],
+    [
+      'GET',
+      `${g}/posts?watch=1&fieldSelector=spec.a!=,metadata.namespace==b,metadata.name==x`,
+      'watch blog.example.com/v1 - posts x - -',
+      'wherever it is',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name=x,metadata.name=y`,
+      'list blog.example.com/v1 - posts x - -',
+      'two names select nothing',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=spec.a+in+(b,metadata.name=x)`,
+      'list blog.example.com/v1 - posts - - -',
+      'a value of a set is no clause',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=spec.a=(b,metadata.name=x,c)`,
+      'list blog.example.com/v1 - posts - - -',
+      'nor of a set by =',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=spec.a=b\\,metadata.name=x`,
+      'list blog.example.com/v1 - posts - - -',
+      'nor what an escaped comma is part of',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name=x,`,
+      'list blog.example.com/v1 - posts - - -',
+      'no clause is empty',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name^=x`,
+      'list blog.example.com/v1 - posts - - -',
+      'a prefix is no name',
+    ],
+    [
+      'GET',
+      `${g}/posts?fieldSelector=metadata.name=a%2Fb`,
+      'list blog.example.com/v1 - posts - - -',
+      'no name holds a slash',
+    ],
+    [
+      'DELETE',
+      `${g}/posts?fieldSelector=metadata.name=x`,
+      'deletecollection blog.example.com/v1 - posts - - -',
+      'a collection is not narrowed',
+    ],
     ['POST', `${g}/posts`, 'create blog.example.com/v1 - posts - - -', 'create'],
     ['PUT', `${g}/posts/x`, 'update blog.example.com/v1 - posts x - -', 'update'],
     ['PUT', `${g}/posts`, 'update blog.example.com/v1 - posts - - -', 'the handler refuses it'],
@@ -75,7 +151,12 @@ describe('a path is read by the rules of Kubernetes', () => {
     ['GET', `${g}/p%6Fsts/a%20b`, 'get blog.example.com/v1 - posts a b - -', 'decoded'],
     ['GET', `${g}/posts/%F0%9F%98%80`, 'get blog.example.com/v1 - posts \u{1F600} - -', 'UTF-8'],
     ['GET', `${g}/posts/%252F`, 'get blog.example.com/v1 - posts %2F - -', 'decoded once'],
-    ['GET', `${g}/__proto__/constructor`, 'get blog.example.com/v1 - __proto__ constructor - -', 'prototype keys are words here'],
+    [
+      'GET',
+      `${g}/__proto__/constructor`,
+      'get blog.example.com/v1 - __proto__ constructor - -',
+      'prototype keys are words here',
+    ],
     ['constructor', `${g}/posts`, 'constructor blog.example.com/v1 - posts - - -', 'a method named as a prototype key'],
     ['GET', `${g}/posts/...`, 'get blog.example.com/v1 - posts ... - -', 'three dots are a name'],
   ])('%s %s is %s (%s)', (method, url, expected) => {
@@ -113,29 +194,67 @@ describe('a path that is not plain is refused', () => {
     [`${g}/posts/a b`, 'blank'],
     [`${g}/posts#x`, 'fragment'],
   ])('%s (%s)', (path) => {
-    expect(() => parseRequestInfo('GET', path, new URLSearchParams())).toThrow(expect.objectContaining({ code: 400, reason: 'BadRequest' }));
+    expect(() => parseRequestInfo('GET', path, new URLSearchParams())).toThrow(
+      expect.objectContaining({ code: 400, reason: 'BadRequest' }),
+    );
   });
 });
 
 test('no path makes anything but a StatusError, or a part with a slash or a control character', () => {
   const piece = fc.oneof(
-    fc.constantFrom('/', '//', 'api', 'apis', 'v1', 'namespaces', 'status', 'finalize', '%2F', '%00', '%2e', '.', '..', '%', '%25', '%C3%A9', 'a', '?', '\\'),
+    fc.constantFrom(
+      '/',
+      '//',
+      'api',
+      'apis',
+      'v1',
+      'namespaces',
+      'status',
+      'finalize',
+      '%2F',
+      '%00',
+      '%2e',
+      '.',
+      '..',
+      '%',
+      '%25',
+      '%C3%A9',
+      'a',
+      '?',
+      '\\',
+    ),
     fc.string({ maxLength: 6, unit: 'binary' }),
   );
   const path = fc.array(piece, { maxLength: 16 }).map((pieces) => `/${pieces.join('/')}`);
   fc.assert(
-    fc.property(fc.oneof(path, path.map((text) => text.replaceAll('//', '/')), fc.string({ unit: 'binary' })), fc.string(), (text, query) => {
-      try {
-        const info = parseRequestInfo('GET', text, new URLSearchParams(query));
-        for (const part of [info.group, info.version, info.namespace, info.resource, info.subresource, info.name, ...info.rest]) {
-          // oxlint-disable-next-line no-control-regex -- what must not be there
-          expect(part).not.toMatch(/[/\\\u0000-\u001f\u007f]|^\.\.?$/);
+    fc.property(
+      fc.oneof(
+        path,
+        path.map((text) => text.replaceAll('//', '/')),
+        fc.string({ unit: 'binary' }),
+      ),
+      fc.string(),
+      (text, query) => {
+        try {
+          const info = parseRequestInfo('GET', text, new URLSearchParams(query));
+          for (const part of [
+            info.group,
+            info.version,
+            info.namespace,
+            info.resource,
+            info.subresource,
+            info.name,
+            ...info.rest,
+          ]) {
+            // oxlint-disable-next-line no-control-regex -- what must not be there
+            expect(part).not.toMatch(/[/\\\u0000-\u001f\u007f]|^\.\.?$/);
+          }
+        } catch (error) {
+          if (!isStatusError(error)) throw error;
+          expect(error.code).toBe(400);
         }
-      } catch (error) {
-        if (!isStatusError(error)) throw error;
-        expect(error.code).toBe(400);
-      }
-    }),
+      },
+    ),
     { numRuns: 1000 },
   );
 });

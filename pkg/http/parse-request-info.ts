@@ -1,19 +1,29 @@
 import { newBadRequest } from '#pkg/apimachinery/index';
 import type { RequestInfo } from './request-info.ts';
 
-const methodVerbs: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
-/** One clause that compares a field with a plain value. What else there may be in a selector has characters that are none of these. */
+const methodVerbs: Readonly<Record<string, string>> = {
+  GET: 'get',
+  HEAD: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+/**
+ * One clause that compares a field with a plain value. What else there may be in a selector has characters that are
+ * none of these.
+ */
 const plainClause = /^([A-Za-z0-9][A-Za-z0-9._-]*)(==?|!=)([A-Za-z0-9.:_-]*)$/;
 const plainName = /^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$/;
 
 /**
  * What a request is about, by the rules of Kubernetes; `path` is the raw path, without the query.
  *
- * Segments are split before they are decoded, so no encoding can move a boundary. A path that is not plain (an empty segment, `.`
- * or `..`, broken percent-encoding, an encoded slash, a control character, anything that is not ASCII) is a StatusError 400.
- * A path that ends in a slash is no resource: it ends as 404. `?watch` counts unless its first value is `0` or `false`, and only
- * without a name in the path. A list or watch by `fieldSelector=metadata.name=x` carries that name (see `selectedName`), so that permissions limited to
- * names apply to it; a handler tells by the verb.
+ * Segments are split before they are decoded, so no encoding can move a boundary. A path that is not plain (an empty
+ * segment, `.` or `..`, broken percent-encoding, an encoded slash, a control character, anything that is not ASCII) is
+ * a StatusError 400. A path that ends in a slash is no resource: it ends as 404. `?watch` counts unless its first value
+ * is `0` or `false`, and only without a name in the path. A list or watch by `fieldSelector=metadata.name=x` carries
+ * that name (see `selectedName`), so that permissions limited to names apply to it; a handler tells by the verb.
  * Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
  */
 export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
@@ -49,7 +59,18 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
 
 /** The info of a path that is no resource, or is not to be read. */
 export function unparsedRequestInfo(method: string, path: string): RequestInfo {
-  return { isResourceRequest: false, path, verb: method.toLowerCase(), group: '', version: '', namespace: '', resource: '', subresource: '', name: '', rest: [] };
+  return {
+    isResourceRequest: false,
+    path,
+    verb: method.toLowerCase(),
+    group: '',
+    version: '',
+    namespace: '',
+    resource: '',
+    subresource: '',
+    name: '',
+    rest: [],
+  };
 }
 
 function isNamespaceSubresource(segment: string): boolean {
@@ -67,8 +88,9 @@ function isWatch(query: URLSearchParams): boolean {
 }
 
 /**
- * The one name that a field selector leaves, so that permissions limited to names apply to a list or watch by it; '' where it leaves more, or where
- * that is not plain to see: every clause must be a comparison (`=`, `==`, `!=`) with a value that has nothing to escape.
+ * The one name that a field selector leaves, so that permissions limited to names apply to a list or watch by it; ''
+ * where it leaves more, or where that is not plain to see: every clause must be a comparison (`=`, `==`, `!=`) with a
+ * value that has nothing to escape.
  */
 export function selectedName(fieldSelector: string | null | undefined): string {
   let found = '';
@@ -102,7 +124,8 @@ function isEncoded(path: string): boolean {
   let encoded = false;
   for (let i = 0; i < path.length; i += 1) {
     const code = path.charCodeAt(i);
-    if (code <= 0x20 || code >= 0x7f || code === 35 || code === 92) throw newBadRequest('the path has a character that must be percent-encoded');
+    if (code <= 0x20 || code >= 0x7f || code === 35 || code === 92)
+      throw newBadRequest('the path has a character that must be percent-encoded');
     if (code === 37) encoded = true;
   }
   return encoded;
@@ -118,7 +141,8 @@ function plainSegment(part: string): string {
   if (text === '.' || text === '..') throw newBadRequest('the path must not have "." or ".." segments');
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if (code < 0x20 || code === 0x7f || code === 47 || code === 92) throw newBadRequest('the path has an encoded slash or control character');
+    if (code < 0x20 || code === 0x7f || code === 47 || code === 92)
+      throw newBadRequest('the path has an encoded slash or control character');
   }
   return text;
 }

@@ -43,7 +43,10 @@ describe('pipelined requests', () => {
     expect([served, request.socket.bytesRead]).toEqual([1, before]);
     finish.open();
     socket.write(`abc${get}Connection: close\r\n\r\n`);
-    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', ...Array.from({ length: 41 }, () => 'HTTP/1.1 200')]);
+    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual([
+      'HTTP/1.1 201',
+      ...Array.from({ length: 41 }, () => 'HTTP/1.1 200'),
+    ]);
     expect(served).toBe(42);
   });
 
@@ -109,7 +112,9 @@ describe('pipelined requests', () => {
     const { open } = await start((context) => (++served > 15 ? handler(context) : answerOk(context)));
     const socket = await open();
     const answers = readAll(socket);
-    socket.write(`${`${get}\r\n`.repeat(16)}${post}Connection: close\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(3_000_000)}`);
+    socket.write(
+      `${`${get}\r\n`.repeat(16)}${post}Connection: close\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(3_000_000)}`,
+    );
     const { request } = await begun.opened;
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
     expect(request.socket.bytesRead).toBeLessThan(300_000);

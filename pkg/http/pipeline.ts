@@ -1,9 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** While more requests than these wait, nothing more is read. So many are read ahead because the end of a connection is heard only while it is read. */
+/**
+ * While more requests than these wait, nothing more is read. So many are read ahead because the end of a connection is
+ * heard only while it is read.
+ */
 const maxReadAhead = 16;
-/** Of requests that are read and not begun: each takes a few kB, and the last one up to 64 KiB of its body, which no budget counts. */
+/**
+ * Of requests that are read and not begun: each takes a few kB, and the last one up to 64 KiB of its body, which no
+ * budget counts.
+ */
 const maxWaiting = 256;
 /** Whose client reads nothing of its answers for so long may lose its connection to another. Milliseconds. */
 const unreadMs = 5000;
@@ -14,8 +20,9 @@ interface Waiting {
 }
 
 /**
- * The unanswered requests of one connection, in their order: one is served at a time, and while more than 16 wait nothing more is read.
- * What was read at once (64 KiB) Node parses to its end, so more may wait; a connection on which more than 256 do is closed.
+ * The unanswered requests of one connection, in their order: one is served at a time, and while more than 16 wait
+ * nothing more is read. What was read at once (64 KiB) Node parses to its end, so more may wait; a connection on which
+ * more than 256 do is closed.
  */
 export class Pipeline {
   private readonly socket: Socket;

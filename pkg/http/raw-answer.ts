@@ -5,9 +5,13 @@ import type { Logger } from 'pino';
 import { newBadRequest, newRequestEntityTooLarge, StatusError } from '#pkg/apimachinery/index';
 import { newHeadersTooLarge } from './check-request.ts';
 
-/** Answers bytes that Node's parser refused: there is no request, hence no context. Of other failures (a reset, a TLS handshake) nobody can be told. */
+/**
+ * Answers bytes that Node's parser refused: there is no request, hence no context. Of other failures (a reset, a TLS
+ * handshake) nobody can be told.
+ */
 export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex, log: Logger): void {
-  if (isParseError(error) && socket.writable && !hasBegunAnswer(socket)) answerRaw(socket, parseFailure(error.code ?? ''), log);
+  if (isParseError(error) && socket.writable && !hasBegunAnswer(socket))
+    answerRaw(socket, parseFailure(error.code ?? ''), log);
   else socket.destroy();
 }
 
@@ -19,7 +23,10 @@ export function isParseError({ code = '' }: NodeJS.ErrnoException): boolean {
 /** Writes a Status straight to a socket and closes it; no filter sees it, so the log has its id from here. */
 export function answerRaw(socket: Duplex, failure: StatusError, log: Logger): void {
   const id = randomUUID();
-  log.debug({ requestId: id, status: failure.code, reason: failure.message }, 'a request that cannot be read was refused');
+  log.debug(
+    { requestId: id, status: failure.code, reason: failure.message },
+    'a request that cannot be read was refused',
+  );
   const body = JSON.stringify(failure.toStatus());
   const head = [
     `HTTP/1.1 ${failure.code} ${STATUS_CODES[failure.code]}`,

@@ -103,6 +103,8 @@ test('outlives a client that leaves just as the reader of its body is done with 
 
 test('an unread body does not spoil the next request of its connection', async () => {
   const { raw } = await start((context) => sendJson(context, 200, '{}'));
-  const answers = await raw(`${post}Content-Length: 3\r\n\r\nabcGET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
+  const answers = await raw(
+    `${post}Content-Length: 3\r\n\r\nabcGET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
+  );
   expect(answers.match(/HTTP\/1.1 200/g)).toHaveLength(2);
 });

@@ -12,9 +12,11 @@ export interface ReadBodyOptions {
 /**
  * The whole body of a request, as raw bytes.
  *
- * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server closes the connection after the answer);
- * 415 for a compressed body: none of the clients sends one, and a small one may unpack to gigabytes; 408 where it does not arrive in time,
- * or too slowly; 429 where too many are on their way, and where there is no room in memory for a large one; the signal's reason where the client went away. To be called once a request.
+ * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server
+ * closes the connection after the answer); 415 for a compressed body: none of the clients sends one, and a small one
+ * may unpack to gigabytes; 408 where it does not arrive in time, or too slowly; 429 where too many are on their way,
+ * and where there is no room in memory for a large one; the signal's reason where the client went away. To be called
+ * once a request.
  */
 export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
   const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
@@ -49,7 +51,10 @@ export function newBodyTimeout(timeoutMs: number): StatusError {
   return new StatusError(408, 'BadRequest', `the body of the request did not arrive within ${timeoutMs / 1000} s`);
 }
 
-function collect(context: RequestContext, { limit, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined }): Promise<Buffer> {
+function collect(
+  context: RequestContext,
+  { limit, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined },
+): Promise<Buffer> {
   const { request, signal } = context;
   return new Promise((resolve, reject) => {
     const body = new BodyBytes(context, limit);
@@ -84,7 +89,8 @@ function collect(context: RequestContext, { limit, timeoutMs, sender }: Required
       request.resume();
     };
     const onEnd = (): void => settle(undefined);
-    const onError = (): void => settle(signal.aborted ? signal.reason : newBadRequest('the body of the request is incomplete'));
+    const onError = (): void =>
+      settle(signal.aborted ? signal.reason : newBadRequest('the body of the request is incomplete'));
     const onAbort = (): void => settle(signal.reason);
     request.on('data', onData).on('end', onEnd).on('error', onError);
     signal.addEventListener('abort', onAbort, { once: true });

@@ -15,7 +15,10 @@ export interface RequestContext {
   readonly clientAddress: string;
   readonly query: URLSearchParams;
   readonly info: RequestInfo;
-  /** Set where the request cannot be served whatever it asks (a malformed path, a header sent twice): `withStatus` throws it before anything else runs. */
+  /**
+   * Set where the request cannot be served whatever it asks (a malformed path, a header sent twice): `withStatus`
+   * throws it before anything else runs.
+   */
   readonly rejection?: StatusError | undefined;
   /** Anonymous until `withAuthentication` has run. */
   user: UserInfo;
@@ -39,7 +42,10 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Aborted when the server begins to drain: a watch ends cleanly then. */
   readonly draining: AbortSignal;
-  /** Where requests wait behind this one on its connection, they are not served, and the connection ends with this answer. */
+  /**
+   * Where requests wait behind this one on its connection, they are not served, and the connection ends with this
+   * answer.
+   */
   dropPipelined(): void;
   /** Makes `signal` abort with this reason; the first reason stays. */
   abort(reason: Error): void;
@@ -47,9 +53,15 @@ export interface RequestContext {
 
 /** A body or a reader that is waited for: what its request holds is free for others meanwhile. */
 export interface BodyTurn {
-  /** What `arrive` comes to, when the request may go on. Throws StatusError 429 where too many bodies are on their way, and where the request finds no place again. */
+  /**
+   * What `arrive` comes to, when the request may go on. Throws StatusError 429 where too many bodies are on their way,
+   * and where the request finds no place again.
+   */
   whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T>;
-  /** Resolves when the reader is ready and the request may go on; it goes on too where it finds no place again. Throws what `read` rejects with. */
+  /**
+   * Resolves when the reader is ready and the request may go on; it goes on too where it finds no place again. Throws
+   * what `read` rejects with.
+   */
   whileAnswerIsRead(read: Promise<void>): Promise<void>;
 }
 

@@ -20,15 +20,27 @@ const encodedBytes = 16 * 1024;
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /** Answers with JSON text; see `send`. */
-export function sendJson(context: RequestContext, status: number, body: string | Buffer, headers?: AnswerHeaders): Promise<void> {
+export function sendJson(
+  context: RequestContext,
+  status: number,
+  body: string | Buffer,
+  headers?: AnswerHeaders,
+): Promise<void> {
   return send(context, status, 'application/json', body, headers);
 }
 
 /**
- * Answers a request once, in full: Content-Type, Content-Length, the context's warnings, gzip over 128 KiB where accepted, no body for HEAD, 204 and 304.
- * Does nothing where the client is gone or the answer was sent by the time-out; after an answer has begun, throws: that is a mistake of the caller.
+ * Answers a request once, in full: Content-Type, Content-Length, the context's warnings, gzip over 128 KiB where
+ * accepted, no body for HEAD, 204 and 304. Does nothing where the client is gone or the answer was sent by the
+ * time-out; after an answer has begun, throws: that is a mistake of the caller.
  */
-export async function send(context: RequestContext, status: number, contentType: string, body: string | Buffer, headers?: AnswerHeaders): Promise<void> {
+export async function send(
+  context: RequestContext,
+  status: number,
+  contentType: string,
+  body: string | Buffer,
+  headers?: AnswerHeaders,
+): Promise<void> {
   const { request, response } = context;
   if (isAnswered(response)) return;
   let payload = body;
@@ -52,7 +64,8 @@ export async function send(context: RequestContext, status: number, contentType:
     if (isAnswered(response)) return;
   }
   // Node writes head and text as one, and would encode the bytes of a warning once more.
-  if (typeof payload === 'string' && (size > encodedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
+  if (typeof payload === 'string' && (size > encodedBytes || context.warnings.length > 0))
+    payload = Buffer.from(payload);
   if (size > uncountedBytes) {
     context.bytes.note(size);
     // What it was made of is needed no more.
@@ -64,8 +77,8 @@ export async function send(context: RequestContext, status: number, contentType:
 }
 
 /**
- * Sets status, warnings and headers; a `Vary` is added to what is there, any other header replaces.
- * Whoever is told to ask later (429) is not served what waits on the same connection: most of that would be refused too, at the same cost.
+ * Sets status, warnings and headers; a `Vary` is added to what is there, any other header replaces. Whoever is told to
+ * ask later (429) is not served what waits on the same connection: most of that would be refused too, at the same cost.
  */
 export function beginAnswer(context: RequestContext, status: number, headers: AnswerHeaders | undefined): void {
   const { response, warnings } = context;

@@ -17,18 +17,25 @@ export interface StreamOptions {
 /**
  * Answers with a body that comes in pieces and need never be whole in memory, at the client's pace.
  *
- * The first 128 KiB are held back: a shorter body is sent with its length, and a failure before then is still answered with its own status.
- * A later failure, or a client that stops reading, destroys the connection, which the client sees as a truncated body.
- * The source is left (its `return` called) when the client is gone; a source that waits must itself watch `context.signal`.
+ * The first 128 KiB are held back: a shorter body is sent with its length, and a failure before then is still answered
+ * with its own status. A later failure, or a client that stops reading, destroys the connection, which the client sees
+ * as a truncated body. The source is left (its `return` called) when the client is gone; a source that waits must
+ * itself watch `context.signal`.
  */
-export async function sendStream(context: RequestContext, status: number, chunks: AsyncIterable<string | Buffer>, options: StreamOptions = {}): Promise<void> {
+export async function sendStream(
+  context: RequestContext,
+  status: number,
+  chunks: AsyncIterable<string | Buffer>,
+  options: StreamOptions = {},
+): Promise<void> {
   const { contentType = 'application/json', headers, stallTimeoutMs = 60_000 } = options;
   const { request, response } = context;
   const pieces = joined(chunks);
   try {
     const first = await pieces.next();
     const second = first.done === true ? first : await pieces.next();
-    if (second.done === true) return await send(context, status, contentType, first.done === true ? '' : first.value, headers);
+    if (second.done === true)
+      return await send(context, status, contentType, first.done === true ? '' : first.value, headers);
     if (isAnswered(response)) return;
     // The pieces that wait for each other, as they come, joined, compressed and on their way.
     context.bytes.note(4 * gzipThresholdBytes);
@@ -52,10 +59,14 @@ export async function sendStream(context: RequestContext, status: number, chunks
 }
 
 /**
- * Writes one piece of an answer and waits while the client's buffers are full.
- * Throws the signal's reason where the request is over, and StatusError 504 where the client does not read for `stallTimeoutMs`.
+ * Writes one piece of an answer and waits while the client's buffers are full. Throws the signal's reason where the
+ * request is over, and StatusError 504 where the client does not read for `stallTimeoutMs`.
  */
-export async function writeChunk(context: RequestContext, chunk: string | Buffer, stallTimeoutMs = 60_000): Promise<void> {
+export async function writeChunk(
+  context: RequestContext,
+  chunk: string | Buffer,
+  stallTimeoutMs = 60_000,
+): Promise<void> {
   const { response, signal, bodyTurn } = context;
   signal.throwIfAborted();
   if (response.write(chunk)) return;

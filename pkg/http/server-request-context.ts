@@ -33,7 +33,9 @@ interface ContextOptions {
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** The context HttpServer makes; what only some requests need (logger, abort controller) is made when it is asked for. */
+/**
+ * The context HttpServer makes; what only some requests need (logger, abort controller) is made when it is asked for.
+ */
 export class ServerRequestContext implements RequestContext {
   readonly id: string;
   readonly request: IncomingMessage;
@@ -136,6 +138,9 @@ export class ServerRequestContext implements RequestContext {
 }
 
 /** What every log line of a request begins with. */
-export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId'>): { requestId: string; traceId?: string } {
+export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId'>): {
+  requestId: string;
+  traceId?: string;
+} {
   return traceId === undefined ? { requestId: id } : { requestId: id, traceId };
 }

@@ -16,14 +16,56 @@ interface Case {
 const publicUrl = 'https://svc.example.com';
 const forwarded = { host: 'inner:8091', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'front.example.com' };
 const cases: Case[] = [
-  { reason: 'the Host header, where nothing else says it', headers: { host: 'a:8091' }, origin: 'http://a:8091', base: 'http://a:8091' },
-  { reason: 'the scheme of the connection', headers: { host: 'a' }, encrypted: true, origin: 'https://a', base: 'https://a' },
-  { reason: 'what a trusted proxy says', peer: '10.0.0.1', headers: forwarded, origin: 'https://front.example.com', base: 'https://front.example.com' },
+  {
+    reason: 'the Host header, where nothing else says it',
+    headers: { host: 'a:8091' },
+    origin: 'http://a:8091',
+    base: 'http://a:8091',
+  },
+  {
+    reason: 'the scheme of the connection',
+    headers: { host: 'a' },
+    encrypted: true,
+    origin: 'https://a',
+    base: 'https://a',
+  },
+  {
+    reason: 'what a trusted proxy says',
+    peer: '10.0.0.1',
+    headers: forwarded,
+    origin: 'https://front.example.com',
+    base: 'https://front.example.com',
+  },
   { reason: 'not what a stranger says', headers: forwarded, origin: 'http://inner:8091', base: 'http://inner:8091' },
-  { reason: 'the public URL for links, and the Host header for what this client sees', headers: { host: 'a:8091' }, publicUrl, origin: 'http://a:8091', base: publicUrl },
-  { reason: 'the public URL for links, whatever a trusted proxy says', peer: '10.0.0.1', headers: forwarded, publicUrl, origin: 'https://front.example.com', base: publicUrl },
-  { reason: 'https of the public host, where an untrusted proxy has ended TLS', headers: { host: 'SVC.example.com' }, publicUrl, origin: publicUrl, base: publicUrl },
-  { reason: 'another port is another address', headers: { host: 'svc.example.com:8091' }, publicUrl, origin: 'http://svc.example.com:8091', base: publicUrl },
+  {
+    reason: 'the public URL for links, and the Host header for what this client sees',
+    headers: { host: 'a:8091' },
+    publicUrl,
+    origin: 'http://a:8091',
+    base: publicUrl,
+  },
+  {
+    reason: 'the public URL for links, whatever a trusted proxy says',
+    peer: '10.0.0.1',
+    headers: forwarded,
+    publicUrl,
+    origin: 'https://front.example.com',
+    base: publicUrl,
+  },
+  {
+    reason: 'https of the public host, where an untrusted proxy has ended TLS',
+    headers: { host: 'SVC.example.com' },
+    publicUrl,
+    origin: publicUrl,
+    base: publicUrl,
+  },
+  {
+    reason: 'another port is another address',
+    headers: { host: 'svc.example.com:8091' },
+    publicUrl,
+    origin: 'http://svc.example.com:8091',
+    base: publicUrl,
+  },
 ];
 test.each(cases)('$reason', ({ peer = '203.0.113.5', headers, encrypted = false, origin, base, ...given }) => {
   const request = { socket: { remoteAddress: peer, encrypted }, headers } as unknown as IncomingMessage;

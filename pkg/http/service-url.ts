@@ -12,10 +12,15 @@ export class ServiceUrl {
     this.#publicUrl = publicUrl;
   }
 
-  /** As whoever sent this request sees the service. Of the public host it is the public URL: a proxy that is not trusted may have ended TLS. */
+  /**
+   * As whoever sent this request sees the service. Of the public host it is the public URL: a proxy that is not trusted
+   * may have ended TLS.
+   */
   originOf(request: IncomingMessage): string {
     const seen = this.#proxies.originOf(request);
-    return this.#publicUrl !== undefined && new URL(this.#publicUrl).host === new URL(seen).host ? this.#publicUrl : seen;
+    return this.#publicUrl !== undefined && new URL(this.#publicUrl).host === new URL(seen).host
+      ? this.#publicUrl
+      : seen;
   }
 
   /** Where absolute URLs in an answer begin: the public URL, else what a trusted proxy says, else the Host header. */
@@ -23,7 +28,10 @@ export class ServiceUrl {
     return this.#publicUrl ?? this.originOf(request);
   }
 
-  /** Does the client come by https? To a public address with TLS everybody does, also by a proxy that is not trusted and sends another host. */
+  /**
+   * Does the client come by https? To a public address with TLS everybody does, also by a proxy that is not trusted and
+   * sends another host.
+   */
   isSecure(request: IncomingMessage): boolean {
     return [this.baseOf(request), this.originOf(request)].some((origin) => origin.startsWith('https:'));
   }

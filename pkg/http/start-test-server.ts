@@ -30,11 +30,30 @@ export interface TestServer {
 }
 
 /** A server on a free port, with request ids, `withStatus` and the given filters around the handler. */
-export async function startTestServer(handler: Handler, options: { filters?: readonly Filter[] | ((log: Logger) => readonly Filter[]); limits?: Partial<HttpServerLimits>; proxies?: TrustedProxies; isProbe?: (path: string) => boolean; memory?: ContextMemory } = {}): Promise<TestServer> {
+export async function startTestServer(
+  handler: Handler,
+  options: {
+    filters?: readonly Filter[] | ((log: Logger) => readonly Filter[]);
+    limits?: Partial<HttpServerLimits>;
+    proxies?: TrustedProxies;
+    isProbe?: (path: string) => boolean;
+    memory?: ContextMemory;
+  } = {},
+): Promise<TestServer> {
   const logs: Record<string, unknown>[] = [];
-  const log = pino({ level: 'debug' }, { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) });
+  const log = pino(
+    { level: 'debug' },
+    { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const { filters = [], limits = {}, proxies = new TrustedProxies([]), isProbe = () => false, memory } = options;
-  const server = new HttpServer({ handler: chain(typeof filters === 'function' ? filters(log) : [withRequestId(), withStatus(), ...filters], handler), log, limits, proxies, isProbe, ...(memory === undefined ? {} : { memory }) });
+  const server = new HttpServer({
+    handler: chain(typeof filters === 'function' ? filters(log) : [withRequestId(), withStatus(), ...filters], handler),
+    log,
+    limits,
+    proxies,
+    isProbe,
+    ...(memory === undefined ? {} : { memory }),
+  });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const open = (): Promise<Socket> =>
     new Promise((resolve, reject) => {
@@ -65,13 +84,18 @@ export function readAll(socket: Socket): Promise<string> {
   });
 }
 
-function sendRequest(port: number, { body, ...options }: RequestOptions & { body?: string | Buffer }): Promise<TestAnswer> {
+function sendRequest(
+  port: number,
+  { body, ...options }: RequestOptions & { body?: string | Buffer },
+): Promise<TestAnswer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, agent: false, ...options }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => void chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
     });
     request.on('error', reject);
     request.end(body);
@@ -93,7 +117,11 @@ export function answerOk(context: RequestContext): Promise<void> {
 }
 
 /** A handler that answers the first request 201, once the test lets it, and others 200 when their body is there. */
-export function heldFirst(): { begun: ReturnType<typeof gate<RequestContext>>; finish: ReturnType<typeof gate<void>>; handler: Handler } {
+export function heldFirst(): {
+  begun: ReturnType<typeof gate<RequestContext>>;
+  finish: ReturnType<typeof gate<void>>;
+  handler: Handler;
+} {
   const begun = gate<RequestContext>();
   const finish = gate();
   let isFirst = true;

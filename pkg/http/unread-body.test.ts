@@ -51,7 +51,7 @@ test('what has arrived while the event loop was held counts as sent', async () =
     // The system takes over a part of it at once.
     socket.write(Buffer.alloc(bodyBytes - 1));
     socket.write(last);
-    for (const end = performance.now() + 900; performance.now() < end; );
+    for (const end = performance.now() + 900; performance.now() < end;);
   });
   socket.write(`${post}x`);
   expect(await answers).toMatch(/^HTTP\/1.1 429 [^]*HTTP\/1.1 200 [^]*\{"read":"on"\}$/);

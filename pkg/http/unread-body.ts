@@ -7,8 +7,9 @@ const longestMs = 30_000;
 const chunkBytes = 64 * 1024;
 
 /**
- * Takes in the rest of a body that nobody reads, as the event loop has time for it: a socket closed over unread bytes is reset, and the client may lose the answer.
- * Closes the connection of a client that sends nothing for `silenceMs`, or is not done after 30 s.
+ * Takes in the rest of a body that nobody reads, as the event loop has time for it: a socket closed over unread bytes
+ * is reset, and the client may lose the answer. Closes the connection of a client that sends nothing for `silenceMs`,
+ * or is not done after 30 s.
  */
 export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): void {
   const { socket } = request;

@@ -3,8 +3,8 @@ const maxBytes = 4096;
 const control = /[\u0000-\u001f\u007f]+/g;
 
 /**
- * Values of the `Warning` headers, one a text, each text once, 4 kB in all: what is beyond is cut.
- * Text is sent as UTF-8, which Go's clients read back. Source: RFC 7234, 5.5; k8s.io/apimachinery/pkg/util/net NewWarningHeader.
+ * Values of the `Warning` headers, one a text, each text once, 4 kB in all: what is beyond is cut. Text is sent as
+ * UTF-8, which Go's clients read back. Source: RFC 7234, 5.5; k8s.io/apimachinery/pkg/util/net NewWarningHeader.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   const values: string[] = [];
@@ -18,11 +18,15 @@ export function warningHeaders(texts: readonly string[]): string[] {
   return values;
 }
 
-/** Node writes header text as latin1, one byte a character, so UTF-8 bytes are given to it as characters; `send` sees to it that it does. */
+/**
+ * Node writes header text as latin1, one byte a character, so UTF-8 bytes are given to it as characters; `send` sees to
+ * it that it does.
+ */
 function quotable(text: string, room: number): string {
   let out = '';
   for (const character of text.slice(0, maxBytes).replaceAll(control, ' ')) {
-    const escaped = character === '"' || character === '\\' ? `\\${character}` : Buffer.from(character, 'utf8').toString('latin1');
+    const escaped =
+      character === '"' || character === '\\' ? `\\${character}` : Buffer.from(character, 'utf8').toString('latin1');
     if (out.length + escaped.length > room) break;
     out += escaped;
   }

@@ -6,7 +6,10 @@ export interface TokenAuthenticator {
   authenticateToken(token: string): Promise<UserInfo | undefined>;
 }
 
-/** Tells who sent a request; undefined: it carries no credential of my kind. A credential that is wrong is a StatusError 401. */
+/**
+ * Tells who sent a request; undefined: it carries no credential of my kind. A credential that is wrong is a StatusError
+ * 401.
+ */
 export interface RequestAuthenticator {
   authenticateRequest(request: IncomingMessage): Promise<UserInfo | undefined>;
 }

@@ -1,12 +1,20 @@
 /**
- * What a plugin is made of, for authors: models in code, controllers, endpoints; TypeScript written from models that somebody else declared;
- * and what runs plugins, for the programs that do.
+ * What a plugin is made of, for authors: models in code, controllers, endpoints; TypeScript written from models that
+ * somebody else declared; and what runs plugins, for the programs that do.
  */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 export * from './model/define-model.ts';
 export { registerModel, type RegisterOptions } from './model/register-model.ts';
 export { unregisterModel, type UnregisterOptions } from './model/unregister-model.ts';
-export { computedIndex, index, multiIndex, type ComputedIndexOptions, type IndexOptions, type ModelIndex, type MultiIndexOptions } from './model/model-index.ts';
+export {
+  computedIndex,
+  index,
+  multiIndex,
+  type ComputedIndexOptions,
+  type IndexOptions,
+  type ModelIndex,
+  type MultiIndexOptions,
+} from './model/model-index.ts';
 export * from './definition/define-plugin.ts';
 export * from './definition/endpoint-definition.ts';
 export { generateTypes, type GenerateOptions } from './generate/generate-types.ts';

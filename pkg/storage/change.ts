@@ -12,7 +12,10 @@ export interface Change extends ObjectKey {
   fingerprint: string;
   /** Before it; absent on create. */
   old?: { revision: number; body: string; fingerprint: string; keys?: string };
-  /** Of a model with computed indexes: ComputedKeys as JSON, after the change; before it in `old`. A deletion has only the latter. */
+  /**
+   * Of a model with computed indexes: ComputedKeys as JSON, after the change; before it in `old`. A deletion has only
+   * the latter.
+   */
   keys?: string;
 }
 
@@ -26,7 +29,10 @@ export interface Incarnation {
   computedSince: ReadonlyMap<string, number>;
 }
 
-/** `writtenAt`: when each of the changes was written, by the database's clock, in milliseconds; absent for a batch that this process has just written itself. */
+/**
+ * `writtenAt`: when each of the changes was written, by the database's clock, in milliseconds; absent for a batch that
+ * this process has just written itself.
+ */
 export type ChangeListener = (changes: readonly Change[], cursor: number, writtenAt?: readonly number[]) => void;
 
 /**
@@ -39,15 +45,19 @@ export interface ChangeFeed {
   readonly currentAt: number;
   /** Changes up to here are no longer kept. */
   readonly compacted: number;
-  /** `listener` runs synchronously, must not throw and must be quick; the answer unsubscribes. It is also called without changes when only the cursor moved. */
+  /**
+   * `listener` runs synchronously, must not throw and must be quick; the answer unsubscribes. It is also called without
+   * changes when only the cursor moved.
+   */
   subscribe(listener: ChangeListener): () => void;
   /** Reads up to the newest committed change; resolves with its revision, once every listener has been told. */
   catchUp(): Promise<number>;
   /** Resolves when `cursor` is at least `revision`; false if that takes longer than `timeoutMs`. */
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
   /**
-   * Changes of one model after a revision, at most up to `cursor` and 1 MiB of bodies at a time, or one change that is larger; `upTo` is how far the answer reaches.
-   * `room` is asked before more than 64 KiB are read, by default there is always room; whoever reads settles with it. StorageError Compacted.
+   * Changes of one model after a revision, at most up to `cursor` and 1 MiB of bodies at a time, or one change that is
+   * larger; `upTo` is how far the answer reaches. `room` is asked before more than 64 KiB are read, by default there is
+   * always room; whoever reads settles with it. StorageError Compacted.
    */
   read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }>;
   /** A model's present incarnation, asked of the database; undefined if there is none. */

@@ -11,4 +11,11 @@ export type * from './store-observer.ts';
 export * from './store.ts';
 export { PostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.ts';
 export { platformMigrations } from './postgres/migrations.ts';
-export { adoptRestored, historyLimits, modelTables, readHistory, rememberedChanges, type HistoryState } from './postgres/restored-history.ts';
+export {
+  adoptRestored,
+  historyLimits,
+  modelTables,
+  readHistory,
+  rememberedChanges,
+  type HistoryState,
+} from './postgres/restored-history.ts';

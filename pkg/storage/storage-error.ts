@@ -38,7 +38,11 @@ export class StorageError extends Error {
   readonly index: string | undefined;
   readonly causes: StatusCause[];
 
-  constructor(code: StorageErrorCode, message: string, options: { index?: string; causes?: StatusCause[]; cause?: unknown } = {}) {
+  constructor(
+    code: StorageErrorCode,
+    message: string,
+    options: { index?: string; causes?: StatusCause[]; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'StorageError';
     this.code = code;

@@ -14,7 +14,10 @@ export interface BatchReport {
   ms: number;
   /** The database gave no answer, or refused all of it; its writes are tried again or get their failures. */
   failed: boolean;
-  /** Which requests' writes were in it, and what revision each was given; none for one that did not take place. Made when asked for. */
+  /**
+   * Which requests' writes were in it, and what revision each was given; none for one that did not take place. Made
+   * when asked for.
+   */
   readonly writes: () => { requestId?: string; revision?: number }[];
 }
 

@@ -33,8 +33,9 @@ export interface WriteOptions {
   /** Remembered with the write, in the same statement; see `Store.recall`. */
   idempotency?: IdempotencyClaim;
   /**
-   * Written only while somebody holds the lease after so many transitions, else FenceLost: from the commit that changes the lease
-   * on no write with the old number is made, on any replica. The lease is an object of coordination.k8s.io `leases`.
+   * Written only while somebody holds the lease after so many transitions, else FenceLost: from the commit that changes
+   * the lease on no write with the old number is made, on any replica. The lease is an object of coordination.k8s.io
+   * `leases`.
    */
   fence?: Fence;
   /** Names the request in what the store's observer is told. */
@@ -156,11 +157,15 @@ export interface Store {
   readonly rewound: Promise<void>;
 
   /**
-   * Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once. Indexes change when nobody reads the
-   * objects in a long transaction, as a backup does: StorageError TableInUse after `patience` (milliseconds, default 10 000), with nothing changed.
+   * Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once.
+   * Indexes change when nobody reads the objects in a long transaction, as a backup does: StorageError TableInUse after
+   * `patience` (milliseconds, default 10 000), with nothing changed.
    */
   ensureModel(model: StoredModel, patience?: number): Promise<void>;
-  /** Removes a model with all its objects, at once and without events; idempotent. What it took in the database may go later. */
+  /**
+   * Removes a model with all its objects, at once and without events; idempotent. What it took in the database may go
+   * later.
+   */
   dropModel(resource: GroupResource): Promise<void>;
   /** Of every declared index; empty for a model without. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
@@ -176,11 +181,14 @@ export interface Store {
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
   stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream>;
 
-  /** Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is at it, soon after `signal` aborts. */
+  /**
+   * Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is
+   * at it, soon after `signal` aborts.
+   */
   compact(limits: CompactionLimits, signal?: AbortSignal): Promise<void>;
   /**
-   * Runs `work` while no other replica runs one under the same name; `signal` ends the waiting. `held` aborts when `signal` does, and when
-   * the lock is lost with its connection: `work` must stop then, for another replica may begin.
+   * Runs `work` while no other replica runs one under the same name; `signal` ends the waiting. `held` aborts when
+   * `signal` does, and when the lock is lost with its connection: `work` must stop then, for another replica may begin.
    */
   exclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves if the database answers. */

@@ -39,7 +39,10 @@ export class CuttingProxy {
     const pair = { client, upstream };
     this.#pairs.add(pair);
     client.pipe(upstream).pipe(client);
-    for (const [socket, other] of [[client, upstream], [upstream, client]] as const) {
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       socket.on('error', () => other.destroy());
       socket.on('close', () => {
         other.destroy();

@@ -4,7 +4,14 @@ import type { TestEnv } from './start-test-env.ts';
 /** A model for tests of clients and controllers: cluster-scoped, with status as a subresource. */
 export type Post = ApiObject<{ title: string; author?: string }, { words?: number }>;
 
-export const postType: ResourceType<Post> = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true };
+export const postType: ResourceType<Post> = {
+  group: 'test.example.com',
+  version: 'v1',
+  kind: 'Post',
+  plural: 'posts',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 
 export function newPost(name: string, title = 'a title', metadata: Partial<Post['metadata']> = {}): Post {
   return { apiVersion: 'test.example.com/v1', kind: 'Post', metadata: { ...metadata, name }, spec: { title } };
@@ -12,7 +19,10 @@ export function newPost(name: string, title = 'a title', metadata: Partial<Post[
 
 /** Declares the model through the API; it is served when this resolves. */
 export async function definePosts(env: TestEnv): Promise<void> {
-  const answer = await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: definition });
+  const answer = await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    method: 'POST',
+    body: definition,
+  });
   if (answer.status !== 201) throw new Error(`the definition was refused: ${await answer.text()}`);
   // A list waits for the model, on every server.
   for (const { client } of env.servers) await client.list(postType);
@@ -36,7 +46,11 @@ const definition = {
           openAPIV3Schema: {
             type: 'object',
             properties: {
-              spec: { type: 'object', required: ['title'], properties: { title: { type: 'string' }, author: { type: 'string' } } },
+              spec: {
+                type: 'object',
+                required: ['title'],
+                properties: { title: { type: 'string' }, author: { type: 'string' } },
+              },
               status: { type: 'object', properties: { words: { type: 'integer' } } },
             },
           },

@@ -7,7 +7,11 @@ export interface PluginModelsOptions {
 }
 
 /** Makes the API serve a plugin's models, as its host would; nothing else of it runs. */
-export async function registerPluginModels(client: Client, { models }: Pick<PluginDefinition, 'models'>, { folder }: PluginModelsOptions = {}): Promise<void> {
+export async function registerPluginModels(
+  client: Client,
+  { models }: Pick<PluginDefinition, 'models'>,
+  { folder }: PluginModelsOptions = {},
+): Promise<void> {
   const indexKeys = folder === undefined ? undefined : await bundleIndexKeys(folder, 'index.ts', new Map());
   for (const model of models) await registerModel(client, model, indexKeys === undefined ? {} : { indexKeys });
 }

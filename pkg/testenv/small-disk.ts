@@ -16,7 +16,9 @@ export class SmallDisk {
       await (await SmallDisk.mount(1)).unmount();
       return true;
     } catch (error) {
-      process.stderr.write(`WARNING: no file system can be mounted here, so nothing is tried on a full disk: ${(error as Error).message}\n`);
+      process.stderr.write(
+        `WARNING: no file system can be mounted here, so nothing is tried on a full disk: ${(error as Error).message}\n`,
+      );
       return false;
     }
   }
@@ -42,7 +44,8 @@ export class SmallDisk {
     const file = await open(this.#filler, 'w');
     const block = Buffer.alloc(MIB);
     try {
-      for (let size = MIB; size >= 4096; size = Math.floor(size / 16)) await writeWhileRoom(() => file.write(block, 0, size));
+      for (let size = MIB; size >= 4096; size = Math.floor(size / 16))
+        await writeWhileRoom(() => file.write(block, 0, size));
       const { size } = await file.stat();
       if (leftMib > 0) await file.truncate(Math.max(0, size - leftMib * MIB));
     } finally {

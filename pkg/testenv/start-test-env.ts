@@ -1,10 +1,26 @@
 import { pino, type Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, MastersAuthorizer, type EndpointDocuments, type HandlerOptions, type PlatformRegistry } from '#pkg/apiserver/index';
+import {
+  ApiServer,
+  createPlatformRegistry,
+  documentEndpoints,
+  KeyWorker,
+  LoopbackClient,
+  MastersAuthorizer,
+  type EndpointDocuments,
+  type HandlerOptions,
+  type PlatformRegistry,
+} from '#pkg/apiserver/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { BearerAuthenticator, type EndpointGroup } from '#pkg/http/index';
-import { newPersonalToken, systemAuthenticated, systemMasters, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
+import {
+  newPersonalToken,
+  systemAuthenticated,
+  systemMasters,
+  type TokenAuthenticator,
+  type UserInfo,
+} from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
 import { FaultyClient, type FaultRates } from './faults/faulty-client.ts';
 import { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.ts';
@@ -18,7 +34,9 @@ export interface TestEnvOptions {
   log?: Logger;
   /** What goes wrong, and how often, on every server's `client` until `heal`; see FaultyClient. */
   faults?: FaultRates & { seed: number };
-  /** What every server serves besides the API, made for each when it can be asked; stopped before its client is closed. */
+  /**
+   * What every server serves besides the API, made for each when it can be asked; stopped before its client is closed.
+   */
   endpoints?: (server: Pick<TestServer, 'client' | 'registry'>) => TestEndpoints;
   /** PostgreSQL to make the database on. Default: that of the test run. */
   postgres?: TestDatabaseOptions['server'];
@@ -79,7 +97,12 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
   try {
     for (let i = 0; i < (options.replicas ?? 1); i += 1) {
       const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-      servers.push(await startServer(database, token, { ...options, ...(options.faults === undefined ? {} : { faults: { ...options.faults, seed: options.faults.seed + i } }) }));
+      servers.push(
+        await startServer(database, token, {
+          ...options,
+          ...(options.faults === undefined ? {} : { faults: { ...options.faults, seed: options.faults.seed + i } }),
+        }),
+      );
     }
   } catch (error) {
     await stop();
@@ -88,7 +111,11 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
   const request = (path: string, { server = 0, body, headers = {}, ...init }: TestRequest = {}): Promise<Response> =>
     fetch(`${servers[server]!.url}${path}`, {
       ...init,
-      headers: { authorization: `Bearer ${token}`, ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
   const heal = (): void => {
@@ -97,22 +124,41 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
   return { url: servers[0]!.url, token, connection: testDatabase.connection, servers, request, heal, stop };
 }
 
-async function startServer(database: Database, token: string, { handlers = {}, log = pino({ level: 'silent' }), faults, endpoints }: TestEnvOptions): Promise<TestServer> {
+async function startServer(
+  database: Database,
+  token: string,
+  { handlers = {}, log = pino({ level: 'silent' }), faults, endpoints }: TestEnvOptions,
+): Promise<TestServer> {
   const keys = new KeyWorker();
   const store = await PostgresStore.open({ database, log: silentLog, keyEvaluator: keys });
   const registry = await createPlatformRegistry({ store, log, keyChecker: keys });
   const authorizer = new MastersAuthorizer();
   const steadyClient = new LoopbackClient({ registry, authorizer, user: admin });
-  const client = faults === undefined ? steadyClient : new FaultyClient({ client: steadyClient, seed: faults.seed, rates: faults });
+  const client =
+    faults === undefined ? steadyClient : new FaultyClient({ client: steadyClient, seed: faults.seed, rates: faults });
   const others: TestEndpoints = endpoints?.({ client, registry }) ?? { groups: [] };
-  const documents = documentEndpoints({ registry, svcVersion: '0.0.0-test', ...(others.documents === undefined ? {} : { endpoints: others.documents }) });
-  const server = new ApiServer({ svcVersion: '0.0.0-test', log, metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  const documents = documentEndpoints({
+    registry,
+    svcVersion: '0.0.0-test',
+    ...(others.documents === undefined ? {} : { endpoints: others.documents }),
+  });
+  const server = new ApiServer({
+    svcVersion: '0.0.0-test',
+    log,
+    metrics: new Registry(),
+    http: { host: '127.0.0.1', port: 0 },
+  });
   server.serve({
     registry,
     store,
     authenticator: new BearerAuthenticator(administrator(token)),
     authorizer,
-    endpointGroups: { *[Symbol.iterator]() { yield* documents; yield* others.groups; } },
+    endpointGroups: {
+      *[Symbol.iterator]() {
+        yield* documents;
+        yield* others.groups;
+      },
+    },
     handlers,
   });
   const { port } = await server.listen();

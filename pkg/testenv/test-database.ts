@@ -20,7 +20,10 @@ export interface TestDatabaseOptions {
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const server = options.server ?? serverConnection();
-  await asAdministrator(server, `CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(options.template ?? 'template0')}`);
+  await asAdministrator(
+    server,
+    `CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(options.template ?? 'template0')}`,
+  );
   return {
     name,
     connection: connectionTo(server, name),
@@ -47,6 +50,7 @@ function connectionTo(server: pg.ClientConfig, name: string): pg.ClientConfig {
 
 function serverConnection(): pg.ClientConfig {
   const connection = process.env['SVC_TEST_DATABASE'];
-  if (connection === undefined) throw new Error('No test database: run the tests with npm test, or pass the connection of a PostgreSQL.');
+  if (connection === undefined)
+    throw new Error('No test database: run the tests with npm test, or pass the connection of a PostgreSQL.');
   return JSON.parse(connection) as pg.ClientConfig;
 }

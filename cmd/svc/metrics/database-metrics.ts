@@ -1,12 +1,21 @@
 import type { Registry } from 'prom-client';
-import { databaseFailures, writeRefusals, type DatabaseFailure, type DatabaseObserver, type PoolState, type WriteMonitor } from '#pkg/database/index';
+import {
+  databaseFailures,
+  writeRefusals,
+  type DatabaseFailure,
+  type DatabaseObserver,
+  type PoolState,
+  type WriteMonitor,
+} from '#pkg/database/index';
 import { durationBuckets, registerReading, SeriesHistogram, type HistogramSeries, type Reading } from '#pkg/http/index';
 
 const system = { db_system_name: 'postgresql' };
 
 /** Source of the names: OpenTelemetry semantic conventions for database clients, as Prometheus spells them. */
 export class DatabaseMetrics implements DatabaseObserver {
-  private readonly duration: SeriesHistogram<'db_system_name' | 'db_operation_name' | 'db_query_summary' | 'error_type'>;
+  private readonly duration: SeriesHistogram<
+    'db_system_name' | 'db_operation_name' | 'db_query_summary' | 'error_type'
+  >;
   private readonly wait: SeriesHistogram<'db_client_connection_pool_name'>;
   private readonly statements = new Map<string, HistogramSeries>();
   private readonly waits = new Map<string, HistogramSeries>();
@@ -46,7 +55,12 @@ export class DatabaseMetrics implements DatabaseObserver {
     const key = failure === undefined ? what : `${what} ${failure}`;
     let series = this.statements.get(key);
     if (series === undefined) {
-      series = this.duration.series({ ...system, db_operation_name: operation, db_query_summary: summary, error_type: failure ?? '' });
+      series = this.duration.series({
+        ...system,
+        db_operation_name: operation,
+        db_query_summary: summary,
+        error_type: failure ?? '',
+      });
       this.statements.set(key, series);
     }
     series.observe(ms / 1000);
@@ -54,7 +68,8 @@ export class DatabaseMetrics implements DatabaseObserver {
 
   waited(pool: string, ms: number): void {
     let series = this.waits.get(pool);
-    if (series === undefined) this.waits.set(pool, (series = this.wait.series({ db_client_connection_pool_name: pool })));
+    if (series === undefined)
+      this.waits.set(pool, (series = this.wait.series({ db_client_connection_pool_name: pool })));
     series.observe(ms / 1000);
   }
 
@@ -82,17 +97,39 @@ export class DatabaseMetrics implements DatabaseObserver {
   /** Shows the pools as they are when asked. */
   showPools(states: () => readonly PoolState[]): void {
     const { registry, timeouts } = this;
-    const each = (read: (state: PoolState) => Reading[]): (() => Reading[]) => () => states().flatMap(read);
-    const of = ({ pool }: PoolState): { db_client_connection_pool_name: string } => ({ db_client_connection_pool_name: pool });
+    const each =
+      (read: (state: PoolState) => Reading[]): (() => Reading[]) =>
+      () =>
+        states().flatMap(read);
+    const of = ({ pool }: PoolState): { db_client_connection_pool_name: string } => ({
+      db_client_connection_pool_name: pool,
+    });
     registerReading({
       registry,
       type: 'gauge',
       name: 'db_client_connection_count',
       help: 'Connections of a pool, by state.',
-      read: each((state) => (['used', 'idle'] as const).map((name) => ({ labels: { ...of(state), db_client_connection_state: name }, value: state[name] }))),
+      read: each((state) =>
+        (['used', 'idle'] as const).map((name) => ({
+          labels: { ...of(state), db_client_connection_state: name },
+          value: state[name],
+        })),
+      ),
     });
-    registerReading({ registry, type: 'gauge', name: 'db_client_connection_max', help: 'Most connections a pool may have.', read: each((state) => [{ labels: of(state), value: state.max }]) });
-    registerReading({ registry, type: 'gauge', name: 'db_client_connection_pending_requests', help: 'Requests that wait for a connection.', read: each((state) => [{ labels: of(state), value: state.pending }]) });
+    registerReading({
+      registry,
+      type: 'gauge',
+      name: 'db_client_connection_max',
+      help: 'Most connections a pool may have.',
+      read: each((state) => [{ labels: of(state), value: state.max }]),
+    });
+    registerReading({
+      registry,
+      type: 'gauge',
+      name: 'db_client_connection_pending_requests',
+      help: 'Requests that wait for a connection.',
+      read: each((state) => [{ labels: of(state), value: state.pending }]),
+    });
     registerReading({
       registry,
       type: 'counter',

@@ -22,18 +22,36 @@ export class PlatformMetrics {
     this.database = new DatabaseMetrics(registry);
     this.store = new StoreMetrics(registry, log);
     this.watches = new WatchMetrics(registry);
-    const rounds = new SeriesHistogram({ name: 'svc_compaction_duration_seconds', help: 'Rounds that removed old history.', labelNames: ['outcome'], buckets: [...durationBuckets, 60, 300], registry });
+    const rounds = new SeriesHistogram({
+      name: 'svc_compaction_duration_seconds',
+      help: 'Rounds that removed old history.',
+      labelNames: ['outcome'],
+      buckets: [...durationBuckets, 60, 300],
+      registry,
+    });
     const [done, failed] = [rounds.series({ outcome: 'done' }), rounds.series({ outcome: 'failed' })];
     this.compacted = (ms, hasFailed) => (hasFailed ? failed : done).observe(ms / 1000);
   }
 
   showModels(count: () => number): void {
-    registerReading({ registry: this.registry, type: 'gauge', name: 'svc_models', help: 'Models that are served.', read: count });
+    registerReading({
+      registry: this.registry,
+      type: 'gauge',
+      name: 'svc_models',
+      help: 'Models that are served.',
+      read: count,
+    });
   }
 
   /** Where history is cut, whatever its age. */
   showLogLimit(bytes: number): void {
-    registerReading({ registry: this.registry, type: 'gauge', name: 'svc_change_log_limit_bytes', help: 'The log of changes is cut to this size, as svc.storage.log-max-size says.', read: () => bytes });
+    registerReading({
+      registry: this.registry,
+      type: 'gauge',
+      name: 'svc_change_log_limit_bytes',
+      help: 'The log of changes is cut to this size, as svc.storage.log-max-size says.',
+      read: () => bytes,
+    });
   }
 
   /** The same store, with its lookups counted. */

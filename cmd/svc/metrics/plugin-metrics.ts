@@ -10,7 +10,13 @@ export class PluginMetrics implements PluginObserver {
 
   constructor(registry: Registry) {
     this.registry = registry;
-    this.starts = new SeriesHistogram({ name: 'svc_plugin_start_seconds', help: 'Starts of plugins that succeeded.', labelNames: [], buckets: [...durationBuckets, 60, 300], registry }).series({});
+    this.starts = new SeriesHistogram({
+      name: 'svc_plugin_start_seconds',
+      help: 'Starts of plugins that succeeded.',
+      labelNames: [],
+      buckets: [...durationBuckets, 60, 300],
+      registry,
+    }).series({});
     registerReading({
       registry,
       type: 'counter',

@@ -10,8 +10,19 @@ export type Component = 'apiserver' | 'access-server' | 'controller-manager';
 /** What every `/metrics` shows: which program this is, what Node says of itself, and how far memory may go. */
 export function showProcess(registry: Registry, component: Component): void {
   collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string, read: () => number): void => registerReading({ registry, type: 'gauge', name, help, read });
-  registerReading({ registry, type: 'gauge', name: 'svc_build_info', help: 'Always 1; which version this is, and what it is there for.', read: () => [{ labels: { version: svcVersion(), component }, value: 1 }] });
-  gauge('svc_memory_limit_bytes', 'Memory this process may take before the system ends it: of its container, or of the machine.', memoryLimit);
+  const gauge = (name: string, help: string, read: () => number): void =>
+    registerReading({ registry, type: 'gauge', name, help, read });
+  registerReading({
+    registry,
+    type: 'gauge',
+    name: 'svc_build_info',
+    help: 'Always 1; which version this is, and what it is there for.',
+    read: () => [{ labels: { version: svcVersion(), component }, value: 1 }],
+  });
+  gauge(
+    'svc_memory_limit_bytes',
+    'Memory this process may take before the system ends it: of its container, or of the machine.',
+    memoryLimit,
+  );
   gauge('svc_heap_limit_bytes', "The largest heap Node's own limit allows.", () => getHeapStatistics().heap_size_limit);
 }

@@ -17,9 +17,27 @@ export class StoreMetrics implements StoreObserver {
   constructor(registry: Registry, log: Logger) {
     this.registry = registry;
     this.log = log;
-    this.sizes = new SeriesHistogram({ name: 'svc_write_batch_size', help: 'Writes that went to the database in one statement.', labelNames: [], buckets: batchSizes, registry }).series({});
-    this.durations = new SeriesHistogram({ name: 'svc_write_batch_duration_seconds', help: 'From when a batch was sent to its answer.', labelNames: [], buckets: durationBuckets, registry }).series({});
-    registerReading({ registry, type: 'counter', name: 'svc_write_batches_failed_total', help: 'Batches that were refused, or had no answer.', read: () => this.failed });
+    this.sizes = new SeriesHistogram({
+      name: 'svc_write_batch_size',
+      help: 'Writes that went to the database in one statement.',
+      labelNames: [],
+      buckets: batchSizes,
+      registry,
+    }).series({});
+    this.durations = new SeriesHistogram({
+      name: 'svc_write_batch_duration_seconds',
+      help: 'From when a batch was sent to its answer.',
+      labelNames: [],
+      buckets: durationBuckets,
+      registry,
+    }).series({});
+    registerReading({
+      registry,
+      type: 'counter',
+      name: 'svc_write_batches_failed_total',
+      help: 'Batches that were refused, or had no answer.',
+      read: () => this.failed,
+    });
   }
 
   batch(report: BatchReport): void {
@@ -31,7 +49,8 @@ export class StoreMetrics implements StoreObserver {
 
   /** Shows what the store knows of itself, and what it has to ask the database for. */
   show(store: Pick<PostgresStore, 'state' | 'measure'>): void {
-    const gauge = (name: string, help: string, read: () => number): void => registerReading({ registry: this.registry, type: 'gauge', name, help, read });
+    const gauge = (name: string, help: string, read: () => number): void =>
+      registerReading({ registry: this.registry, type: 'gauge', name, help, read });
     gauge('svc_write_queue_length', 'Writes that wait for the next batch.', () => store.state().queueLength);
     gauge('svc_write_queue_bytes', 'Bytes of the writes that wait.', () => store.state().queueBytes);
     gauge('svc_list_snapshots', 'Snapshots held by long lists.', () => store.state().snapshots);
@@ -51,19 +70,35 @@ export class StoreMetrics implements StoreObserver {
         },
       });
     measured('svc_change_log_newest_revision', 'Newest change in the database.', ({ newest }) => newest);
-    measured('svc_change_log_compacted_revision', 'Changes up to here are no longer kept.', ({ compacted }) => compacted);
-    measured('svc_change_feed_lag_revisions', 'Revisions this process has yet to hear of.', ({ newest }) => Math.max(0, newest - store.state().cursor));
+    measured(
+      'svc_change_log_compacted_revision',
+      'Changes up to here are no longer kept.',
+      ({ compacted }) => compacted,
+    );
+    measured('svc_change_feed_lag_revisions', 'Revisions this process has yet to hear of.', ({ newest }) =>
+      Math.max(0, newest - store.state().cursor),
+    );
     measured('svc_change_log_rows', 'Changes kept, as PostgreSQL estimates.', ({ logRows }) => logRows);
     measured('svc_change_log_size_bytes', 'The log of changes on disk, indexes included.', ({ logBytes }) => logBytes);
-    measured('svc_objects', 'Objects of a model, as PostgreSQL estimates.', ({ models }) => models.map(({ group, resource, objects }) => ({ labels: { group, resource }, value: objects })));
-    measured('svc_model_size_bytes', 'A model on disk, indexes included.', ({ models }) => models.map(({ group, resource, bytes }) => ({ labels: { group, resource }, value: bytes })));
-    measured('svc_index_builds', 'Indexes that are not ready.', ({ indexes }) => (['building', 'failed'] as const).map((state) => ({ labels: { state }, value: indexes[state] })));
+    measured('svc_objects', 'Objects of a model, as PostgreSQL estimates.', ({ models }) =>
+      models.map(({ group, resource, objects }) => ({ labels: { group, resource }, value: objects })),
+    );
+    measured('svc_model_size_bytes', 'A model on disk, indexes included.', ({ models }) =>
+      models.map(({ group, resource, bytes }) => ({ labels: { group, resource }, value: bytes })),
+    );
+    measured('svc_index_builds', 'Indexes that are not ready.', ({ indexes }) =>
+      (['building', 'failed'] as const).map((state) => ({ labels: { state }, value: indexes[state] })),
+    );
   }
 
   private tell({ id, size, bytes, ms, failed, writes }: BatchReport): void {
     const { log } = this;
     for (const { requestId, revision } of writes()) {
-      if (requestId !== undefined) log.debug({ requestId, batch: id, ...(revision === undefined ? {} : { revision }) }, revision === undefined ? 'not written' : 'written');
+      if (requestId !== undefined)
+        log.debug(
+          { requestId, batch: id, ...(revision === undefined ? {} : { revision }) },
+          revision === undefined ? 'not written' : 'written',
+        );
     }
     log.debug({ batch: id, writes: size, bytes, ms: Math.round(ms * 100) / 100, failed }, 'batch');
   }

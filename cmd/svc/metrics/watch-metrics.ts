@@ -10,11 +10,35 @@ export class WatchMetrics implements WatchObserver {
   private slow = 0;
 
   constructor(registry: Registry) {
-    const delay = new SeriesHistogram({ name: 'svc_watch_delay_seconds', help: 'From a change to its having been given to the last of its watchers.', labelNames: ['from'], buckets: durationBuckets, registry });
+    const delay = new SeriesHistogram({
+      name: 'svc_watch_delay_seconds',
+      help: 'From a change to its having been given to the last of its watchers.',
+      labelNames: ['from'],
+      buckets: durationBuckets,
+      registry,
+    });
     this.delays = { own: delay.series({ from: 'own' }), log: delay.series({ from: 'log' }) };
-    registerReading({ registry, type: 'gauge', name: 'svc_watches', help: 'Watches that are open.', read: () => this.open });
-    registerReading({ registry, type: 'counter', name: 'svc_watch_events_total', help: 'Events given to connections.', read: () => this.events });
-    registerReading({ registry, type: 'counter', name: 'svc_watches_disconnected_total', help: 'Watches ended because their client did not keep up.', read: () => this.slow });
+    registerReading({
+      registry,
+      type: 'gauge',
+      name: 'svc_watches',
+      help: 'Watches that are open.',
+      read: () => this.open,
+    });
+    registerReading({
+      registry,
+      type: 'counter',
+      name: 'svc_watch_events_total',
+      help: 'Events given to connections.',
+      read: () => this.events,
+    });
+    registerReading({
+      registry,
+      type: 'counter',
+      name: 'svc_watches_disconnected_total',
+      help: 'Watches ended because their client did not keep up.',
+      read: () => this.slow,
+    });
   }
 
   began(): void {

@@ -5,11 +5,19 @@ import type { Option } from './option.ts';
 export function formatOptionTable(names: readonly OptionName[]): string {
   const rows = names.map((name) => {
     const { type, default: value, doc }: Option<unknown> = optionTable[name];
-    return { name, type: type.label.length > 10 && type.label.includes('|') ? 'word' : type.label, value: value === '' ? '-' : value, doc };
+    return {
+      name,
+      type: type.label.length > 10 && type.label.includes('|') ? 'word' : type.label,
+      value: value === '' ? '-' : value,
+      doc,
+    };
   });
   const width = (column: 'name' | 'type' | 'value'): number => Math.max(...rows.map((row) => row[column].length));
   const [nameWidth, typeWidth, valueWidth] = [width('name'), width('type'), width('value')];
-  const lines = rows.map(({ name, type, value, doc }) => `  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${value.padEnd(valueWidth)}  ${doc}`);
+  const lines = rows.map(
+    ({ name, type, value, doc }) =>
+      `  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${value.padEnd(valueWidth)}  ${doc}`,
+  );
   return [
     'Options (name, type, default), each in three spellings, of which the later wins:',
     '  config/*.yaml  svc: { server: { port: 8090 } }  or  svc.server.port: 8090',

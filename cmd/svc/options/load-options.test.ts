@@ -34,7 +34,8 @@ function load({ files = {}, environment = {}, args = [] }: Sources): Options {
 test('every default is of its own type, and every name has one place in the environment', () => {
   for (const name of optionNames) {
     const option: Option<unknown> = optionTable[name];
-    if (option.default !== '') expect({ name, value: option.type.parse(option.default) }).not.toEqual({ name, value: undefined });
+    if (option.default !== '')
+      expect({ name, value: option.type.parse(option.default) }).not.toEqual({ name, value: undefined });
     expect(formatOptionTable(optionNames)).toContain(name);
   }
   expect(new Set(optionNames.map(environmentName)).size).toBe(optionNames.length);
@@ -60,26 +61,64 @@ describe('one option in three spellings', () => {
     { reason: 'a nested key', sources: { files: { 'a.yaml': 'svc:\n  server:\n    port: 1\n' } }, port: 1 },
     { reason: 'a dotted key', sources: { files: { 'a.yaml': 'svc.server.port: 2\n' } }, port: 2 },
     { reason: 'a key that is both', sources: { files: { 'a.yml': 'svc.server: { port: 3 }\n' } }, port: 3 },
-    { reason: 'the later file', sources: { files: { 'b.yaml': 'svc.server.port: 5', 'a.yaml': 'svc.server.port: 4' } }, port: 5 },
+    {
+      reason: 'the later file',
+      sources: { files: { 'b.yaml': 'svc.server.port: 5', 'a.yaml': 'svc.server.port: 4' } },
+      port: 5,
+    },
     { reason: 'a quoted number', sources: { files: { 'a.yaml': 'svc.server.port: "6"' } }, port: 6 },
-    { reason: 'the environment, over a file', sources: { files: { 'a.yaml': 'svc.server.port: 1' }, environment: { SVC_SERVER_PORT: '7' } }, port: 7 },
-    { reason: 'a flag, over both', sources: { files: { 'a.yaml': 'svc.server.port: 1' }, environment: { SVC_SERVER_PORT: '2' }, args: ['--svc.server.port=8'] }, port: 8 },
+    {
+      reason: 'the environment, over a file',
+      sources: { files: { 'a.yaml': 'svc.server.port: 1' }, environment: { SVC_SERVER_PORT: '7' } },
+      port: 7,
+    },
+    {
+      reason: 'a flag, over both',
+      sources: {
+        files: { 'a.yaml': 'svc.server.port: 1' },
+        environment: { SVC_SERVER_PORT: '2' },
+        args: ['--svc.server.port=8'],
+      },
+      port: 8,
+    },
     { reason: 'a flag and its value apart', sources: { args: ['--svc.server.port', '9'] }, port: 9 },
     { reason: 'the last of two flags', sources: { args: ['--svc.server.port=1', '--svc.server.port=10'] }, port: 10 },
-    { reason: 'an empty value is the default', sources: { files: { 'a.yaml': 'svc.server.port: 1' }, environment: { SVC_SERVER_PORT: '' } }, port: 8090 },
-    { reason: 'a key without a value too', sources: { files: { 'a.yaml': 'svc:\n  server:\n    port:\n' } }, port: 8090 },
+    {
+      reason: 'an empty value is the default',
+      sources: { files: { 'a.yaml': 'svc.server.port: 1' }, environment: { SVC_SERVER_PORT: '' } },
+      port: 8090,
+    },
+    {
+      reason: 'a key without a value too',
+      sources: { files: { 'a.yaml': 'svc:\n  server:\n    port:\n' } },
+      port: 8090,
+    },
     { reason: 'an empty file says nothing', sources: { files: { 'a.yaml': '# nothing\n' } }, port: 8090 },
     { reason: 'nor does a part of one', sources: { files: { 'a.yaml': 'svc:\n  server:\n' } }, port: 8090 },
-    { reason: 'other files are no business of ours', sources: { files: { 'a.json': '{', '.a.yaml': 'x' } }, port: 8090 },
-    { reason: 'nor are variables of others, or of the tests', sources: { environment: { PORT: '1', SVCX: '1', SVC_TEST_DATABASE: '1' } }, port: 8090 },
+    {
+      reason: 'other files are no business of ours',
+      sources: { files: { 'a.json': '{', '.a.yaml': 'x' } },
+      port: 8090,
+    },
+    {
+      reason: 'nor are variables of others, or of the tests',
+      sources: { environment: { PORT: '1', SVCX: '1', SVC_TEST_DATABASE: '1' } },
+      port: 8090,
+    },
   ];
   test.each(cases)('$reason', ({ sources, port }) => {
     expect(load(sources)['svc.server.port']).toBe(port);
   });
 
   test('values keep what was written', () => {
-    const files = { 'a.yaml': 'svc:\n  http: { cors: { allowed-origins: [https://a.example, "http://b.example:81"] } }\n  data: { dir: 0123 }\n' };
-    const options = load({ files, args: ['--svc.security.basic-auth.disabled', '--svc.database.url=postgres://u:p=1@h/d'] });
+    const files = {
+      'a.yaml':
+        'svc:\n  http: { cors: { allowed-origins: [https://a.example, "http://b.example:81"] } }\n  data: { dir: 0123 }\n',
+    };
+    const options = load({
+      files,
+      args: ['--svc.security.basic-auth.disabled', '--svc.database.url=postgres://u:p=1@h/d'],
+    });
     expect(options['svc.http.cors.allowed-origins']).toEqual(['https://a.example', 'http://b.example:81']);
     expect(options['svc.data.dir']).toBe('0123');
     expect(options['svc.security.basic-auth.disabled']).toBe(true);
@@ -89,53 +128,163 @@ describe('one option in three spellings', () => {
   test('folders in the config folder are not read, and an absent folder is fine where nobody named it', () => {
     mkdirSync(join(folder, 'samples.yaml'));
     expect(load({})['svc.server.port']).toBe(8090);
-    expect(() => loadOptions({ configFolder: join(folder, 'absent'), environment: {}, args: [] })).toThrow(/absent cannot be read \(ENOENT\)/);
+    expect(() => loadOptions({ configFolder: join(folder, 'absent'), environment: {}, args: [] })).toThrow(
+      /absent cannot be read \(ENOENT\)/,
+    );
   });
 });
 
 test('the configuration that comes with the program changes nothing', () => {
   const configFolder = fileURLToPath(new URL('../../../config', import.meta.url));
-  expect(loadOptions({ configFolder, environment: {}, args: [] }).options).toEqual(loadOptions({ configFolder: folder, environment: {}, args: [] }).options);
+  expect(loadOptions({ configFolder, environment: {}, args: [] }).options).toEqual(
+    loadOptions({ configFolder: folder, environment: {}, args: [] }).options,
+  );
 });
 
 test('every option it shows is one, with its default or an example', () => {
-  const shown = readFileSync(new URL('../../../config/svc.yaml', import.meta.url), 'utf8').replaceAll(/^( +)# /gm, '$1');
+  const shown = readFileSync(new URL('../../../config/svc.yaml', import.meta.url), 'utf8').replaceAll(
+    /^( +)# /gm,
+    '$1',
+  );
   const file = shown.replaceAll(/^ +#? *[A-Z].*$/gm, '');
-  const { 'svc.database.url': url, 'svc.http.cors.allowed-origins': origins, ...rest } = load({ files: { 'a.yaml': file } });
+  const {
+    'svc.database.url': url,
+    'svc.http.cors.allowed-origins': origins,
+    ...rest
+  } = load({ files: { 'a.yaml': file } });
   expect([url, origins]).toEqual(['postgres://svc:password@127.0.0.1:5432/svc', ['https://console.example.com']]);
   expect(loadOptions({ environment: {}, args: [] }).options).toMatchObject(rest);
 });
 
 describe('a start ends with one sentence', () => {
   const cases: { reason: string; sources: Sources; sentence: RegExp }[] = [
-    { reason: 'unknown flag', sources: { args: ['--svc.server.prot=1'] }, sentence: /no option --svc\.server\.prot; did you mean --svc\.server\.port\?$/ },
-    { reason: 'unknown flag unlike any other', sources: { args: ['--verbose'] }, sentence: /no option --verbose; svc --help lists them all\.$/ },
-    { reason: 'camel case', sources: { args: ['--svc.server.drainTimeout=1s'] }, sentence: /did you mean --svc\.server\.drain-timeout\?$/ },
+    {
+      reason: 'unknown flag',
+      sources: { args: ['--svc.server.prot=1'] },
+      sentence: /no option --svc\.server\.prot; did you mean --svc\.server\.port\?$/,
+    },
+    {
+      reason: 'unknown flag unlike any other',
+      sources: { args: ['--verbose'] },
+      sentence: /no option --verbose; svc --help lists them all\.$/,
+    },
+    {
+      reason: 'camel case',
+      sources: { args: ['--svc.server.drainTimeout=1s'] },
+      sentence: /did you mean --svc\.server\.drain-timeout\?$/,
+    },
     { reason: 'a name of every object', sources: { args: ['--constructor=1'] }, sentence: /no option --constructor;/ },
-    { reason: 'unknown variable', sources: { environment: { SVC_SERVER_PORTS: '1' } }, sentence: /SVC_SERVER_PORTS; did you mean SVC_SERVER_PORT\?$/ },
-    { reason: 'unknown key', sources: { files: { 'a.yaml': 'svc: { server: { prt: 1 } }' } }, sentence: /no option svc\.server\.prt, which .*a\.yaml sets; did you mean svc\.server\.port\?$/ },
-    { reason: 'unknown key without a value', sources: { files: { 'a.yaml': 'svc.serv:' } }, sentence: /no option svc\.serv, which/ },
-    { reason: 'key of another program', sources: { files: { 'a.yaml': 'logging: { level: info }' } }, sentence: /no option logging\.level, which/ },
-    { reason: 'map for a value', sources: { files: { 'a.yaml': 'svc.server.port: { a: 1 }' } }, sentence: /no option svc\.server\.port\.a/ },
-    { reason: 'nested list for a value', sources: { files: { 'a.yaml': 'svc.server.port: [[1]]' } }, sentence: /must be a value or a list of values/ },
-    { reason: 'twice in one file', sources: { files: { 'a.yaml': 'svc.server.port: 1\nsvc: { server: { port: 2 } }' } }, sentence: /sets svc\.server\.port twice/ },
-    { reason: 'the same key twice', sources: { files: { 'a.yaml': 'svc.server.port: 1\nsvc.server.port: 2' } }, sentence: /not valid YAML at line 2/ },
+    {
+      reason: 'unknown variable',
+      sources: { environment: { SVC_SERVER_PORTS: '1' } },
+      sentence: /SVC_SERVER_PORTS; did you mean SVC_SERVER_PORT\?$/,
+    },
+    {
+      reason: 'unknown key',
+      sources: { files: { 'a.yaml': 'svc: { server: { prt: 1 } }' } },
+      sentence: /no option svc\.server\.prt, which .*a\.yaml sets; did you mean svc\.server\.port\?$/,
+    },
+    {
+      reason: 'unknown key without a value',
+      sources: { files: { 'a.yaml': 'svc.serv:' } },
+      sentence: /no option svc\.serv, which/,
+    },
+    {
+      reason: 'key of another program',
+      sources: { files: { 'a.yaml': 'logging: { level: info }' } },
+      sentence: /no option logging\.level, which/,
+    },
+    {
+      reason: 'map for a value',
+      sources: { files: { 'a.yaml': 'svc.server.port: { a: 1 }' } },
+      sentence: /no option svc\.server\.port\.a/,
+    },
+    {
+      reason: 'nested list for a value',
+      sources: { files: { 'a.yaml': 'svc.server.port: [[1]]' } },
+      sentence: /must be a value or a list of values/,
+    },
+    {
+      reason: 'twice in one file',
+      sources: { files: { 'a.yaml': 'svc.server.port: 1\nsvc: { server: { port: 2 } }' } },
+      sentence: /sets svc\.server\.port twice/,
+    },
+    {
+      reason: 'the same key twice',
+      sources: { files: { 'a.yaml': 'svc.server.port: 1\nsvc.server.port: 2' } },
+      sentence: /not valid YAML at line 2/,
+    },
     { reason: 'no YAML', sources: { files: { 'a.yaml': 'svc: {' } }, sentence: /a\.yaml is not valid YAML/ },
     { reason: 'no map', sources: { files: { 'a.yaml': '- 1' } }, sentence: /holds no options/ },
-    { reason: 'malformed flag', sources: { args: ['--svc.server.port=80x'] }, sentence: /--svc\.server\.port is malformed: "80x" is not a port/ },
-    { reason: 'malformed variable', sources: { environment: { SVC_SERVER_PORT: '-1' } }, sentence: /SVC_SERVER_PORT is malformed: "-1"/ },
-    { reason: 'malformed in a file', sources: { files: { 'a.yaml': 'svc.server.port: 70000' } }, sentence: /svc\.server\.port in .*a\.yaml is malformed/ },
-    { reason: 'malformed though overridden', sources: { environment: { SVC_SERVER_PORT: 'x' }, args: ['--svc.server.port=1'] }, sentence: /SVC_SERVER_PORT is malformed/ },
+    {
+      reason: 'malformed flag',
+      sources: { args: ['--svc.server.port=80x'] },
+      sentence: /--svc\.server\.port is malformed: "80x" is not a port/,
+    },
+    {
+      reason: 'malformed variable',
+      sources: { environment: { SVC_SERVER_PORT: '-1' } },
+      sentence: /SVC_SERVER_PORT is malformed: "-1"/,
+    },
+    {
+      reason: 'malformed in a file',
+      sources: { files: { 'a.yaml': 'svc.server.port: 70000' } },
+      sentence: /svc\.server\.port in .*a\.yaml is malformed/,
+    },
+    {
+      reason: 'malformed though overridden',
+      sources: { environment: { SVC_SERVER_PORT: 'x' }, args: ['--svc.server.port=1'] },
+      sentence: /SVC_SERVER_PORT is malformed/,
+    },
     { reason: 'no value', sources: { args: ['--svc.server.port'] }, sentence: /--svc\.server\.port needs a value/ },
-    { reason: 'a flag for a value', sources: { args: ['--svc.server.port', '--svc.data.dir=x'] }, sentence: /--svc\.server\.port needs a value/ },
-    { reason: 'a stray word', sources: { args: ['--svc.server.port=1', '8090'] }, sentence: /neither a command nor an option/ },
-    { reason: 'too short a memory', sources: { args: ['--svc.storage.log-min-age=9m'] }, sentence: /a duration from 10m/ },
-    { reason: 'a wildcard origin', sources: { args: ['--svc.http.cors.allowed-origins=*'] }, sentence: /each is an origin/ },
-    { reason: 'an origin with a path', sources: { args: ['--svc.http.cors.allowed-origins=https://a.example/'] }, sentence: /each is an origin/ },
-    ...['svc.example.com', 'ftp://svc.example.com', 'https://svc.example.com/access', 'https://svc.example.com/?a', 'https://svc.example.com/#a', 'https://u:p@svc.example.com', 'https://', 'https://a b', 'https://a:99999', 'https://a\\b'].flatMap((url) =>
-      (['server', 'access'] as const).map((service) => ({ reason: `${url} as the address of svc.${service}`, sources: { args: [`--svc.${service}.public-url=${url}`] }, sentence: /--svc\.\w+\.public-url is malformed: ".*" is not the address of a server and nothing more/ })),
+    {
+      reason: 'a flag for a value',
+      sources: { args: ['--svc.server.port', '--svc.data.dir=x'] },
+      sentence: /--svc\.server\.port needs a value/,
+    },
+    {
+      reason: 'a stray word',
+      sources: { args: ['--svc.server.port=1', '8090'] },
+      sentence: /neither a command nor an option/,
+    },
+    {
+      reason: 'too short a memory',
+      sources: { args: ['--svc.storage.log-min-age=9m'] },
+      sentence: /a duration from 10m/,
+    },
+    {
+      reason: 'a wildcard origin',
+      sources: { args: ['--svc.http.cors.allowed-origins=*'] },
+      sentence: /each is an origin/,
+    },
+    {
+      reason: 'an origin with a path',
+      sources: { args: ['--svc.http.cors.allowed-origins=https://a.example/'] },
+      sentence: /each is an origin/,
+    },
+    ...[
+      'svc.example.com',
+      'ftp://svc.example.com',
+      'https://svc.example.com/access',
+      'https://svc.example.com/?a',
+      'https://svc.example.com/#a',
+      'https://u:p@svc.example.com',
+      'https://',
+      'https://a b',
+      'https://a:99999',
+      'https://a\\b',
+    ].flatMap((url) =>
+      (['server', 'access'] as const).map((service) => ({
+        reason: `${url} as the address of svc.${service}`,
+        sources: { args: [`--svc.${service}.public-url=${url}`] },
+        sentence: /--svc\.\w+\.public-url is malformed: ".*" is not the address of a server and nothing more/,
+      })),
     ),
-    { reason: 'neither true nor false', sources: { environment: { SVC_SECURITY_BASIC_AUTH_DISABLED: 'no' } }, sentence: /is not true or false/ },
+    {
+      reason: 'neither true nor false',
+      sources: { environment: { SVC_SECURITY_BASIC_AUTH_DISABLED: 'no' } },
+      sentence: /is not true or false/,
+    },
   ];
   test.each(cases)('$reason', ({ sources, sentence }) => {
     expect(() => load(sources)).toThrow(OperatorError);
@@ -158,13 +307,22 @@ describe('a start ends with one sentence', () => {
 
   test('whatever the command line is', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.string(), fc.string().map((text) => `--${text}`), fc.constantFrom(...optionNames.map((name) => `--${name}`)))), (args) => {
-        try {
-          loadOptions({ environment: {}, args });
-        } catch (error) {
-          expect(error).toBeInstanceOf(OperatorError);
-        }
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.string(),
+            fc.string().map((text) => `--${text}`),
+            fc.constantFrom(...optionNames.map((name) => `--${name}`)),
+          ),
+        ),
+        (args) => {
+          try {
+            loadOptions({ environment: {}, args });
+          } catch (error) {
+            expect(error).toBeInstanceOf(OperatorError);
+          }
+        },
+      ),
     );
   });
 });
@@ -180,7 +338,11 @@ test.each([
 });
 
 describe('quantities', () => {
-  const cases: { option: 'svc.api.request-timeout' | 'svc.storage.log-max-size'; text: string; value: number | undefined }[] = [
+  const cases: {
+    option: 'svc.api.request-timeout' | 'svc.storage.log-max-size';
+    text: string;
+    value: number | undefined;
+  }[] = [
     { option: 'svc.api.request-timeout', text: '1500ms', value: 1500 },
     { option: 'svc.api.request-timeout', text: '2m', value: 120_000 },
     { option: 'svc.api.request-timeout', text: '1h', value: 3_600_000 },

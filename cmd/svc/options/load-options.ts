@@ -33,9 +33,14 @@ export function loadOptions({ configFolder, environment, args }: OptionSources):
   const config = readConfigFolder(configFolder ?? './config', { mustExist: configFolder !== undefined });
   const settings = [...config.settings, ...readEnvironment(environment), ...readFlags(args)];
   const values = new Map<OptionName, unknown>(optionNames.map((name) => [name, defaultOf(name)]));
-  for (const setting of settings) values.set(setting.name, setting.text === '' ? defaultOf(setting.name) : parse(setting));
-  const holdsSecret = (path: string): boolean => config.settings.some(({ file, name, text }) => file === path && text !== '' && isSecret(name));
-  return { options: Object.fromEntries(values) as Options, configFiles: config.files.map((path) => ({ path, holdsSecret: holdsSecret(path) })) };
+  for (const setting of settings)
+    values.set(setting.name, setting.text === '' ? defaultOf(setting.name) : parse(setting));
+  const holdsSecret = (path: string): boolean =>
+    config.settings.some(({ file, name, text }) => file === path && text !== '' && isSecret(name));
+  return {
+    options: Object.fromEntries(values) as Options,
+    configFiles: config.files.map((path) => ({ path, holdsSecret: holdsSecret(path) })),
+  };
 }
 
 function defaultOf(name: OptionName): unknown {

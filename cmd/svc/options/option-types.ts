@@ -4,9 +4,17 @@ import type { OptionType } from './option.ts';
 const millisecondsOf: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const bytesOf: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 };
 
-export const text: OptionType<string> = { label: 'text', expected: 'a text', parse: (value) => (/\0/.test(value) ? undefined : value) };
+export const text: OptionType<string> = {
+  label: 'text',
+  expected: 'a text',
+  parse: (value) => (/\0/.test(value) ? undefined : value),
+};
 
-export const port: OptionType<number> = { ...integer({ min: 0, max: 65_535 }), label: 'port', expected: 'a port: a whole number from 0 to 65535, where 0 takes a free one' };
+export const port: OptionType<number> = {
+  ...integer({ min: 0, max: 65_535 }),
+  label: 'port',
+  expected: 'a port: a whole number from 0 to 65535, where 0 takes a free one',
+};
 
 export const trueOrFalse: OptionType<boolean> = {
   label: 'true|false',
@@ -24,7 +32,11 @@ export function integer({ min, max }: { min: number; max: number }): OptionType<
 
 /** One of a few words. */
 export function choice<const W extends string>(...words: readonly W[]): OptionType<W> {
-  return { label: words.join('|'), expected: `one of ${words.join(', ')}`, parse: (value) => words.find((word) => word === value) };
+  return {
+    label: words.join('|'),
+    expected: `one of ${words.join(', ')}`,
+    parse: (value) => words.find((word) => word === value),
+  };
 }
 
 /** Milliseconds, written `500ms`, `30s`, `10m` or `1h`. The longest is a week: timers end at 24 days. */
@@ -53,7 +65,10 @@ export function listOf<T>(item: OptionType<T>): OptionType<readonly T[]> {
     label: 'list',
     expected: `a list, separated by commas, where each is ${item.expected}`,
     parse: (value) => {
-      const parts = value.split(',').map((part) => part.trim()).filter((part) => part !== '');
+      const parts = value
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
       const items = parts.map((part) => item.parse(part));
       return items.includes(undefined) ? undefined : (items as T[]);
     },
@@ -67,11 +82,15 @@ export const origin: OptionType<string> = {
   parse: (value) => (URL.canParse(value) && new URL(value).origin === value ? value : undefined),
 };
 
-/** Without a path, as paths are the service's own. Its value is the origin: lower case, no port that goes without saying, no slash at the end. */
+/**
+ * Without a path, as paths are the service's own. Its value is the origin: lower case, no port that goes without
+ * saying, no slash at the end.
+ */
 export const serverUrl: OptionType<string> = {
   label: 'url',
   expected: 'the address of a server and nothing more, such as https://svc.example.com or http://10.0.0.1:8091',
-  parse: (value) => (/^https?:\/\/[^/?#@\s\\]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined),
+  parse: (value) =>
+    /^https?:\/\/[^/?#@\s\\]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
 };
 
 export const addressRange: OptionType<string> = {

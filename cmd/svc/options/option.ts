@@ -20,5 +20,9 @@ export interface Option<T> {
 
 /** The value an option has: that of its type, or undefined where its default is ''. */
 export type ValueOf<O> = O extends Option<infer T> & { readonly default: '' }
-  ? T extends readonly unknown[] ? T : T | undefined
-  : O extends Option<infer T> ? T : never;
+  ? T extends readonly unknown[]
+    ? T
+    : T | undefined
+  : O extends Option<infer T>
+    ? T
+    : never;

@@ -5,14 +5,23 @@ import { optionsOfCommand } from './options-of-command.ts';
 const of = (command: string): OptionName[] => optionsOfCommand(command, optionNames);
 
 test('a command that asks a server has what leads to it, and nothing else', () => {
-  expect(of('plugin').toSorted()).toEqual(['svc.controllers.api-url', 'svc.controllers.ca-file', 'svc.controllers.token-file', 'svc.data.dir', 'svc.server.host', 'svc.server.port']);
+  expect(of('plugin').toSorted()).toEqual([
+    'svc.controllers.api-url',
+    'svc.controllers.ca-file',
+    'svc.controllers.token-file',
+    'svc.data.dir',
+    'svc.server.host',
+    'svc.server.port',
+  ]);
   expect([of('generate types'), of('plugin list')]).toEqual([of('plugin'), of('plugin')]);
   expect(of('plugin remove').filter((name) => !of('plugin').includes(name))).toEqual(['svc.plugins.dir']);
 });
 
 test('a command on the database has what leads to that', () => {
   expect(of('unblock').every((name) => /^svc\.(?:database\.|data\.dir$|log\.(?:level|format)$)/.test(name))).toBe(true);
-  expect(of('private-token')).toEqual(expect.arrayContaining(['svc.security.key', 'svc.security.key-file', 'svc.database.url']));
+  expect(of('private-token')).toEqual(
+    expect.arrayContaining(['svc.security.key', 'svc.security.key-file', 'svc.database.url']),
+  );
 });
 
 test('a server has no options of processes of another kind', () => {
@@ -22,7 +31,9 @@ test('a server has no options of processes of another kind', () => {
   expect(of('controller-manager')).not.toContain('svc.database.url');
   expect(of('access-server')).not.toContain('svc.storage.log-max-size');
   expect(of('apiserver')).not.toContain('svc.access.public-url');
-  expect(of('access-server')).toEqual(expect.arrayContaining(['svc.access.public-url', 'svc.http.cors.allowed-origins']));
+  expect(of('access-server')).toEqual(
+    expect.arrayContaining(['svc.access.public-url', 'svc.http.cors.allowed-origins']),
+  );
 });
 
 test('each option is one of some command; a command without options has none', () => {

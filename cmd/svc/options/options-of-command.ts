@@ -5,7 +5,14 @@ const ofAnotherPlatform = ['svc.access.api-url', 'svc.access.token-file', 'svc.a
 const ofAccessListener = ['svc.access.port', 'svc.access.host', 'svc.access.tls.', 'svc.access.public-url'];
 const ofDatabase = ['svc.database.', 'svc.data.dir', 'svc.log.level', 'svc.log.format'];
 const ofKeys = ['svc.security.key'];
-const ofServer = ['svc.server.host', 'svc.server.port', 'svc.data.dir', 'svc.controllers.api-url', 'svc.controllers.token-file', 'svc.controllers.ca-file'];
+const ofServer = [
+  'svc.server.host',
+  'svc.server.port',
+  'svc.data.dir',
+  'svc.controllers.api-url',
+  'svc.controllers.token-file',
+  'svc.controllers.ca-file',
+];
 
 interface Chosen {
   /** Beginnings of names. Default: all. */
@@ -13,12 +20,39 @@ interface Chosen {
   but?: readonly string[];
 }
 
-/** The options that a command takes account of. The others may be given as well, so that a command can be started as the server was. */
+/**
+ * The options that a command takes account of. The others may be given as well, so that a command can be started as the
+ * server was.
+ */
 const chosen: Readonly<Record<string, Chosen>> = {
   serve: { but: [ofControllers, ...ofAnotherPlatform] },
   apiserver: { but: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
-  'access-server': { of: [...ofDatabase, 'svc.access.', 'svc.tls.', 'svc.security.', 'svc.http.', 'svc.api.request-timeout', 'svc.log.', 'svc.server.drain-timeout', 'svc.server.shutdown-delay'], but: ['svc.security.basic-auth.'] },
-  'controller-manager': { of: [ofControllers, 'svc.plugins.', 'svc.data.dir', 'svc.log.', 'svc.server.host', 'svc.server.drain-timeout', 'svc.http.max-bytes-in-flight', 'svc.http.max-wait'] },
+  'access-server': {
+    of: [
+      ...ofDatabase,
+      'svc.access.',
+      'svc.tls.',
+      'svc.security.',
+      'svc.http.',
+      'svc.api.request-timeout',
+      'svc.log.',
+      'svc.server.drain-timeout',
+      'svc.server.shutdown-delay',
+    ],
+    but: ['svc.security.basic-auth.'],
+  },
+  'controller-manager': {
+    of: [
+      ofControllers,
+      'svc.plugins.',
+      'svc.data.dir',
+      'svc.log.',
+      'svc.server.host',
+      'svc.server.drain-timeout',
+      'svc.http.max-bytes-in-flight',
+      'svc.http.max-wait',
+    ],
+  },
   migrate: { of: ofDatabase },
   'private-token': { of: [...ofDatabase, ...ofKeys] },
   unblock: { of: ofDatabase },
@@ -33,6 +67,7 @@ const chosen: Readonly<Record<string, Chosen>> = {
 /** Of a command by its words, or else by the first of them; of an unknown one there are none. */
 export function optionsOfCommand(command: string, names: readonly OptionName[]): OptionName[] {
   const { of, but = [] } = chosen[command] ?? chosen[command.split(' ')[0]!] ?? { of: [] };
-  const begins = (name: string, beginnings: readonly string[]): boolean => beginnings.some((beginning) => name.startsWith(beginning));
+  const begins = (name: string, beginnings: readonly string[]): boolean =>
+    beginnings.some((beginning) => name.startsWith(beginning));
   return names.filter((name) => (of === undefined || begins(name, of)) && !begins(name, but));
 }

@@ -8,10 +8,14 @@ import { newUnknownOption, type Setting } from './setting.ts';
 const DEEPEST = 16;
 
 /**
- * The options in all YAML files of a folder, in the order of the files' names. Keys may be nested, dotted, or both (`svc.server: { port: 8090 }`).
- * A folder that is not there holds none, unless it `mustExist`. Throws OperatorError for what cannot be read, and for an unknown option.
+ * The options in all YAML files of a folder, in the order of the files' names. Keys may be nested, dotted, or both
+ * (`svc.server: { port: 8090 }`). A folder that is not there holds none, unless it `mustExist`. Throws OperatorError
+ * for what cannot be read, and for an unknown option.
  */
-export function readConfigFolder(folder: string, { mustExist }: { mustExist: boolean }): { files: string[]; settings: Setting[] } {
+export function readConfigFolder(
+  folder: string,
+  { mustExist }: { mustExist: boolean },
+): { files: string[]; settings: Setting[] } {
   const files = listFiles(folder, mustExist).map((file) => join(folder, file));
   return { files, settings: files.flatMap(readConfig) };
 }
@@ -19,7 +23,10 @@ export function readConfigFolder(folder: string, { mustExist }: { mustExist: boo
 function listFiles(folder: string, mustExist: boolean): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
-    return entries.filter((entry) => !entry.isDirectory() && /^[^.].*\.ya?ml$/.test(entry.name)).map(({ name }) => name).toSorted();
+    return entries
+      .filter((entry) => !entry.isDirectory() && /^[^.].*\.ya?ml$/.test(entry.name))
+      .map(({ name }) => name)
+      .toSorted();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && !mustExist) return [];
@@ -57,7 +64,9 @@ function flatten(node: unknown, path: readonly string[], file: string): Setting[
   const name = path.join('.');
   if (path.length > DEEPEST) throw new OperatorError(`${file} is nested too deeply.`);
   if (isMap<Node, Node>(node)) {
-    return node.items.flatMap(({ key, value }) => flatten(value, [...path, isScalar<string>(key) ? key.value : ''], file));
+    return node.items.flatMap(({ key, value }) =>
+      flatten(value, [...path, isScalar<string>(key) ? key.value : ''], file),
+    );
   }
   const isEmpty = node === null || (isScalar(node) && node.value === '');
   // A file, or a part of one, in which everything is commented out.
@@ -72,6 +81,7 @@ function flatten(node: unknown, path: readonly string[], file: string): Setting[
 function textOf(node: unknown, name: string, file: string): string {
   if (node === null) return '';
   if (isScalar<string>(node)) return node.value;
-  if (isSeq(node) && node.items.every((item) => isScalar<string>(item))) return node.items.map(({ value }) => value).join(',');
+  if (isSeq(node) && node.items.every((item) => isScalar<string>(item)))
+    return node.items.map(({ value }) => value).join(',');
   throw new OperatorError(`${name} in ${file} must be a value or a list of values.`);
 }

@@ -3,12 +3,16 @@ import { newUnknownOption, type Setting } from './setting.ts';
 
 const namesByVariable = new Map(optionNames.map((name) => [environmentName(name), name]));
 
-/** The options among the environment's variables. Throws OperatorError for an SVC_ variable that is none; SVC_TEST_ is left to the tests. */
+/**
+ * The options among the environment's variables. Throws OperatorError for an SVC_ variable that is none; SVC_TEST_ is
+ * left to the tests.
+ */
 export function readEnvironment(environment: Readonly<Record<string, string | undefined>>): Setting[] {
   return Object.entries(environment).flatMap(([variable, text]) => {
     if (text === undefined || !variable.startsWith('SVC_') || variable.startsWith('SVC_TEST_')) return [];
     const name = namesByVariable.get(variable);
-    if (name === undefined) throw newUnknownOption(`option for the environment variable ${variable}`, variable, [...namesByVariable.keys()]);
+    if (name === undefined)
+      throw newUnknownOption(`option for the environment variable ${variable}`, variable, [...namesByVariable.keys()]);
     return [{ name, text, spelling: variable }];
   });
 }

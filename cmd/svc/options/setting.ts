@@ -16,5 +16,7 @@ export interface Setting {
 /** The sentence for a name nobody knows. It never holds a value: that may be a secret whose name is misspelled. */
 export function newUnknownOption(what: string, name: string, candidates: readonly string[]): OperatorError {
   const nearest = nearestName(name, candidates);
-  return new OperatorError(`There is no ${what}; ${nearest === undefined ? 'svc --help lists them all.' : `did you mean ${nearest}?`}`);
+  return new OperatorError(
+    `There is no ${what}; ${nearest === undefined ? 'svc --help lists them all.' : `did you mean ${nearest}?`}`,
+  );
 }

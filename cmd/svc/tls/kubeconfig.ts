@@ -13,7 +13,10 @@ export interface KubeconfigParts {
   serverName?: string;
 }
 
-/** Writes what kubectl and its like need to work as the administrator (0600). False where a file of somebody else is there, which is left alone. */
+/**
+ * Writes what kubectl and its like need to work as the administrator (0600). False where a file of somebody else is
+ * there, which is left alone.
+ */
 export async function writeKubeconfig(file: string, parts: KubeconfigParts): Promise<boolean> {
   const wanted = formatKubeconfig(parts).trimEnd();
   const present = await readSecretFile(file);

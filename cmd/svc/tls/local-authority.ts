@@ -10,9 +10,17 @@ const SERVER_DAYS = 90;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
 
-/** An authority for one machine: clients that are given its certificate know the server by it. PEM; its key is PKCS #8. */
+/**
+ * An authority for one machine: clients that are given its certificate know the server by it. PEM; its key is PKCS #8.
+ */
 export async function makeAuthority(): Promise<KeyPair> {
-  const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await x509();
+  const {
+    BasicConstraintsExtension,
+    KeyUsageFlags,
+    KeyUsagesExtension,
+    SubjectKeyIdentifierExtension,
+    X509CertificateGenerator,
+  } = await x509();
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
@@ -29,9 +37,21 @@ export async function makeAuthority(): Promise<KeyPair> {
   return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
-/** A server's certificate, for 90 days or as long as the authority, and a new key. `names` are DNS names and addresses. Throws where the authority cannot be used. */
+/**
+ * A server's certificate, for 90 days or as long as the authority, and a new key. `names` are DNS names and addresses.
+ * Throws where the authority cannot be used.
+ */
 export async function issueCertificate(authority: KeyPair, names: readonly string[]): Promise<KeyPair> {
-  const { AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } = await x509();
+  const {
+    AuthorityKeyIdentifierExtension,
+    BasicConstraintsExtension,
+    ExtendedKeyUsageExtension,
+    KeyUsageFlags,
+    KeyUsagesExtension,
+    SubjectAlternativeNameExtension,
+    X509Certificate,
+    X509CertificateGenerator,
+  } = await x509();
   const issuer = new X509Certificate(authority.cert);
   const { notBefore, notAfter } = validFor(SERVER_DAYS);
   const keys = await newKeys();

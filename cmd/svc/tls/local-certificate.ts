@@ -25,8 +25,9 @@ export interface LocalCertificateOptions {
 }
 
 /**
- * The certificate of a server on one machine, by an authority that lives in its data folder. What is missing, damaged, not valid yet by the clock, or soon out of
- * date is made anew at the start, and the certificate while it runs, too; clients that have `ca.crt` notice nothing. Another authority is theirs to be given.
+ * The certificate of a server on one machine, by an authority that lives in its data folder. What is missing, damaged,
+ * not valid yet by the clock, or soon out of date is made anew at the start, and the certificate while it runs, too;
+ * clients that have `ca.crt` notice nothing. Another authority is theirs to be given.
  */
 export class LocalCertificate {
   readonly certificate: ServerCertificate;
@@ -50,7 +51,9 @@ export class LocalCertificate {
     const kept = await readPair(options, 'ca');
     const authority = isAuthority(kept) ? kept : await newAuthority(options);
     const server = kept === authority ? await readPair(options, 'server') : undefined;
-    const pair = isGood(server, authority, namesOf(options)) ? server : await writePair(options, 'server', await issueCertificate(authority, namesOf(options)));
+    const pair = isGood(server, authority, namesOf(options))
+      ? server
+      : await writePair(options, 'server', await issueCertificate(authority, namesOf(options)));
     return new LocalCertificate(options, authority, pair);
   }
 
@@ -75,7 +78,10 @@ export class LocalCertificate {
   #warn({ folder, log }: LocalCertificateOptions): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    log.warn({ file: join(folder, 'ca.crt') }, 'the authority is not valid by the clock of this machine, or soon out of date; restart to have it made anew');
+    log.warn(
+      { file: join(folder, 'ca.crt') },
+      'the authority is not valid by the clock of this machine, or soon out of date; restart to have it made anew',
+    );
   }
 }
 
@@ -86,7 +92,11 @@ function namesOf({ hosts }: LocalCertificateOptions): string[] {
 
 async function newAuthority(options: LocalCertificateOptions): Promise<KeyPair> {
   const file = join(options.folder, 'ca.crt');
-  if ((await readSecretFile(file)) !== undefined) options.log.warn({ file }, 'the authority cannot be used, and is made anew: clients that were given it need the new one');
+  if ((await readSecretFile(file)) !== undefined)
+    options.log.warn(
+      { file },
+      'the authority cannot be used, and is made anew: clients that were given it need the new one',
+    );
   return writePair(options, 'ca', await makeAuthority());
 }
 
@@ -113,7 +123,8 @@ function isAuthority(pair: KeyPair | undefined): pair is KeyPair {
 function isGood(pair: KeyPair | undefined, authority: KeyPair, names: readonly string[]): pair is KeyPair {
   const certificate = read(pair);
   if (certificate === undefined || !isTimely(certificate)) return false;
-  const isFor = (name: string): boolean => (isIP(name) === 0 ? certificate.checkHost(name, { subject: 'never' }) : certificate.checkIP(name)) !== undefined;
+  const isFor = (name: string): boolean =>
+    (isIP(name) === 0 ? certificate.checkHost(name, { subject: 'never' }) : certificate.checkIP(name)) !== undefined;
   return certificate.verify(new X509Certificate(authority.cert).publicKey) && names.every(isFor);
 }
 

@@ -14,6 +14,9 @@ test.each([
   ['everywhere, in its own way', '0:0::0', []],
   ['everywhere of IPv4, in the form of IPv6', '::ffff:0.0.0.0', []],
 ])('a server that listens on %s is certified so', (_reason, host, names) => {
-  const { options } = loadOptions({ environment: {}, args: [`--svc.server.tls.host=${host}`, `--svc.access.tls.host=${host}`] });
+  const { options } = loadOptions({
+    environment: {},
+    args: [`--svc.server.tls.host=${host}`, `--svc.access.tls.host=${host}`],
+  });
   expect([...new Set(hostsOf(options))]).toEqual(names);
 });

@@ -21,7 +21,10 @@ export interface OpenCertificateParts {
 }
 
 /** What the process speaks TLS with; undefined where it does not. Throws OperatorError. */
-export async function openCertificate(options: Options, { selfMade, log, teardown }: OpenCertificateParts): Promise<OpenedCertificate | undefined> {
+export async function openCertificate(
+  options: Options,
+  { selfMade, log, teardown }: OpenCertificateParts,
+): Promise<OpenedCertificate | undefined> {
   const certFile = options['svc.tls.cert-file'];
   const keyFile = options['svc.tls.key-file'];
   if (certFile !== undefined && keyFile !== undefined) {
@@ -29,10 +32,15 @@ export async function openCertificate(options: Options, { selfMade, log, teardow
     teardown.add('certificate files', () => files.close());
     return { certificate: files.certificate };
   }
-  if (certFile !== undefined || keyFile !== undefined) throw new OperatorError('svc.tls.cert-file and svc.tls.key-file belong together; set both.');
+  if (certFile !== undefined || keyFile !== undefined)
+    throw new OperatorError('svc.tls.cert-file and svc.tls.key-file belong together; set both.');
   if (!selfMade) return undefined;
   const { LocalCertificate } = await import('./local-certificate.ts');
-  const local = await LocalCertificate.open({ folder: join(options['svc.data.dir'], 'tls'), hosts: hostsOf(options), log });
+  const local = await LocalCertificate.open({
+    folder: join(options['svc.data.dir'], 'tls'),
+    hosts: hostsOf(options),
+    log,
+  });
   teardown.add('certificate', () => local.close());
   return { certificate: local.certificate, authority: local.authority };
 }
@@ -42,14 +50,21 @@ async function openFiles(files: { certFile: string; keyFile: string; log: Logger
     return await CertificateFiles.open(files);
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
-    throw new OperatorError(`svc.tls.cert-file and svc.tls.key-file cannot be used: ${error.message}.`, { cause: error });
+    throw new OperatorError(`svc.tls.cert-file and svc.tls.key-file cannot be used: ${error.message}.`, {
+      cause: error,
+    });
   }
 }
 
 /** What clients may know this server by: where it listens, unless that is everywhere. */
 export function hostsOf(options: Options): string[] {
-  const hosts = [options['svc.server.tls.host'] ?? options['svc.server.host'], options['svc.access.tls.host'] ?? options['svc.access.host']];
-  return hosts.map(certifiedName).filter((host) => (isIP(host) === 0 ? /^[a-z0-9.-]+$/.test(host) : host !== '0.0.0.0' && host !== '::'));
+  const hosts = [
+    options['svc.server.tls.host'] ?? options['svc.server.host'],
+    options['svc.access.tls.host'] ?? options['svc.access.host'],
+  ];
+  return hosts
+    .map(certifiedName)
+    .filter((host) => (isIP(host) === 0 ? /^[a-z0-9.-]+$/.test(host) : host !== '0.0.0.0' && host !== '::'));
 }
 
 /** As a certificate has it: an address without its zone, and one of IPv4 in IPv4's own form. */
@@ -65,5 +80,11 @@ export function certifiedName(host: string): string {
 
 /** Shows the end of the certificate in use, for whoever is to be warned of it. */
 export function showCertificate(registry: Registry, certificate: ServerCertificate): void {
-  registerReading({ registry, type: 'gauge', name: 'svc_tls_certificate_expiry_timestamp_seconds', help: 'When the certificate in use ends, in seconds since 1970.', read: () => certificate.notAfter.getTime() / 1000 });
+  registerReading({
+    registry,
+    type: 'gauge',
+    name: 'svc_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate in use ends, in seconds since 1970.',
+    read: () => certificate.notAfter.getTime() / 1000,
+  });
 }

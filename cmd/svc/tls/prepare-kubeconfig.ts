@@ -16,7 +16,10 @@ export interface PrepareKubeconfigParts {
 }
 
 /** Writes `kubeconfig` into the data folder, for this machine; undefined where a file of somebody else is there. */
-export async function prepareKubeconfig(options: Options, { opened: { authority, certificate }, tlsAddress, tokenFile, log }: PrepareKubeconfigParts): Promise<string | undefined> {
+export async function prepareKubeconfig(
+  options: Options,
+  { opened: { authority, certificate }, tlsAddress, tokenFile, log }: PrepareKubeconfigParts,
+): Promise<string | undefined> {
   const file = join(options['svc.data.dir'], 'kubeconfig');
   const host = options['svc.server.tls.host'] ?? options['svc.server.host'];
   const serverName = authority === undefined ? certificate.dnsNames[0] : undefined;

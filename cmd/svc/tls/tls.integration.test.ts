@@ -8,7 +8,17 @@ import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { CertificateFiles, chain, HttpServer, type KeyPair, ServerCertificate, TrustedProxies, withRequestId, withStatus, withStrictTransport } from '#pkg/http/index';
+import {
+  CertificateFiles,
+  chain,
+  HttpServer,
+  type KeyPair,
+  ServerCertificate,
+  TrustedProxies,
+  withRequestId,
+  withStatus,
+  withStrictTransport,
+} from '#pkg/http/index';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { LocalCertificate } from './local-certificate.ts';
@@ -23,7 +33,10 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-tls-'));
   messages = [];
   closers = [];
-  log = pino({ level: 'debug' }, { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) });
+  log = pino(
+    { level: 'debug' },
+    { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) },
+  );
 });
 afterEach(async () => {
   jest.useRealTimers();
@@ -31,7 +44,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function listen(certificate: ServerCertificate, { hstsDays }: { hstsDays?: number } = {}): Promise<{ server: HttpServer; port: number }> {
+async function listen(
+  certificate: ServerCertificate,
+  { hstsDays }: { hstsDays?: number } = {},
+): Promise<{ server: HttpServer; port: number }> {
   const handler = chain([withStrictTransport(hstsDays)], async ({ response }) => void response.end('ok'));
   const server = new HttpServer({ handler, log });
   closers.push(() => server.close({ drainTimeoutMs: 200 }));
@@ -49,7 +65,18 @@ async function greet(port: number, ca: string): Promise<TLSSocket> {
 
 const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().serialNumber;
 
-const everythingButDate = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
+const everythingButDate = [
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+  'setTimeout',
+  'clearTimeout',
+] as const;
 
 describe('certificate and key files', () => {
   /** As Kubernetes mounts a Secret: the files are links into a folder whose link is replaced. */
@@ -64,7 +91,13 @@ describe('certificate and key files', () => {
   async function openMounted(pair: KeyPair, options: { pollMs?: number } = {}): Promise<CertificateFiles> {
     await mount(pair, '1');
     for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(folder, name));
-    const files = await CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log, settleMs: 20, ...options });
+    const files = await CertificateFiles.open({
+      certFile: join(folder, 'tls.crt'),
+      keyFile: join(folder, 'tls.key'),
+      log,
+      settleMs: 20,
+      ...options,
+    });
     closers.push(() => files.close());
     return files;
   }
@@ -110,9 +143,17 @@ describe('certificate and key files', () => {
     const before = await issueCertificate(authority, ['127.0.0.1']);
     await write('tls.crt', before.cert);
     await write('tls.key', before.key);
-    const files = await CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log, settleMs: 20 });
+    const files = await CertificateFiles.open({
+      certFile: join(folder, 'tls.crt'),
+      keyFile: join(folder, 'tls.key'),
+      log,
+      settleMs: 20,
+    });
     closers.push(() => files.close());
-    for (const [first, second] of [['tls.crt', 'tls.key'], ['tls.key', 'tls.crt']] as const) {
+    for (const [first, second] of [
+      ['tls.crt', 'tls.key'],
+      ['tls.key', 'tls.crt'],
+    ] as const) {
       const { cert, key } = await issueCertificate(authority, ['127.0.0.1']);
       const texts = { 'tls.crt': cert, 'tls.key': key };
       messages.length = 0;
@@ -129,7 +170,9 @@ describe('certificate and key files', () => {
     ['no certificate', { 'tls.crt': 'x', 'tls.key': 'y' }, /certificate cannot be read: it is not in PEM form/],
   ])('with %s are refused', async (_reason, texts: Record<string, string>, says) => {
     for (const [name, text] of Object.entries(texts)) await writeFile(join(folder, name), text);
-    await expect(CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log })).rejects.toThrow(says);
+    await expect(
+      CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log }),
+    ).rejects.toThrow(says);
   });
 });
 
@@ -147,9 +190,17 @@ describe('a listener of https', () => {
 
   test('counts connections from the first byte, shaken hands or not', async () => {
     const authority = await makeAuthority();
-    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connectionsPerAddress: 3 } });
+    const server = new HttpServer({
+      handler: async ({ response }) => void response.end('ok'),
+      log,
+      limits: { connectionsPerAddress: 3 },
+    });
     closers.push(() => server.close({ drainTimeoutMs: 200 }));
-    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    const { port } = await server.listen({
+      host: '127.0.0.1',
+      port: 0,
+      certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])),
+    });
     const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'));
     closers.push(async () => sockets.forEach((socket) => socket.destroy()));
     await waitUntil(() => server.connections.refused.address === 5);
@@ -180,10 +231,20 @@ describe('a listener of https', () => {
 
   test('closes an idle connection for one that comes later, shaken hands or not', async () => {
     const authority = await makeAuthority();
-    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connections: 1 } });
+    const server = new HttpServer({
+      handler: async ({ response }) => void response.end('ok'),
+      log,
+      limits: { connections: 1 },
+    });
     closers.push(() => server.close({ drainTimeoutMs: 200 }));
-    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
-    const silent = connect(port, '127.0.0.1').on('error', () => undefined).resume();
+    const { port } = await server.listen({
+      host: '127.0.0.1',
+      port: 0,
+      certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])),
+    });
+    const silent = connect(port, '127.0.0.1')
+      .on('error', () => undefined)
+      .resume();
     await waitUntil(() => server.connections.open === 1);
     const idle = (await greet(port, authority.cert)).resume();
     await waitUntil(() => silent.destroyed);
@@ -194,11 +255,24 @@ describe('a listener of https', () => {
 
   test('keeps a few connections beyond the limit for probes', async () => {
     const authority = await makeAuthority();
-    const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], async ({ response }) => void response.end('ok')), log, limits: { connections: 1 }, proxies, isProbe: (path) => path === '/livez' });
+    const server = new HttpServer({
+      handler: chain([withRequestId(), withStatus()], async ({ response }) => void response.end('ok')),
+      log,
+      limits: { connections: 1 },
+      proxies,
+      isProbe: (path) => path === '/livez',
+    });
     closers.push(() => server.close({ drainTimeoutMs: 200 }));
-    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    const { port } = await server.listen({
+      host: '127.0.0.1',
+      port: 0,
+      certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])),
+    });
     await greet(port, authority.cert);
-    for (const [path, status] of [['/livez', '200'], ['/other', '429']] as const) {
+    for (const [path, status] of [
+      ['/livez', '200'],
+      ['/other', '429'],
+    ] as const) {
       const socket = await greet(port, authority.cert);
       socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
       expect(String((await once(socket, 'data'))[0])).toContain(` ${status} `);
@@ -207,9 +281,18 @@ describe('a listener of https', () => {
 
   test('closes the oldest of these for one that comes later, which is no handshake that failed', async () => {
     const authority = await makeAuthority();
-    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connections: 1 }, proxies });
+    const server = new HttpServer({
+      handler: async ({ response }) => void response.end('ok'),
+      log,
+      limits: { connections: 1 },
+      proxies,
+    });
     closers.push(() => server.close({ drainTimeoutMs: 200 }));
-    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    const { port } = await server.listen({
+      host: '127.0.0.1',
+      port: 0,
+      certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])),
+    });
     const silent: Socket[] = [];
     closers.push(async () => silent.forEach((socket) => socket.destroy()));
     while (silent.length < 33) {
@@ -245,9 +328,15 @@ describe('a listener of https', () => {
     ['asks for nothing under an address in brackets', '[::1]:8443', 10, undefined],
   ])('%s', async (_reason, host, hstsDays, wanted) => {
     const authority = await makeAuthority();
-    const { port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])), hstsDays === undefined ? {} : { hstsDays });
+    const { port } = await listen(
+      new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])),
+      hstsDays === undefined ? {} : { hstsDays },
+    );
     const answer = await new Promise<string | undefined>((resolve, reject) => {
-      const asked = request({ port, host: '127.0.0.1', servername: '', ca: authority.cert, headers: { Host: host }, agent: false }, (response) => resolve(response.resume().headers['strict-transport-security']));
+      const asked = request(
+        { port, host: '127.0.0.1', servername: '', ca: authority.cert, headers: { Host: host }, agent: false },
+        (response) => resolve(response.resume().headers['strict-transport-security']),
+      );
       asked.on('error', reject).end();
     });
     expect(answer).toBe(wanted);
@@ -267,7 +356,8 @@ describe('the certificate of one machine', () => {
     expect((await greet(port, first.authority)).authorized).toBe(true);
     const second = await open();
     expect(second.certificate.pair.cert.trim()).toBe(first.certificate.pair.cert.trim());
-    for (const name of ['ca.key', 'server.key']) expect((await stat(join(folder, 'tls', name))).mode & 0o777).toBe(0o600);
+    for (const name of ['ca.key', 'server.key'])
+      expect((await stat(join(folder, 'tls', name))).mode & 0o777).toBe(0o600);
   });
 
   test.each([
@@ -292,7 +382,8 @@ describe('the certificate of one machine', () => {
   });
 
   describe('where the clock was', () => {
-    const setClock = (days: number): void => void jest.useFakeTimers({ now: Date.now() + days * 86_400_000, doNotFake: [...everythingButDate] });
+    const setClock = (days: number): void =>
+      void jest.useFakeTimers({ now: Date.now() + days * 86_400_000, doNotFake: [...everythingButDate] });
 
     test('wrong, is made anew when it is right, by the same authority, while the server runs', async () => {
       setClock(-100);
@@ -314,18 +405,23 @@ describe('the certificate of one machine', () => {
     test.each([
       ['ahead', 40],
       ['decades behind', -20_000],
-    ])('%s when the authority was made, the authority is made anew at the next start, which is asked for', async (_reason, days) => {
-      setClock(days);
-      const first = await open();
-      jest.useRealTimers();
-      await waitUntil(() => messages.some((message) => message.endsWith('restart to have it made anew')));
-      await first.close();
-      const second = await open();
-      expect(messages).toContain('the authority cannot be used, and is made anew: clients that were given it need the new one');
-      const { port } = await listen(second.certificate);
-      expect((await greet(port, second.authority)).authorized).toBe(true);
-      expect(messages.filter((message) => message.endsWith('restart to have it made anew'))).toHaveLength(1);
-    });
+    ])(
+      '%s when the authority was made, the authority is made anew at the next start, which is asked for',
+      async (_reason, days) => {
+        setClock(days);
+        const first = await open();
+        jest.useRealTimers();
+        await waitUntil(() => messages.some((message) => message.endsWith('restart to have it made anew')));
+        await first.close();
+        const second = await open();
+        expect(messages).toContain(
+          'the authority cannot be used, and is made anew: clients that were given it need the new one',
+        );
+        const { port } = await listen(second.certificate);
+        expect((await greet(port, second.authority)).authorized).toBe(true);
+        expect(messages.filter((message) => message.endsWith('restart to have it made anew'))).toHaveLength(1);
+      },
+    );
   });
 
   test('ends no later than its authority', async () => {

@@ -38,11 +38,18 @@ async function overHttp({ url, token, plan }: Extract<ControllerJob, { type: 're
 }
 
 /** The platform as `svc serve` has it, without its listener. */
-async function withinServer<Result>(connection: pg.ClientConfig, measure: (client: Client) => Promise<Result>): Promise<Result> {
+async function withinServer<Result>(
+  connection: pg.ClientConfig,
+  measure: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const database = await Database.connect({ connection, log: silentLog });
   const store = await PostgresStore.open({ database, log: silentLog });
   const registry = await createPlatformRegistry({ store, log: pino({ level: 'silent' }) });
-  const client = new LoopbackClient({ registry, authorizer: new MastersAuthorizer(), user: { name: 'bench', uid: '', groups: [systemMasters] } });
+  const client = new LoopbackClient({
+    registry,
+    authorizer: new MastersAuthorizer(),
+    user: { name: 'bench', uid: '', groups: [systemMasters] },
+  });
   try {
     return await measure(client);
   } finally {
@@ -56,7 +63,11 @@ async function withinServer<Result>(connection: pg.ClientConfig, measure: (clien
 async function inThread(client: Client, plan: ControllerPlan): Promise<ControllerFigures> {
   const { port1, port2 } = new MessageChannel();
   const service = servePort({ port: port1, client });
-  const thread = new Worker(new URL('controller-thread.mjs', import.meta.url), { execArgv: [], workerData: { port: port2, plan }, transferList: [port2] });
+  const thread = new Worker(new URL('controller-thread.mjs', import.meta.url), {
+    execArgv: [],
+    workerData: { port: port2, plan },
+    transferList: [port2],
+  });
   try {
     const [figures] = (await once(thread, 'message')) as [ControllerFigures];
     return figures;

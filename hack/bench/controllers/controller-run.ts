@@ -41,7 +41,8 @@ export interface ControllerFigures {
 const writers = 64;
 const reconcilers = 32;
 const lanes = 10;
-const tell = (details: object, message: string): void => void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
+const tell = (details: object, message: string): void =>
+  void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
 /** Warnings too: a position that could not be stored would make a restart look slow. */
 const log: Log = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 
@@ -56,7 +57,12 @@ export async function measureControllers(client: Client, plan: ControllerPlan): 
 export async function fillSheets(client: Client, objects: number): Promise<void> {
   await registerModel(client, Sheet);
   const { group, version, kind } = Sheet;
-  const sheet = (i: number): object => ({ apiVersion: `${group}/${version}`, kind, metadata: { name: nameOf(i), labels: { lane: String(i % lanes) } }, spec: { round: 0, sentAt: 0 } });
+  const sheet = (i: number): object => ({
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: { name: nameOf(i), labels: { lane: String(i % lanes) } },
+    spec: { round: 0, sentAt: 0 },
+  });
   await inParallel(writers, objects, (i) => client.create(Sheet, sheet(i) as never));
 }
 
@@ -65,7 +71,11 @@ function nameOf(i: number): string {
 }
 
 /** Runs controllers until `done` resolves. */
-export async function whileRunning<Result>(client: Client, controllers: readonly ControllerDefinition[], done: () => Promise<Result>): Promise<Result> {
+export async function whileRunning<Result>(
+  client: Client,
+  controllers: readonly ControllerDefinition[],
+  done: () => Promise<Result>,
+): Promise<Result> {
   const manager = new Manager({ client, log, controllers, name: 'bench' });
   manager.start();
   try {
@@ -83,7 +93,9 @@ async function measureCache(client: Client, objects: number): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const seen = new Set<string>();
-  const idle = controllerFor(Sheet).withTuning({ concurrency: reconcilers }).reconcile(async ({ name }) => void seen.add(name));
+  const idle = controllerFor(Sheet)
+    .withTuning({ concurrency: reconcilers })
+    .reconcile(async ({ name }) => void seen.add(name));
   const heap = (): number => {
     collect();
     return process.memoryUsage().heapUsed;
@@ -96,7 +108,10 @@ async function measureCache(client: Client, objects: number): Promise<number> {
   });
 }
 
-async function measureLoop(client: Client, { objects, paceSeconds, writesPerSecond }: ControllerPlan): Promise<Pick<ControllerFigures, 'reconcilesPerSecond' | 'startDelay'>> {
+async function measureLoop(
+  client: Client,
+  { objects, paceSeconds, writesPerSecond }: ControllerPlan,
+): Promise<Pick<ControllerFigures, 'reconcilesPerSecond' | 'startDelay'>> {
   let settled = 0;
   const delays: number[] = [];
   const keeper = controllerFor(Sheet)
@@ -125,7 +140,10 @@ async function measureLoop(client: Client, { objects, paceSeconds, writesPerSeco
 }
 
 /** Writes at a steady rate, each of another object: none waits for the one before it. */
-async function pace(client: Client, { writes, writesPerSecond, objects }: { writes: number; writesPerSecond: number; objects: number }): Promise<void> {
+async function pace(
+  client: Client,
+  { writes, writesPerSecond, objects }: { writes: number; writesPerSecond: number; objects: number },
+): Promise<void> {
   const began = performance.now();
   const underWay: Promise<AnyObject>[] = [];
   for (let i = 0; i < writes; i += 1) {
@@ -139,7 +157,10 @@ function touch(client: Client, i: number, spec: { round: number; sentAt: number 
   return client.patch(Sheet, { namespace: '', name: nameOf(i) }, { type: 'merge', patch: { spec } });
 }
 
-async function measureStart(client: Client, { objects, controllers }: ControllerPlan): Promise<ControllerFigures['startAll']> {
+async function measureStart(
+  client: Client,
+  { objects, controllers }: ControllerPlan,
+): Promise<ControllerFigures['startAll']> {
   const looks = Array.from({ length: controllers }, () => 0);
   const definitions = looks.map((_, i) =>
     controllerFor(Sheet, { labelSelector: `lane=${i % lanes}` })

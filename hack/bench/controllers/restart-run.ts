@@ -9,7 +9,10 @@ export interface RestartFigures {
 }
 
 interface Restart {
-  /** From the start of the manager until a write that was made just before it has been looked at, and nothing is left to look at. */
+  /**
+   * From the start of the manager until a write that was made just before it has been looked at, and nothing is left to
+   * look at.
+   */
   milliseconds: number;
   reconciles: number;
 }
@@ -17,13 +20,21 @@ interface Restart {
 /** How long a controller takes to be at work again after a restart, with and without a stored position. */
 export async function measureRestarts(client: Client, objects: number): Promise<RestartFigures> {
   await fillSheets(client, objects);
-  return { objects, withoutPosition: await restart(client, objects, false), withPosition: await restart(client, objects, true) };
+  return {
+    objects,
+    withoutPosition: await restart(client, objects, false),
+    withPosition: await restart(client, objects, true),
+  };
 }
 
 async function restart(client: Client, objects: number, isResumed: boolean): Promise<Restart> {
   const first = watched(isResumed);
   await whileRunning(client, [first.definition], () => until(() => first.looks() >= objects));
-  const { metadata } = await client.patch(Sheet, { namespace: '', name: 'sheet-0' }, { type: 'merge', patch: { spec: { sentAt: performance.now() } } });
+  const { metadata } = await client.patch(
+    Sheet,
+    { namespace: '', name: 'sheet-0' },
+    { type: 'merge', patch: { spec: { sentAt: performance.now() } } },
+  );
   const second = watched(isResumed);
   const began = performance.now();
   return whileRunning(client, [second.definition], async () => {
@@ -32,7 +43,11 @@ async function restart(client: Client, objects: number, isResumed: boolean): Pro
   });
 }
 
-function watched(isResumed: boolean): { definition: ControllerDefinition; looks: () => number; hasSeen: (resourceVersion: string) => boolean } {
+function watched(isResumed: boolean): {
+  definition: ControllerDefinition;
+  looks: () => number;
+  hasSeen: (resourceVersion: string) => boolean;
+} {
   let looks = 0;
   const seen = new Set<string>();
   const definition = controllerFor(Sheet)

@@ -25,12 +25,16 @@ export async function benchBroadList(run: BenchRun): Promise<void> {
   }
   const middle = Math.floor(objects / size / 2);
   const deep = Math.min(100, Math.floor(middle * 0.3));
-  const pages = (query: string, page: number): string[] => Array.from({ length: 10 }, (_, i) => `${query}&sort=spec.priority&page=${page + i}&size=${size}`);
+  const pages = (query: string, page: number): string[] =>
+    Array.from({ length: 10 }, (_, i) => `${query}&sort=spec.priority&page=${page + i}&size=${size}`);
   await repeat(run, `list 20, page ${middle} of all, c=1`, pages('', middle), 1);
   await repeat(run, `list 20, page ${deep} of 30 %, c=1`, pages(selections[2]!.selectors[0]!, deep), 1);
 }
 
-/** What no answer to an earlier request helps with; and does each find what it should? Answers the median, in milliseconds. */
+/**
+ * What no answer to an earlier request helps with; and does each find what it should? Answers the median, in
+ * milliseconds.
+ */
 async function askOnce(run: BenchRun, scenario: string, queries: readonly string[], expected: number): Promise<number> {
   const { api, options, report } = run;
   const objects = options.sizes.at(-1)!;
@@ -40,10 +44,13 @@ async function askOnce(run: BenchRun, scenario: string, queries: readonly string
   try {
     for (const query of queries) {
       const sentAt = performance.now();
-      const { body } = await connection.request(`GET ${pathOf(modelOfSize(objects))}?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n${api.authorization}\r\n\r\n`);
+      const { body } = await connection.request(
+        `GET ${pathOf(modelOfSize(objects))}?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n${api.authorization}\r\n\r\n`,
+      );
       recorder.add(performance.now() - sentAt);
       const { items, total } = JSON.parse(body.toString()) as { items?: unknown[]; total?: number };
-      if (items?.length !== size || total !== Math.min(expected, exactTotalLimit)) recorder.fail(`${query} finds ${total}, not ${expected}`);
+      if (items?.length !== size || total !== Math.min(expected, exactTotalLimit))
+        recorder.fail(`${query} finds ${total}, not ${expected}`);
     }
   } finally {
     connection.close();
@@ -54,10 +61,17 @@ async function askOnce(run: BenchRun, scenario: string, queries: readonly string
 }
 
 /** Answers the median, in milliseconds. */
-async function repeat(run: BenchRun, scenario: string, queries: readonly string[], connections: number): Promise<number> {
+async function repeat(
+  run: BenchRun,
+  scenario: string,
+  queries: readonly string[],
+  connections: number,
+): Promise<number> {
   const objects = run.options.sizes.at(-1)!;
   const paths = queries.map((query) => `${pathOf(modelOfSize(objects))}?${query}`);
   const plan = (): RequestPlan => ({ type: 'get', paths });
-  const [svc] = await runComparison(run, scenario, [apiContender(run, `svc, of ${objects} objects`, { connections, plan })]);
+  const [svc] = await runComparison(run, scenario, [
+    apiContender(run, `svc, of ${objects} objects`, { connections, plan }),
+  ]);
   return svc!.sample.p50;
 }

@@ -7,20 +7,46 @@ import { number } from '../table.ts';
 import { Worker } from '../worker.ts';
 
 const doors = ['loopback', 'port', 'rest'] as const;
-const names = { loopback: 'in the server (loopback)', port: 'in a worker thread of the server (port)', rest: 'in a process of their own (REST)' };
+const names = {
+  loopback: 'in the server (loopback)',
+  port: 'in a worker thread of the server (port)',
+  rest: 'in a process of their own (REST)',
+};
 
 /** Controllers through each of the three doors, on a database of its own each, and what a stored position saves. */
 export async function benchControllers(run: BenchRun): Promise<void> {
   const { isQuick } = run.options;
-  const plan: ControllerPlan = { objects: isQuick ? 1000 : 10_000, paceSeconds: isQuick ? 1 : 10, writesPerSecond: 200, controllers: isQuick ? 20 : 100 };
+  const plan: ControllerPlan = {
+    objects: isQuick ? 1000 : 10_000,
+    paceSeconds: isQuick ? 1 : 10,
+    writesPerSecond: 200,
+    controllers: isQuick ? 20 : 100,
+  };
   for (const door of doors) {
-    const figures = await inDatabaseOf(run, `controllers_${door}`, (database) => (door === 'rest' ? overHttp(run, database, plan) : inProcess<ControllerFigures>({ type: door, connection: connectionTo(run, database), plan })));
+    const figures = await inDatabaseOf(run, `controllers_${door}`, (database) =>
+      door === 'rest'
+        ? overHttp(run, database, plan)
+        : inProcess<ControllerFigures>({ type: door, connection: connectionTo(run, database), plan }),
+    );
     reportDoor(run, plan, names[door], figures);
   }
-  reportRestarts(run, await inDatabaseOf(run, 'controllers_restarts', (database) => inProcess<RestartFigures>({ type: 'restarts', connection: connectionTo(run, database), objects: isQuick ? 3000 : 100_000 })));
+  reportRestarts(
+    run,
+    await inDatabaseOf(run, 'controllers_restarts', (database) =>
+      inProcess<RestartFigures>({
+        type: 'restarts',
+        connection: connectionTo(run, database),
+        objects: isQuick ? 3000 : 100_000,
+      }),
+    ),
+  );
 }
 
-async function inDatabaseOf<Result>({ database }: BenchRun, name: string, work: (name: string) => Promise<Result>): Promise<Result> {
+async function inDatabaseOf<Result>(
+  { database }: BenchRun,
+  name: string,
+  work: (name: string) => Promise<Result>,
+): Promise<Result> {
   await database.create(name);
   try {
     return await work(name);
@@ -29,7 +55,10 @@ async function inDatabaseOf<Result>({ database }: BenchRun, name: string, work: 
   }
 }
 
-function connectionTo({ database }: BenchRun, name: string): Extract<ControllerJob, { type: 'restarts' }>['connection'] {
+function connectionTo(
+  { database }: BenchRun,
+  name: string,
+): Extract<ControllerJob, { type: 'restarts' }>['connection'] {
   const { host, user } = database.connection;
   return { ...(host === undefined ? {} : { host }), ...(user === undefined ? {} : { user }), database: name };
 }
@@ -43,26 +72,60 @@ async function inProcess<Result extends ControllerResult>(job: ControllerJob): P
   }
 }
 
-async function overHttp({ database }: BenchRun, databaseName: string, plan: ControllerPlan): Promise<ControllerFigures> {
+async function overHttp(
+  { database }: BenchRun,
+  databaseName: string,
+  plan: ControllerPlan,
+): Promise<ControllerFigures> {
   const api = await ApiProcess.start({ database, databaseName });
   try {
-    return await inProcess<ControllerFigures>({ type: 'rest', url: `http://127.0.0.1:${api.port}`, token: api.authorization.slice('Authorization: Bearer '.length), plan });
+    return await inProcess<ControllerFigures>({
+      type: 'rest',
+      url: `http://127.0.0.1:${api.port}`,
+      token: api.authorization.slice('Authorization: Bearer '.length),
+      plan,
+    });
   } finally {
     await api.stop();
   }
 }
 
-function reportDoor({ report }: BenchRun, { objects, writesPerSecond, controllers }: ControllerPlan, who: string, figures: ControllerFigures): void {
+function reportDoor(
+  { report }: BenchRun,
+  { objects, writesPerSecond, controllers }: ControllerPlan,
+  who: string,
+  figures: ControllerFigures,
+): void {
   const { reconcilesPerSecond, startDelay, bytesPerCachedObject, startAll } = figures;
-  report.figure({ scenario: `controllers, write to status, ${objects} objects`, who, perSecond: reconcilesPerSecond, unit: 'reconciles' });
-  report.figure({ scenario: `controllers, write to the start of its reconcile, ${writesPerSecond} writes/s`, who, ...startDelay });
-  report.figure({ scenario: `controllers, ${controllers} start at once`, who, note: `${number(startAll.milliseconds)} ms to the last of ${startAll.reconciles} first looks` });
-  report.figure({ scenario: 'controllers, memory of a cached object', who, note: `${number(bytesPerCachedObject)} bytes of heap` });
+  report.figure({
+    scenario: `controllers, write to status, ${objects} objects`,
+    who,
+    perSecond: reconcilesPerSecond,
+    unit: 'reconciles',
+  });
+  report.figure({
+    scenario: `controllers, write to the start of its reconcile, ${writesPerSecond} writes/s`,
+    who,
+    ...startDelay,
+  });
+  report.figure({
+    scenario: `controllers, ${controllers} start at once`,
+    who,
+    note: `${number(startAll.milliseconds)} ms to the last of ${startAll.reconciles} first looks`,
+  });
+  report.figure({
+    scenario: 'controllers, memory of a cached object',
+    who,
+    note: `${number(bytesPerCachedObject)} bytes of heap`,
+  });
 }
 
 function reportRestarts({ report }: BenchRun, { objects, withoutPosition, withPosition }: RestartFigures): void {
   const scenario = `controllers, a restart at ${objects} objects`;
-  for (const [who, { milliseconds, reconciles }] of [['without a stored position', withoutPosition], ['with one', withPosition]] as const) {
+  for (const [who, { milliseconds, reconciles }] of [
+    ['without a stored position', withoutPosition],
+    ['with one', withPosition],
+  ] as const) {
     report.figure({ scenario, who, note: `at work again after ${number(milliseconds)} ms, ${reconciles} reconciles` });
   }
 }

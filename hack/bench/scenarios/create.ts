@@ -16,25 +16,40 @@ const shareOfSql = 0.67;
 /** A key costs a look for an earlier outcome and a row of its own, not the place in a batch. */
 const shareOfUnkeyed = 0.5;
 
-/** Creates of new objects, against an express that only parses, and against clients of PostgreSQL that insert by themselves. */
+/**
+ * Creates of new objects, against an express that only parses, and against clients of PostgreSQL that insert by
+ * themselves.
+ */
 export async function benchCreate(run: BenchRun): Promise<void> {
   const sql = new Worker<SqlLoadJob, Sample>('sql-load.ts');
   try {
     const inserts = await prepareInserts(run, sql);
     for (const connections of run.options.connections) {
-      const load = { connections, plan: (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames() }) };
+      const load = {
+        connections,
+        plan: (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames() }),
+      };
       const compared = await runComparison(run, `create, c=${connections}`, [
         apiContender(run, 'svc', load),
         ...inserts(connections),
         bareContender(run, parsing, run.express, load),
       ]);
       if (connections > 1) ratioGoal(run.report, `create, c=${connections}`, compared, { to: parsing, atLeast: 0.5 });
-      else for (const to of [rowAlone, rowAndLog]) ratioGoal(run.report, 'create, c=1', compared, { to, atLeast: shareOfSql });
+      else
+        for (const to of [rowAlone, rowAndLog])
+          ratioGoal(run.report, 'create, c=1', compared, { to, atLeast: shareOfSql });
       const keyed = await runComparison(run, `create with an Idempotency-Key, c=${connections}`, [
-        apiContender(run, 'svc', { connections, plan: (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames(), keyed: true }) }),
+        apiContender(run, 'svc', {
+          connections,
+          plan: (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames(), keyed: true }),
+        }),
         apiContender(run, unkeyed, load),
       ]);
-      if (connections > 1) ratioGoal(run.report, `create with an Idempotency-Key, c=${connections}`, keyed, { to: unkeyed, atLeast: shareOfUnkeyed });
+      if (connections > 1)
+        ratioGoal(run.report, `create with an Idempotency-Key, c=${connections}`, keyed, {
+          to: unkeyed,
+          atLeast: shareOfUnkeyed,
+        });
     }
   } finally {
     sql.stop();
@@ -42,13 +57,18 @@ export async function benchCreate(run: BenchRun): Promise<void> {
 }
 
 /**
- * The same row into a table with the same columns and indexes, in the same PostgreSQL, through the same driver, each committed by itself;
- * and the same with a row in a copy of the change log, which is the least that a server must write if it is to tell watchers of a change.
- * Neither checks, numbers in order, or notifies.
+ * The same row into a table with the same columns and indexes, in the same PostgreSQL, through the same driver, each
+ * committed by itself; and the same with a row in a copy of the change log, which is the least that a server must write
+ * if it is to tell watchers of a change. Neither checks, numbers in order, or notifies.
  */
-async function prepareInserts({ api, database, options }: BenchRun, sql: Worker<SqlLoadJob, Sample>): Promise<(connections: number) => Contender[]> {
+async function prepareInserts(
+  { api, database, options }: BenchRun,
+  sql: Worker<SqlLoadJob, Sample>,
+): Promise<(connections: number) => Contender[]> {
   await createObjects(api, writtenModel, ['model-of-a-row']);
-  const [model] = await database.query(`SELECT id FROM platform.models WHERE api_group = '${group}' AND resource = '${writtenModel.plural}'`);
+  const [model] = await database.query(
+    `SELECT id FROM platform.models WHERE api_group = '${group}' AND resource = '${writtenModel.plural}'`,
+  );
   const source = `platform.m_${String(model?.['id'])}`;
   await database.query(
     `CREATE SCHEMA bench;
@@ -59,9 +79,25 @@ async function prepareInserts({ api, database, options }: BenchRun, sql: Worker<
      CREATE TABLE bench.row AS SELECT * FROM ${source} WHERE name = 'model-of-a-row'`,
   );
   const { warmUpSeconds, seconds } = options;
-  const job = { connection: database.connection, source: 'bench.row', warmUpSeconds, seconds, processes: { postmaster: database.postmaster } };
+  const job = {
+    connection: database.connection,
+    source: 'bench.row',
+    warmUpSeconds,
+    seconds,
+    processes: { postmaster: database.postmaster },
+  };
   return (connections) => [
     { name: rowAlone, run: () => sql.run({ ...job, connections, table: 'bench.plain', names: newNames() }) },
-    { name: rowAndLog, run: () => sql.run({ ...job, connections, table: 'bench.logged', log: { table: 'bench.log', sequence: 'bench.revision' }, names: newNames() }) },
+    {
+      name: rowAndLog,
+      run: () =>
+        sql.run({
+          ...job,
+          connections,
+          table: 'bench.logged',
+          log: { table: 'bench.log', sequence: 'bench.revision' },
+          names: newNames(),
+        }),
+    },
   ];
 }

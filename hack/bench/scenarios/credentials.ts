@@ -22,7 +22,11 @@ const platformPath = '/api';
 /** Needs no credential, but looks at one that is sent. */
 const openPath = '/docs';
 const express = 'bare express, from memory';
-const unlimited = ['--svc.access.throttle.user=1000000000', '--svc.access.throttle.anonymous=1000000000', '--svc.security.basic-auth.disabled=false'];
+const unlimited = [
+  '--svc.access.throttle.user=1000000000',
+  '--svc.access.throttle.anonymous=1000000000',
+  '--svc.security.basic-auth.disabled=false',
+];
 
 interface Credentials {
   run: BenchRun;
@@ -30,11 +34,20 @@ interface Credentials {
   identity: BenchIdentity;
 }
 
-/** What it costs to know who asks, and what they may: by every credential, on both services; and what logins do to everybody else. */
+/**
+ * What it costs to know who asks, and what they may: by every credential, on both services; and what logins do to
+ * everybody else.
+ */
 export async function benchCredentials(run: BenchRun): Promise<void> {
   const { database, options } = run;
   await database.create(databaseName);
-  const api = await ApiProcess.start({ database, databaseName, command: 'serve', args: unlimited, ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }) });
+  const api = await ApiProcess.start({
+    database,
+    databaseName,
+    command: 'serve',
+    args: unlimited,
+    ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+  });
   try {
     const server = { api, databaseUrl: database.url(databaseName) };
     const identity = await newIdentity(server, 'reader');
@@ -52,14 +65,24 @@ export async function benchCredentials(run: BenchRun): Promise<void> {
 }
 
 /** Requests to one of the server's ports with these header lines. */
-function windowOf({ run, api }: Credentials, { port, paths, lines }: { port: number; paths: string[]; lines: string }): WindowTarget {
-  return { port, authorization: lines, processes: { server: api.pid, postmaster: run.database.postmaster }, connections, plan: () => ({ type: 'get', paths }) };
+function windowOf(
+  { run, api }: Credentials,
+  { port, paths, lines }: { port: number; paths: string[]; lines: string },
+): WindowTarget {
+  return {
+    port,
+    authorization: lines,
+    processes: { server: api.pid, postmaster: run.database.postmaster },
+    connections,
+    plan: () => ({ type: 'get', paths }),
+  };
 }
 
 async function bodiesOf(port: number, paths: readonly string[], lines: string): Promise<Map<string, string>> {
   const headers = Object.fromEntries(lines.split('\r\n').map((line) => line.split(': ', 2) as [string, string]));
   const bodies = new Map<string, string>();
-  for (const path of paths) bodies.set(path, await (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).text());
+  for (const path of paths)
+    bodies.set(path, await (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).text());
   return bodies;
 }
 
@@ -67,7 +90,8 @@ async function checksOnAccess(parts: Credentials): Promise<void> {
   const { run, api, identity } = parts;
   const port = api.accessPort;
   await run.express.answer(await bodiesOf(port, [accessPath], identity.bearer));
-  const by = (name: string, lines: () => string) => targetContender(run, name, () => windowOf(parts, { port, paths: [accessPath], lines: lines() }));
+  const by = (name: string, lines: () => string) =>
+    targetContender(run, name, () => windowOf(parts, { port, paths: [accessPath], lines: lines() }));
   await runComparison(run, `access management, GET ${accessPath}, c=${connections}`, [
     bareContender(run, express, run.express, { connections, plan: () => ({ type: 'get', paths: [accessPath] }) }),
     by('Signature', () => identity.signature('GET', accessPath)),
@@ -81,7 +105,8 @@ async function checksOnPlatform(parts: Credentials): Promise<void> {
   const { run, api, identity } = parts;
   const { port } = api;
   await run.express.answer(await bodiesOf(port, [platformPath], identity.pat));
-  const by = (name: string, lines: string, path = platformPath) => targetContender(run, name, () => windowOf(parts, { port, paths: [path], lines }));
+  const by = (name: string, lines: string, path = platformPath) =>
+    targetContender(run, name, () => windowOf(parts, { port, paths: [path], lines }));
   await runComparison(run, `content platform, GET ${platformPath}, c=${connections}`, [
     bareContender(run, express, run.express, { connections, plan: () => ({ type: 'get', paths: [platformPath] }) }),
     by('pat_', identity.pat),
@@ -96,7 +121,10 @@ async function readableObjects({ api, identity }: Credentials): Promise<string[]
   await api.define(model);
   const paths: string[] = [];
   for (let i = 0; i < objects; i += 1) {
-    await api.fetch(pathOf(model), { method: 'POST', body: postText(model, { name: `post-${i}`, number: i, title: 'A morning' }) });
+    await api.fetch(pathOf(model), {
+      method: 'POST',
+      body: postText(model, { name: `post-${i}`, number: i, title: 'A morning' }),
+    });
     paths.push(`${pathOf(model)}/post-${i}`);
   }
   await bindRoles(api, identity.username, { count: bindings, group, plural: model.plural });
@@ -109,17 +137,27 @@ async function benchBoundReads(parts: Credentials, paths: string[]): Promise<voi
   const { port } = api;
   const bodies = await bodiesOf(port, paths, api.authorization);
   await run.express.answer(bodies);
-  const by = (name: string, lines: string, asked = paths) => targetContender(run, name, () => windowOf(parts, { port, paths: asked, lines }));
+  const by = (name: string, lines: string, asked = paths) =>
+    targetContender(run, name, () => windowOf(parts, { port, paths: asked, lines }));
   const scenario = `GET one object (${Buffer.byteLength(bodies.get(paths[0]!)!)} B), c=${connections}`;
   const compared = await runComparison(run, scenario, [
     by(`pat_ of a user with ${bindings} role bindings`, identity.pat),
     by('pat_ of an administrator', api.authorization),
     bareContender(run, express, run.express, { connections, plan: () => ({ type: 'get', paths }) }),
   ]);
-  ratioGoal(run.report, `GET one object, c=${connections}, with ${bindings} role bindings`, compared, { to: express, atLeast: 1 });
-  const checked = await runComparison(run, `GET ${openPath}, open to all, c=${connections}`, [by('without a credential', '', [openPath]), by('pat_', identity.pat, [openPath])]);
-  const [bound, free, none, some] = [...compared.slice(0, 2), ...checked].map(({ sample }) => (sample.cpu.server + sample.cpu.postgres) * 1000) as [number, number, number, number];
-  const share = (part: number): string => `${number(part)} of ${number(bound)} µs of processor time, ${number((part / bound) * 100)} %`;
+  ratioGoal(run.report, `GET one object, c=${connections}, with ${bindings} role bindings`, compared, {
+    to: express,
+    atLeast: 1,
+  });
+  const checked = await runComparison(run, `GET ${openPath}, open to all, c=${connections}`, [
+    by('without a credential', '', [openPath]),
+    by('pat_', identity.pat, [openPath]),
+  ]);
+  const [bound, free, none, some] = [...compared.slice(0, 2), ...checked].map(
+    ({ sample }) => (sample.cpu.server + sample.cpu.postgres) * 1000,
+  ) as [number, number, number, number];
+  const share = (part: number): string =>
+    `${number(part)} of ${number(bound)} µs of processor time, ${number((part / bound) * 100)} %`;
   run.report.figure({ scenario, who: 'who asks: with a credential, less without', note: share(some - none) });
   run.report.figure({ scenario, who: 'may they: by roles, less an administrator', note: share(bound - free) });
 }
@@ -130,8 +168,26 @@ async function benchLogins({ run, api, identity }: Credentials, paths: string[],
   const processes = { server: api.pid, postmaster: database.postmaster };
   const logins = new Worker<LoadJob, Sample>('load.ts');
   const plan: RequestPlan = { type: 'post', path: '/api/v1/authentication/auth/', bodies: usernames.map(loginBody) };
-  const logIn = (): Promise<Sample> => logins.run({ port: api.accessPort, authorization: '', connections: loginConnections, plan, warmUpSeconds: options.warmUpSeconds, seconds: options.seconds, processes });
-  const read = (): Promise<Sample> => run.loader.run({ port: api.port, authorization: identity.pat, connections, plan: { type: 'get', paths }, warmUpSeconds: options.warmUpSeconds, seconds: options.seconds, processes });
+  const logIn = (): Promise<Sample> =>
+    logins.run({
+      port: api.accessPort,
+      authorization: '',
+      connections: loginConnections,
+      plan,
+      warmUpSeconds: options.warmUpSeconds,
+      seconds: options.seconds,
+      processes,
+    });
+  const read = (): Promise<Sample> =>
+    run.loader.run({
+      port: api.port,
+      authorization: identity.pat,
+      connections,
+      plan: { type: 'get', paths },
+      warmUpSeconds: options.warmUpSeconds,
+      seconds: options.seconds,
+      processes,
+    });
   const tell = (who: string, sample: Sample): void => {
     const { p50, p99, errors, failure } = sample;
     report.figure({ scenario: 'logins', who, perSecond: rateOf(sample), p50, p99 });

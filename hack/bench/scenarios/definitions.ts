@@ -14,7 +14,12 @@ const aftermathMs = 250;
 
 interface Definition {
   metadata: { name: string };
-  spec: { group: string; scope: string; names: { plural: string; kind: string }; versions: { name: string; storage: boolean }[] };
+  spec: {
+    group: string;
+    scope: string;
+    names: { plural: string; kind: string };
+    versions: { name: string; storage: boolean }[];
+  };
 }
 
 /** The largest definitions that others made: how soon they are served, and how long each step holds the event loop. */
@@ -24,7 +29,11 @@ export async function benchDefinitions(run: BenchRun): Promise<void> {
     return;
   }
   await run.database.create('definitions');
-  const api = await ApiProcess.start({ database: run.database, databaseName: 'definitions', preload: '../holds/turn-meter.mjs' });
+  const api = await ApiProcess.start({
+    database: run.database,
+    databaseName: 'definitions',
+    preload: '../holds/turn-meter.mjs',
+  });
   try {
     for (const [i, file] of largestFiles().entries()) await benchDefinition(run, api, file, i === 0);
   } finally {
@@ -34,7 +43,10 @@ export async function benchDefinitions(run: BenchRun): Promise<void> {
 
 function largestFiles(): string[] {
   const files = readdirSync(data, { recursive: true, encoding: 'utf8' }).filter((name) => /crds\/.*\.yaml$/.test(name));
-  return files.map((name) => `${data}/${name}`).toSorted((a, b) => statSync(b).size - statSync(a).size).slice(0, shown);
+  return files
+    .map((name) => `${data}/${name}`)
+    .toSorted((a, b) => statSync(b).size - statSync(a).size)
+    .slice(0, shown);
 }
 
 async function benchDefinition({ report }: BenchRun, api: ApiProcess, file: string, isLargest: boolean): Promise<void> {
@@ -43,12 +55,21 @@ async function benchDefinition({ report }: BenchRun, api: ApiProcess, file: stri
   const version = spec.versions.find(({ storage }) => storage)!.name;
   const { kind, plural } = spec.names;
   const path = `/apis/${spec.group}/${version}${spec.scope === 'Namespaced' ? '/namespaces/default' : ''}/${plural}`;
-  const object = JSON.stringify({ apiVersion: `${spec.group}/${version}`, kind, metadata: { name: 'first' }, spec: {} });
+  const object = JSON.stringify({
+    apiVersion: `${spec.group}/${version}`,
+    kind,
+    metadata: { name: 'first' },
+    spec: {},
+  });
   const steps: [string, () => Promise<unknown>][] = [
     [
       'posted, until served',
       async () => {
-        await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: text, headers: { 'Content-Type': 'application/yaml' } });
+        await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+          method: 'POST',
+          body: text,
+          headers: { 'Content-Type': 'application/yaml' },
+        });
         await api.untilServed(`${path}?limit=1`);
       },
     ],
@@ -65,7 +86,16 @@ async function benchDefinition({ report }: BenchRun, api: ApiProcess, file: stri
     await delay(aftermathMs);
     const { cpuMs } = await api.ask<{ cpuMs: number }>('end');
     longest = Math.max(longest, cpuMs);
-    report.figure({ scenario: `definition of ${number(text.length / 1000)} kB, ${metadata.name}`, who, note: `${number(ms)} ms; longest turn of the event loop ${number(cpuMs)} ms of processor time` });
+    report.figure({
+      scenario: `definition of ${number(text.length / 1000)} kB, ${metadata.name}`,
+      who,
+      note: `${number(ms)} ms; longest turn of the event loop ${number(cpuMs)} ms of processor time`,
+    });
   }
-  if (isLargest) boundGoal(report, 'the largest definition, longest turn of the event loop', { value: longest, under: 50, unit: 'ms' });
+  if (isLargest)
+    boundGoal(report, 'the largest definition, longest turn of the event loop', {
+      value: longest,
+      under: 50,
+      unit: 'ms',
+    });
 }

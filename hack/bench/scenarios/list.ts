@@ -49,7 +49,10 @@ export async function benchList(run: BenchRun): Promise<void> {
     for (const connections of options.isQuick ? [1] : listConnections(options.connections)) {
       const scenario = `list 20 by ${name}, c=${connections}`;
       const bareLoad = { connections, plan: (): RequestPlan => ({ type: 'get', paths }) };
-      const compared = await runComparison(run, scenario, [...sizesInTurn(run, query, connections), bareContender(run, express, bare, bareLoad)]);
+      const compared = await runComparison(run, scenario, [
+        ...sizesInTurn(run, query, connections),
+        bareContender(run, express, bare, bareLoad),
+      ]);
       if (connections === 1) comparisons.set(scenario, compared);
     }
   }
@@ -59,7 +62,8 @@ export async function benchList(run: BenchRun): Promise<void> {
   }
   flatGoals(run, comparisons);
   const objects = options.sizes.at(-1)!;
-  if (objects < 1_000_000) report.fact('not measured', `lists of 1 000 000 objects, only of ${objects}: --large=1000000`);
+  if (objects < 1_000_000)
+    report.fact('not measured', `lists of 1 000 000 objects, only of ${objects}: --large=1000000`);
 }
 
 /** By label and by field by turns. */
@@ -71,14 +75,29 @@ async function benchSort(run: BenchRun, scenario: string, sort: string): Promise
   return runComparison(run, scenario, [largest!, ...(smallest === undefined ? [] : [smallest])]);
 }
 
-function flatGoals({ report, options }: BenchRun, comparisons: ReadonlyMap<string, readonly ComparedContender[]>): void {
+function flatGoals(
+  { report, options }: BenchRun,
+  comparisons: ReadonlyMap<string, readonly ComparedContender[]>,
+): void {
   const [smallest, largest] = [options.sizes[0]!, options.sizes.at(-1)!];
   const of = (read: (compared: readonly ComparedContender[]) => number | undefined): Map<string, number> =>
-    new Map([...comparisons].flatMap(([scenario, compared]): [string, number][] => (read(compared) === undefined ? [] : [[scenario, read(compared)!]])));
-  worstGoal(report, `list 20 of ${largest}, median at c=1`, { values: of((compared) => compared[0]!.sample.p50), under: 10, unit: 'ms' });
+    new Map(
+      [...comparisons].flatMap(([scenario, compared]): [string, number][] =>
+        read(compared) === undefined ? [] : [[scenario, read(compared)!]],
+      ),
+    );
+  worstGoal(report, `list 20 of ${largest}, median at c=1`, {
+    values: of((compared) => compared[0]!.sample.p50),
+    under: 10,
+    unit: 'ms',
+  });
   // The first line's rate by the smallest's: its inverse is how many times as long the largest takes.
   const times = of((compared) => compared.find(({ name }) => name === fromOf(smallest))?.ratio?.median);
-  worstGoal(report, `list 20 of ${largest}, against ${smallest}`, { values: new Map([...times].map(([scenario, ratio]) => [scenario, 1 / ratio])), under: 3, unit: 'times as long' });
+  worstGoal(report, `list 20 of ${largest}, against ${smallest}`, {
+    values: new Map([...times].map(([scenario, ratio]) => [scenario, 1 / ratio])),
+    under: 3,
+    unit: 'times as long',
+  });
 }
 
 function sizesInTurn(run: BenchRun, query: Query, connections: number): Contender[] {
@@ -94,7 +113,11 @@ function listConnections(connections: readonly number[]): number[] {
 
 /** With another value each time, so that no plan or page is favoured. */
 function pathsOf(query: Query, objects: number): string[] {
-  return Array.from({ length: variants }, (_, i) => `${pathOf(modelOfSize(objects))}?${query(Math.floor((i * (objects / groupSize)) / variants))}&page=1&size=${groupSize}`);
+  return Array.from(
+    { length: variants },
+    (_, i) =>
+      `${pathOf(modelOfSize(objects))}?${query(Math.floor((i * (objects / groupSize)) / variants))}&page=1&size=${groupSize}`,
+  );
 }
 
 /** The answers by path, of each size, the largest first. A list that finds something else would be measured in vain. */
@@ -105,7 +128,8 @@ async function checkAll({ api, options }: BenchRun, query: Query): Promise<Map<s
     for (const path of pathsOf(query, objects)) {
       const text = await api.fetch(path);
       const { items, total } = JSON.parse(text) as { items: unknown[]; total: number };
-      if (items.length !== groupSize || total !== groupSize) throw new Error(`${path} has ${items.length} of ${total} objects instead of ${groupSize}`);
+      if (items.length !== groupSize || total !== groupSize)
+        throw new Error(`${path} has ${items.length} of ${total} objects instead of ${groupSize}`);
       bodies.set(path, text);
     }
     all.push(bodies);

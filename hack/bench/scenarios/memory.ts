@@ -22,18 +22,34 @@ interface Held {
 export async function reportMemory({ api, database, report, options }: BenchRun, when: string): Promise<void> {
   await delay(options.isQuick ? 0 : restMs);
   const { server, postgres } = readMemory({ server: api.pid, postmaster: database.postmaster });
-  report.figure({ scenario: `memory, ${when}`, who: 'svc', note: `server ${number(server)} MB, PostgreSQL ${number(postgres)} MB` });
+  report.figure({
+    scenario: `memory, ${when}`,
+    who: 'svc',
+    note: `server ${number(server)} MB, PostgreSQL ${number(postgres)} MB`,
+  });
 }
 
-/** A server that does nothing else but read, of each size anew, and as many objects of each: does it need more where there is more? */
+/**
+ * A server that does nothing else but read, of each size anew, and as many objects of each: does it need more where
+ * there is more?
+ */
 export async function benchMemory(run: BenchRun): Promise<void> {
   const held: Held[] = [];
   for (const objects of run.options.sizes) held.push(await benchSize(run, objects));
   const [fewest, most] = [held[0]!, held.at(-1)!];
-  boundGoal(run.report, 'memory at rest', { value: Math.max(...held.map(({ atRest }) => atRest)), under: 150, unit: 'MB' });
+  boundGoal(run.report, 'memory at rest', {
+    value: Math.max(...held.map(({ atRest }) => atRest)),
+    under: 150,
+    unit: 'MB',
+  });
   const share = most.peak / fewest.peak;
   const sizes = `${run.options.sizes[0]} to ${run.options.sizes.at(-1)} objects`;
-  run.report.goal({ goal: `memory, flat from ${sizes}`, wanted: `at most ${flatShare} times, at its peak`, measured: `${share.toFixed(2)}: ${number(fewest.peak)} MB, ${number(most.peak)} MB`, met: share <= flatShare });
+  run.report.goal({
+    goal: `memory, flat from ${sizes}`,
+    wanted: `at most ${flatShare} times, at its peak`,
+    measured: `${share.toFixed(2)}: ${number(fewest.peak)} MB, ${number(most.peak)} MB`,
+    met: share <= flatShare,
+  });
 }
 
 async function benchSize(run: BenchRun, objects: number): Promise<Held> {
@@ -47,9 +63,16 @@ async function benchSize(run: BenchRun, objects: number): Promise<Held> {
     const target = targetOf(run, api);
     const plans: RequestPlan[] = [
       { type: 'get', paths: Array.from({ length: 1000 }, (_, i) => `${path}/post-${i}`) },
-      { type: 'get', paths: Array.from({ length: 50 }, (_, i) => `${path}?labelSelector=batch%3Db-${i}&sort=spec.priority&page=1&size=${groupSize}`) },
+      {
+        type: 'get',
+        paths: Array.from(
+          { length: 50 },
+          (_, i) => `${path}?labelSelector=batch%3Db-${i}&sort=spec.priority&page=1&size=${groupSize}`,
+        ),
+      },
     ];
-    for (const plan of plans) await loader.run({ ...target, connections, plan, warmUpSeconds: 0, seconds: options.seconds });
+    for (const plan of plans)
+      await loader.run({ ...target, connections, plan, warmUpSeconds: 0, seconds: options.seconds });
     for (let read = 0; read < options.sizes.at(-1)!; read += objects) {
       await readInChunks(api, path, { limit: 500, processes: target.processes });
       await readAsStream(api, path, target);

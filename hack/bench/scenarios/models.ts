@@ -25,7 +25,10 @@ const documents: { name: string; path: string; headers?: Record<string, string> 
 export async function benchModels(run: BenchRun): Promise<void> {
   const { options } = run;
   await run.database.create(database);
-  const models = Array.from({ length: options.models }, (_, i): SampleModel => ({ plural: `posts-m${i}`, kind: `PostM${i}` }));
+  const models = Array.from({ length: options.models }, (_, i): SampleModel => ({
+    plural: `posts-m${i}`,
+    kind: `PostM${i}`,
+  }));
   let many = await ApiProcess.start({ database: run.database, databaseName: database });
   try {
     await many.define(models[0]!);
@@ -36,7 +39,11 @@ export async function benchModels(run: BenchRun): Promise<void> {
     many = await benchStart(run, models.length);
     await benchReading(run, many, models);
     await many.stop();
-    many = await ApiProcess.start({ database: run.database, databaseName: database, preload: '../holds/turn-meter.mjs' });
+    many = await ApiProcess.start({
+      database: run.database,
+      databaseName: database,
+      preload: '../holds/turn-meter.mjs',
+    });
     await benchDocuments(run, many);
   } finally {
     await many.stop();
@@ -55,7 +62,11 @@ async function benchStart({ database: postgres, report, options }: BenchRun, mod
   const sorted = times.toSorted((a, b) => a - b);
   await delay(options.isQuick ? 0 : restMs);
   const { server } = readMemory({ server: api!.pid });
-  report.figure({ scenario: `models, ${models}`, who: 'svc, from start to ready', note: `${number(quantile(sorted, 0.5))} ms, the slowest ${number(sorted.at(-1)!)} ms; ${number(server)} MB at rest` });
+  report.figure({
+    scenario: `models, ${models}`,
+    who: 'svc, from start to ready',
+    note: `${number(quantile(sorted, 0.5))} ms, the slowest ${number(sorted.at(-1)!)} ms; ${number(server)} MB at rest`,
+  });
   return api!;
 }
 
@@ -74,7 +85,13 @@ async function benchDefining({ report }: BenchRun, api: ApiProcess, [, ...models
   await Promise.all(Array.from({ length: posters }, post));
   const sorted = times.toSorted((a, b) => a - b);
   const perSecond = models.length / ((performance.now() - begin) / 1000);
-  report.figure({ scenario: `models, defining ${models.length} more, c=${posters}`, who: 'svc, until each is served', perSecond, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) });
+  report.figure({
+    scenario: `models, defining ${models.length} more, c=${posters}`,
+    who: 'svc, until each is served',
+    perSecond,
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+  });
 }
 
 /** From the only model there is in one database, from one of many, and from each of many in turn. */
@@ -113,6 +130,10 @@ async function benchDocuments({ report, options }: BenchRun, api: ApiProcess): P
       times.push(performance.now() - sentAt);
     }
     const { cpuMs } = await api.ask<{ cpuMs: number }>('end');
-    report.figure({ scenario: `models, ${options.models}`, who: name, note: `${number(times[0]!)} ms, again ${number(times[1]!)} ms; ${number(size / 1e6)} MB; longest turn of the event loop ${number(cpuMs)} ms` });
+    report.figure({
+      scenario: `models, ${options.models}`,
+      who: name,
+      note: `${number(times[0]!)} ms, again ${number(times[1]!)} ms; ${number(size / 1e6)} MB; longest turn of the event loop ${number(cpuMs)} ms`,
+    });
   }
 }

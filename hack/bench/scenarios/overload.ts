@@ -15,8 +15,9 @@ const loads = [0.5, 1, 2, 4];
 const wantedShare = 0.8;
 
 /**
- * What is still served when more is asked than can be served: the peak of closed loops, and then requests that come at half, one, two and four times
- * that rate whether the ones before were answered or not. An answer counts when it comes within a second of when its request was to be sent.
+ * What is still served when more is asked than can be served: the peak of closed loops, and then requests that come at
+ * half, one, two and four times that rate whether the ones before were answered or not. An answer counts when it comes
+ * within a second of when its request was to be sent.
  */
 export async function benchOverload(run: BenchRun): Promise<void> {
   const paths = Array.from({ length: objects }, (_, i) => `${pathOf(modelOfSize(run.options.sizes[0]!))}/post-${i}`);
@@ -32,11 +33,22 @@ export async function benchOverload(run: BenchRun): Promise<void> {
   }
 }
 
-async function curve(run: BenchRun, worker: Worker<OpenLoadJob, OpenLoadResult>, what: string, plans: () => RequestPlan[]): Promise<void> {
+async function curve(
+  run: BenchRun,
+  worker: Worker<OpenLoadJob, OpenLoadResult>,
+  what: string,
+  plans: () => RequestPlan[],
+): Promise<void> {
   const { seconds, warmUpSeconds, isQuick } = run.options;
   const scenario = `overload, ${what}`;
   const window = (load: Pick<OpenLoadJob, 'connections' | 'ratePerSecond'>): Promise<OpenLoadResult> =>
-    worker.run({ ...targetOf(run, run.api), plans: plans(), warmUpSeconds: Math.max(warmUpSeconds, isQuick ? 0 : 1), seconds, ...load });
+    worker.run({
+      ...targetOf(run, run.api),
+      plans: plans(),
+      warmUpSeconds: Math.max(warmUpSeconds, isQuick ? 0 : 1),
+      seconds,
+      ...load,
+    });
   let peak: OpenLoadResult | undefined;
   for (const connections of peakConnections) {
     const found = await window({ connections });
@@ -50,7 +62,13 @@ async function curve(run: BenchRun, worker: Worker<OpenLoadJob, OpenLoadResult>,
   }
 }
 
-function figure({ report }: BenchRun, scenario: string, who: string, result: OpenLoadResult, peak: OpenLoadResult): void {
+function figure(
+  { report }: BenchRun,
+  scenario: string,
+  who: string,
+  result: OpenLoadResult,
+  peak: OpenLoadResult,
+): void {
   const { good, late, refused, unsent, failed, failure, p50, p99 } = result;
   const share = `${number((good / peak.good) * 100)} % of the peak`;
   const rest = `429: ${number(refused)}/s, late: ${number(late)}/s, no connection: ${number(unsent)}/s`;
@@ -60,5 +78,10 @@ function figure({ report }: BenchRun, scenario: string, who: string, result: Ope
 
 function shareGoal({ report }: BenchRun, what: string, { good }: OpenLoadResult, peak: OpenLoadResult): void {
   const share = good / peak.good;
-  report.goal({ goal: `overload, ${what}, served at ${loads.at(-1)} times the peak`, wanted: `over ${wantedShare * 100} % of the peak`, measured: `${number(share * 100)} %`, met: share > wantedShare });
+  report.goal({
+    goal: `overload, ${what}, served at ${loads.at(-1)} times the peak`,
+    wanted: `over ${wantedShare * 100} % of the peak`,
+    measured: `${number(share * 100)} %`,
+    met: share > wantedShare,
+  });
 }

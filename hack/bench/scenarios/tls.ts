@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiProcess } from '../api-process.ts';
 import { BareProcess } from '../bare-process.ts';
-import { bareContender, createObjects, runComparison, targetContender, targetOf, type BenchRun, type WindowTarget } from '../bench-run.ts';
+import {
+  bareContender,
+  createObjects,
+  runComparison,
+  targetContender,
+  targetOf,
+  type BenchRun,
+  type WindowTarget,
+} from '../bench-run.ts';
 import type { RequestPlan } from '../request-plan.ts';
 import { modelOfSize, pathOf } from '../sample-post.ts';
 
@@ -14,8 +22,15 @@ const handshakes = 16;
 export async function benchTls(run: BenchRun): Promise<void> {
   const { database, options } = run;
   await database.create(databaseName);
-  const api = await ApiProcess.start({ database, databaseName, command: 'serve', ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }) });
-  const [authority, cert, key] = ['ca.crt', 'server.crt', 'server.key'].map((file) => join(api.dataDir, 'tls', file)) as [string, string, string];
+  const api = await ApiProcess.start({
+    database,
+    databaseName,
+    command: 'serve',
+    ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+  });
+  const [authority, cert, key] = ['ca.crt', 'server.crt', 'server.key'].map((file) =>
+    join(api.dataDir, 'tls', file),
+  ) as [string, string, string];
   const express = await BareProcess.start('express', [cert, key]);
   try {
     await compareSchemes({ run, api, express, authority: await readFile(authority, 'utf8') });
@@ -25,7 +40,17 @@ export async function benchTls(run: BenchRun): Promise<void> {
   }
 }
 
-async function compareSchemes({ run, api, express, authority }: { run: BenchRun; api: ApiProcess; express: BareProcess; authority: string }): Promise<void> {
+async function compareSchemes({
+  run,
+  api,
+  express,
+  authority,
+}: {
+  run: BenchRun;
+  api: ApiProcess;
+  express: BareProcess;
+  authority: string;
+}): Promise<void> {
   const model = modelOfSize(1000);
   await api.define(model);
   const names = Array.from({ length: objects }, (_, i) => `post-${i}`);
@@ -41,6 +66,10 @@ async function compareSchemes({ run, api, express, authority }: { run: BenchRun;
       bareContender(run, 'bare express, https, from memory', express, { ...over, authority }),
     ]);
   };
-  for (const connections of run.options.connections) await compare(`GET one object over https, c=${connections}`, { connections });
-  await compare(`GET one object over https, a connection each, c=${handshakes}`, { connections: handshakes, anew: true });
+  for (const connections of run.options.connections)
+    await compare(`GET one object over https, c=${connections}`, { connections });
+  await compare(`GET one object over https, a connection each, c=${handshakes}`, {
+    connections: handshakes,
+    anew: true,
+  });
 }

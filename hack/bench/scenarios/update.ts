@@ -12,12 +12,18 @@ export async function benchUpdate(run: BenchRun): Promise<void> {
     const objects = Array.from({ length: connections }, (_, i) => `${names}-${i}`);
     await createObjects(run.api, writtenModel, objects);
     const bodies = await Promise.all(
-      objects.map(async (name): Promise<[string, string]> => [`${pathOf(writtenModel)}/${name}`, await run.api.fetch(`${pathOf(writtenModel)}/${name}`)]),
+      objects.map(async (name): Promise<[string, string]> => [
+        `${pathOf(writtenModel)}/${name}`,
+        await run.api.fetch(`${pathOf(writtenModel)}/${name}`),
+      ]),
     );
     await run.express.answer(new Map(bodies));
     const load = { connections, plan: (): RequestPlan => ({ type: 'update', model: writtenModel, objects }) };
     const scenario = `update with resourceVersion, c=${connections}`;
-    const compared = await runComparison(run, scenario, [apiContender(run, 'svc', load), bareContender(run, parsing, run.express, load)]);
+    const compared = await runComparison(run, scenario, [
+      apiContender(run, 'svc', load),
+      bareContender(run, parsing, run.express, load),
+    ]);
     if (connections > 1) ratioGoal(run.report, scenario, compared, { to: parsing, atLeast: 0.5 });
   }
 }

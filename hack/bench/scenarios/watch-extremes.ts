@@ -23,7 +23,11 @@ export async function benchWatchExtremes(run: BenchRun): Promise<void> {
   try {
     const watchers = run.options.isQuick ? 10 : 100;
     await replica.ask('begin');
-    await benchPace(run, worker, { watchers, on: replica, scenario: `watch, ${watchers} watchers of another replica, ${writesPerSecond} writes/s` });
+    await benchPace(run, worker, {
+      watchers,
+      on: replica,
+      scenario: `watch, ${watchers} watchers of another replica, ${writesPerSecond} writes/s`,
+    });
     reportEncoding(run, watchers, await replica.ask('end'));
     await benchStall(run, worker);
   } finally {
@@ -32,9 +36,22 @@ export async function benchWatchExtremes(run: BenchRun): Promise<void> {
   }
 }
 
-function reportEncoding({ report }: BenchRun, watchers: number, { writes, made }: { writes: number; made: number }): void {
-  report.figure({ scenario: 'watch, events encoded', who: `svc, ${watchers} watchers`, note: `${writes} events written, ${made} different buffers made for them` });
-  report.goal({ goal: 'an event is encoded once', wanted: `${watchers} watchers to a buffer`, measured: number(writes / made), met: writes / made > watchers * 0.95 });
+function reportEncoding(
+  { report }: BenchRun,
+  watchers: number,
+  { writes, made }: { writes: number; made: number },
+): void {
+  report.figure({
+    scenario: 'watch, events encoded',
+    who: `svc, ${watchers} watchers`,
+    note: `${writes} events written, ${made} different buffers made for them`,
+  });
+  report.goal({
+    goal: 'an event is encoded once',
+    wanted: `${watchers} watchers to a buffer`,
+    measured: number(writes / made),
+    met: writes / made > watchers * 0.95,
+  });
 }
 
 /** The same load without and with watchers that do not read: when are they cut off, and who notices? */
@@ -48,18 +65,38 @@ async function benchStall(run: BenchRun, worker: WatchWorker): Promise<void> {
     const memory = readMemory({ server: api.pid }).server;
     const { sample, cutOff } = await paceLarge(run, worker, scenario, stalled);
     report.figure({ scenario, who: 'svc, all of them read', p50: usual.p50, p99: usual.p99, cpu: usual.cpu });
-    const cut = cutOff.length === 0 ? 'none was cut off' : `cut off after ${number(Math.min(...cutOff))} to ${number(Math.max(...cutOff))} s`;
+    const cut =
+      cutOff.length === 0
+        ? 'none was cut off'
+        : `cut off after ${number(Math.min(...cutOff))} to ${number(Math.max(...cutOff))} s`;
     const note = `${cut}; server ${number(memory)} MB before, ${number(readPeak(api.pid))} MB at most`;
-    report.figure({ scenario, who: `svc, ${stalledWatchers} more do not read`, p50: sample.p50, p99: sample.p99, cpu: sample.cpu, note });
+    report.figure({
+      scenario,
+      who: `svc, ${stalledWatchers} more do not read`,
+      p50: sample.p50,
+      p99: sample.p99,
+      cpu: sample.cpu,
+      note,
+    });
     const measured = `${cutOff.length} of ${stalledWatchers}; ${number(usual.p99)} ms, then ${number(sample.p99)} ms`;
     const met = cutOff.length === stalledWatchers && sample.p99 < usual.p99 + 15;
-    report.goal({ goal: 'watchers that stop reading', wanted: 'are cut off, and add less than 15 ms to p99', measured, met });
+    report.goal({
+      goal: 'watchers that stop reading',
+      wanted: 'are cut off, and add less than 15 ms to p99',
+      measured,
+      met,
+    });
   } finally {
     stalled.stop();
   }
 }
 
-async function paceLarge(run: BenchRun, worker: WatchWorker, scenario: string, stalled?: Worker<StallJob, number[]>): Promise<{ sample: Sample; cutOff: number[] }> {
+async function paceLarge(
+  run: BenchRun,
+  worker: WatchWorker,
+  scenario: string,
+  stalled?: Worker<StallJob, number[]>,
+): Promise<{ sample: Sample; cutOff: number[] }> {
   const { api, report } = run;
   const object = `${newNames()}-0`;
   await createObjects(api, writtenModel, [object]);
@@ -69,10 +106,19 @@ async function paceLarge(run: BenchRun, worker: WatchWorker, scenario: string, s
   await stalled?.run({ type: 'open', ...target, path, watchers: stalledWatchers });
   const seconds = stalled === undefined ? paceSeconds(run) : stallSeconds;
   const [{ sample, expected }, cutOff = []] = await Promise.all([
-    worker.run({ type: 'pace', ...target, model: writtenModel, object, attachment: largeEvent, writesPerSecond, seconds }),
+    worker.run({
+      type: 'pace',
+      ...target,
+      model: writtenModel,
+      object,
+      attachment: largeEvent,
+      writesPerSecond,
+      seconds,
+    }),
     stalled?.run({ type: 'wait', seconds }),
   ]);
   await worker.run({ type: 'close' });
-  if (sample!.requests !== expected) report.fail(`${scenario}: ${sample!.requests} events came, ${expected} should have`);
+  if (sample!.requests !== expected)
+    report.fail(`${scenario}: ${sample!.requests} events came, ${expected} should have`);
   return { sample: sample!, cutOff };
 }

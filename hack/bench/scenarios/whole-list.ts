@@ -12,7 +12,10 @@ export async function benchWholeList(run: BenchRun): Promise<void> {
   const { api, options } = run;
   const path = pathOf(modelOfSize(options.sizes.at(-1)!));
   const { processes } = targetOf(run, api);
-  for (const limit of limits) await report(run, `list everything, limit=${limit} and continue, c=1`, () => readInChunks(api, path, { limit, processes }));
+  for (const limit of limits)
+    await report(run, `list everything, limit=${limit} and continue, c=1`, () =>
+      readInChunks(api, path, { limit, processes }),
+    );
   await report(run, 'list everything, one answer, c=1', () => readAsStream(api, path, { processes }));
 }
 

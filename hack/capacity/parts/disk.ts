@@ -16,7 +16,10 @@ interface Footprint {
   wal: { create: number; update: number; status: number; updateCold: number };
 }
 
-/** Bytes of an object at rest, and of each kind of write, counted by PostgreSQL: on disk, in the history, and in its own log. */
+/**
+ * Bytes of an object at rest, and of each kind of write, counted by PostgreSQL: on disk, in the history, and in its own
+ * log.
+ */
 export async function measureDisk(run: CapacityRun): Promise<void> {
   // What it writes is nobody's request.
   for (const text of ['ALTER SYSTEM SET autovacuum = off', 'SELECT pg_reload_conf()']) await run.database.query(text);
@@ -28,19 +31,41 @@ export async function measureDisk(run: CapacityRun): Promise<void> {
     ['model', 'JSON', 'row', 'out of line (TOAST)', 'all indexes', 'together'],
     ...footprints.map((found) => {
       const { sizes } = found;
-      return [found.sample.name, number(found.json), each(found, sizes.heap), each(found, sizes.toast), `${each(found, indexBytes(found))} (${sizes.indexes.length})`, each(found, sizes.heap + sizes.toast + indexBytes(found))];
+      return [
+        found.sample.name,
+        number(found.json),
+        each(found, sizes.heap),
+        each(found, sizes.toast),
+        `${each(found, indexBytes(found))} (${sizes.indexes.length})`,
+        each(found, sizes.heap + sizes.toast + indexBytes(found)),
+      ];
     }),
   ]);
   for (const found of footprints.filter((_, i) => i === 0 || i === footprints.length - 1)) {
-    run.report.table(`Bytes an object of each index: ${found.sample.name}`, [['index', 'bytes'], ...found.sizes.indexes.map(({ columns, bytes }) => [columns, each(found, bytes)])]);
+    run.report.table(`Bytes an object of each index: ${found.sample.name}`, [
+      ['index', 'bytes'],
+      ...found.sizes.indexes.map(({ columns, bytes }) => [columns, each(found, bytes)]),
+    ]);
   }
   run.report.table('Bytes that a write adds to the history of changes', [
     ['model', 'create', 'update', 'status update'],
     ...footprints.map(({ sample, log }) => [sample.name, number(log.create), number(log.update), number(log.status)]),
   ]);
   run.report.table("Bytes that a write adds to PostgreSQL's log (WAL)", [
-    ['model', 'create', 'update', 'status update', 'update of an object whose pages were not written since the last checkpoint'],
-    ...footprints.map(({ sample, wal }) => [sample.name, number(wal.create), number(wal.update), number(wal.status), number(wal.updateCold)]),
+    [
+      'model',
+      'create',
+      'update',
+      'status update',
+      'update of an object whose pages were not written since the last checkpoint',
+    ],
+    ...footprints.map(({ sample, wal }) => [
+      sample.name,
+      number(wal.create),
+      number(wal.update),
+      number(wal.status),
+      number(wal.updateCold),
+    ]),
   ]);
 }
 
@@ -55,14 +80,22 @@ async function footprint({ api, database, options }: CapacityRun, sample: Sample
     return { log: ((await changeLogBytes(database)) - before) / count, wal: wal / count };
   };
   let round = 0;
-  const update = (i: number): Promise<string> => put(api, `${sample.path}/${nameOf(sample, i)}`, sample.object(i, round));
-  const status = (i: number): Promise<string> => api.fetch(`${sample.path}/${nameOf(sample, i)}/status`, { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify(sample.status(round)) });
+  const update = (i: number): Promise<string> =>
+    put(api, `${sample.path}/${nameOf(sample, i)}`, sample.object(i, round));
+  const status = (i: number): Promise<string> =>
+    api.fetch(`${sample.path}/${nameOf(sample, i)}/status`, {
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+      body: JSON.stringify(sample.status(round)),
+    });
   const next = async <T>(work: () => Promise<T>): Promise<T> => {
     round += 1;
     return work();
   };
   await database.query('CHECKPOINT');
-  const created = await counted((i) => api.fetch(sample.path, { method: 'POST', body: JSON.stringify(sample.object(i, 0)) }));
+  const created = await counted((i) =>
+    api.fetch(sample.path, { method: 'POST', body: JSON.stringify(sample.object(i, 0)) }),
+  );
   const sizes = await tableSizes(database, sample.plural);
   // Statuses first: an object that has one is larger.
   await next(() => counted(status));
@@ -72,11 +105,22 @@ async function footprint({ api, database, options }: CapacityRun, sample: Sample
   await database.query('CHECKPOINT');
   // In an order that no page shares: each write is the first to its page.
   const cold = await next(() => coldUpdates(database, sizes, count, update));
-  return { sample, json, sizes, log: { create: created.log, update: updated.log, status: statusWritten.log }, wal: { create: created.wal, update: updated.wal, status: statusWritten.wal, updateCold: cold } };
+  return {
+    sample,
+    json,
+    sizes,
+    log: { create: created.log, update: updated.log, status: statusWritten.log },
+    wal: { create: created.wal, update: updated.wal, status: statusWritten.wal, updateCold: cold },
+  };
 }
 
 /** Of so few that each is alone on its page. */
-async function coldUpdates(database: CapacityRun['database'], sizes: TableSizes, count: number, update: (i: number) => Promise<unknown>): Promise<number> {
+async function coldUpdates(
+  database: CapacityRun['database'],
+  sizes: TableSizes,
+  count: number,
+  update: (i: number) => Promise<unknown>,
+): Promise<number> {
   const step = Math.max(8, Math.ceil((8192 * count) / sizes.heap) * 3);
   const chosen = Array.from({ length: Math.max(1, Math.floor(count / step) - 2) }, (_, i) => i * step);
   // The pages that all share, those of the history, go first.
@@ -87,7 +131,8 @@ async function coldUpdates(database: CapacityRun['database'], sizes: TableSizes,
 
 /** A new definition has a few writes of its own: its status, and roles for it. */
 async function untilQuiet(database: CapacityRun['database']): Promise<void> {
-  for (const deadline = performance.now() + 30_000; performance.now() < deadline; ) if ((await walBytes(database, () => delay(1000))) < 2000) return;
+  for (const deadline = performance.now() + 30_000; performance.now() < deadline;)
+    if ((await walBytes(database, () => delay(1000))) < 2000) return;
 }
 
 function nameOf(sample: SampleObjects, i: number): string {
@@ -100,6 +145,9 @@ function put(api: ApiProcess, path: string, object: object): Promise<string> {
 
 /** The definition, and the namespace that its objects are in. */
 export async function define(api: ApiProcess, { definition, path }: SampleObjects): Promise<void> {
-  await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: JSON.stringify(definition) });
+  await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    method: 'POST',
+    body: JSON.stringify(definition),
+  });
   await api.untilServed(`${path}?limit=1`);
 }

@@ -30,14 +30,22 @@ export async function measureMemory(run: CapacityRun): Promise<void> {
   await load(run, { connections: 64, plan: { type: 'create', model: writtenModel, names: 'post' } });
   await load(run, { connections: 64, plan: { type: 'get', paths: [`${pathOf(writtenModel)}/post-0`] } });
   await load(run, { connections: 16, plan: { type: 'get', paths: [`${pathOf(writtenModel)}?limit=500`] } });
-  rows.push(['apiserver', 'at most, under 64 creates, 64 GETs and 16 lists of 500 at a time', number(readPeak(api.pid))]);
+  rows.push([
+    'apiserver',
+    'at most, under 64 creates, 64 GETs and 16 lists of 500 at a time',
+    number(readPeak(api.pid)),
+  ]);
   rows.push(['apiserver', 'ten seconds later', await after(restMs, () => number(resident(api.pid)))]);
 
   rows.push(...(await measureWatchers(run, restMs)), ...(await measureModels(run, restMs)));
   report.table('Memory', rows);
   const { postgres } = readMemory({ postmaster: database.postmaster });
-  const [buffers] = await database.query("SELECT current_setting('shared_buffers') AS size, (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS clients");
-  report.line(`\nPostgreSQL: ${number(postgres)} MB in all, with ${String(buffers!['clients'])} connections and shared_buffers ${String(buffers!['size'])}`);
+  const [buffers] = await database.query(
+    "SELECT current_setting('shared_buffers') AS size, (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS clients",
+  );
+  report.line(
+    `\nPostgreSQL: ${number(postgres)} MB in all, with ${String(buffers!['clients'])} connections and shared_buffers ${String(buffers!['size'])}`,
+  );
 }
 
 async function after<T>(ms: number, look: () => T): Promise<T> {
@@ -51,17 +59,39 @@ async function startOthers({ api, database }: CapacityRun): Promise<{ name: stri
   const url = `http://127.0.0.1:${api.port}`;
   const token = join(api.dataDir, 'admin-token');
   const parent = database.folder;
-  const access = [`--svc.database.url=${database.url()}`, `--svc.access.port=${accessPort}`, `--svc.access.api-url=${url}`, `--svc.access.token-file=${token}`, `--svc.security.key-file=${join(api.dataDir, 'secret-key')}`];
-  const controllers = [`--svc.controllers.port=${controllerPort}`, `--svc.controllers.api-url=${url}`, `--svc.controllers.token-file=${token}`];
+  const access = [
+    `--svc.database.url=${database.url()}`,
+    `--svc.access.port=${accessPort}`,
+    `--svc.access.api-url=${url}`,
+    `--svc.access.token-file=${token}`,
+    `--svc.security.key-file=${join(api.dataDir, 'secret-key')}`,
+  ];
+  const controllers = [
+    `--svc.controllers.port=${controllerPort}`,
+    `--svc.controllers.api-url=${url}`,
+    `--svc.controllers.token-file=${token}`,
+  ];
   return [
-    { name: 'access-server', server: await ChildServer.start({ command: 'access-server', args: access, port: accessPort, parent }) },
-    { name: 'controller-manager', server: await ChildServer.start({ command: 'controller-manager', args: controllers, port: controllerPort, parent }) },
+    {
+      name: 'access-server',
+      server: await ChildServer.start({ command: 'access-server', args: access, port: accessPort, parent }),
+    },
+    {
+      name: 'controller-manager',
+      server: await ChildServer.start({
+        command: 'controller-manager',
+        args: controllers,
+        port: controllerPort,
+        parent,
+      }),
+    },
   ];
 }
 
 /** On a fresh server, so that nothing freed before hides what they take. */
 async function measureWatchers({ database, options }: CapacityRun, restMs: number): Promise<string[][]> {
-  // Each crowd is let in before the next one comes: together they would be more requests under way than a user may have.
+  // Each crowd is let in before the next one comes: together they would be more requests under way than a user may
+  // have.
   const crowd = 100;
   const crowds = options.isQuick ? 1 : 5;
   const api = await ApiProcess.start({ database });
@@ -96,5 +126,11 @@ async function measureModels({ api, database, options }: CapacityRun, restMs: nu
   };
   const before = await ofFresh();
   await inParallel(4, models, (i) => api.define({ plural: `memories-${i}`, kind: `Memory${i}` }));
-  return [['apiserver', `${models} models more, after a start: KB each`, number((((await ofFresh()) - before) * 1024) / models)]];
+  return [
+    [
+      'apiserver',
+      `${models} models more, after a start: KB each`,
+      number((((await ofFresh()) - before) * 1024) / models),
+    ],
+  ];
 }

@@ -25,17 +25,38 @@ export async function measureOperations(run: CapacityRun): Promise<void> {
   const path = pathOf(model);
   let series = 0;
   const plans: { name: string; plan: () => RequestPlan }[] = [
-    { name: 'GET', plan: () => ({ type: 'get', paths: Array.from({ length: 100 }, (_, i) => `${path}/post-${i * 7}`) }) },
-    { name: 'list of 20 by an index, with total', plan: () => ({ type: 'get', paths: Array.from({ length: 50 }, (_, i) => `${path}?labelSelector=batch%3Db-${i}&sort=spec.priority,desc&page=1&size=${groupSize}`) }) },
+    {
+      name: 'GET',
+      plan: () => ({ type: 'get', paths: Array.from({ length: 100 }, (_, i) => `${path}/post-${i * 7}`) }),
+    },
+    {
+      name: 'list of 20 by an index, with total',
+      plan: () => ({
+        type: 'get',
+        paths: Array.from(
+          { length: 50 },
+          (_, i) => `${path}?labelSelector=batch%3Db-${i}&sort=spec.priority,desc&page=1&size=${groupSize}`,
+        ),
+      }),
+    },
     { name: 'create', plan: () => ({ type: 'create', model: writtenModel, names: `s${(series += 1)}` }) },
     { name: 'update', plan: () => ({ type: 'update', model: writtenModel, objects: updated }) },
   ];
-  const rows: string[][] = [['request', 'at a time', 'requests/s', 'CPU µs, svc', 'CPU µs, PostgreSQL', 'CPU s for 1 000 requests, both']];
+  const rows: string[][] = [
+    ['request', 'at a time', 'requests/s', 'CPU µs, svc', 'CPU µs, PostgreSQL', 'CPU s for 1 000 requests, both'],
+  ];
   for (const { name, plan } of plans) {
     for (const atATime of [64, 8, 1]) {
       const counted = delay(options.seconds * 500).then(() => countConnections(run, `${name}, ${atATime} at a time`));
       const { requests, seconds, cpu } = await load(run, { connections: atATime, plan: plan() });
-      rows.push([name, String(atATime), number(requests / seconds), number(cpu.server * 1000), number(cpu.postgres * 1000), number(cpu.server + cpu.postgres)]);
+      rows.push([
+        name,
+        String(atATime),
+        number(requests / seconds),
+        number(cpu.server * 1000),
+        number(cpu.postgres * 1000),
+        number(cpu.server + cpu.postgres),
+      ]);
       if (atATime === 64) connections.push(await counted);
       else await counted;
     }
@@ -45,6 +66,8 @@ export async function measureOperations(run: CapacityRun): Promise<void> {
 }
 
 async function countConnections({ database }: CapacityRun, when: string): Promise<string[]> {
-  const [row] = await database.query("SELECT count(*) AS all, count(*) FILTER (WHERE state <> 'idle') AS busy FROM pg_stat_activity WHERE application_name = 'svc' AND backend_type = 'client backend'");
+  const [row] = await database.query(
+    "SELECT count(*) AS all, count(*) FILTER (WHERE state <> 'idle') AS busy FROM pg_stat_activity WHERE application_name = 'svc' AND backend_type = 'client backend'",
+  );
   return [when, String(row!['all']), String(row!['busy'])];
 }

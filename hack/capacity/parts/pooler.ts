@@ -14,7 +14,10 @@ import { ChildServer } from '../child-server.ts';
 
 const programs = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'];
 const startTimeoutMs = 15_000;
-/** The server asks for these when it connects; PgBouncer knows none of them and refuses whoever asks, unless told not to mind. */
+/**
+ * The server asks for these when it connects; PgBouncer knows none of them and refuses whoever asks, unless told not to
+ * mind.
+ */
 const ignored = 'extra_float_digits,statement_timeout,lock_timeout,idle_in_transaction_session_timeout';
 
 /** svc through PgBouncer, in each of its modes that could serve: does it start, does it work, what does it cost? */
@@ -27,8 +30,16 @@ export async function measurePooler(run: CapacityRun): Promise<void> {
   rows.push(['directly', 'works', ...(await rates(run, run.api))]);
   for (const { mode, settings, name } of [
     { name: 'session mode, as it comes', mode: 'session', settings: {} },
-    { name: 'session mode, ignore_startup_parameters', mode: 'session', settings: { ignore_startup_parameters: ignored } },
-    { name: 'transaction mode, ignore_startup_parameters', mode: 'transaction', settings: { ignore_startup_parameters: ignored } },
+    {
+      name: 'session mode, ignore_startup_parameters',
+      mode: 'session',
+      settings: { ignore_startup_parameters: ignored },
+    },
+    {
+      name: 'transaction mode, ignore_startup_parameters',
+      mode: 'transaction',
+      settings: { ignore_startup_parameters: ignored },
+    },
   ]) {
     rows.push([name, ...(await through(run, program, { pool_mode: mode, ...settings }))]);
   }
@@ -51,7 +62,13 @@ async function through(run: CapacityRun, program: string, settings: Record<strin
   try {
     // The first says in its log why it does not start; the others are measured.
     const serverPort = await freePort();
-    const trial = await ChildServer.start({ command: 'apiserver', args: [`--svc.server.port=${serverPort}`, `--svc.database.url=${url}`], port: serverPort, parent: run.database.folder, timeoutMs: startTimeoutMs });
+    const trial = await ChildServer.start({
+      command: 'apiserver',
+      args: [`--svc.server.port=${serverPort}`, `--svc.database.url=${url}`],
+      port: serverPort,
+      parent: run.database.folder,
+      timeoutMs: startTimeoutMs,
+    });
     await trial.stop();
     const api = await ApiProcess.start({ database: run.database, args: [`--svc.database.url=${url}`] });
     try {
@@ -70,7 +87,13 @@ async function through(run: CapacityRun, program: string, settings: Record<strin
 /** The first line of a log that warns, or the error itself. */
 function firstComplaint(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const said = /"(?:message|reason|msg)":"((?:[^"\\]|\\.)*(?:prepared statement|parameter|unsupported|cannot|not be)(?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? /^error: .*/m.exec(text)?.[0] ?? /svc: .*/.exec(text)?.[0] ?? text;
+  const said =
+    /"(?:message|reason|msg)":"((?:[^"\\]|\\.)*(?:prepared statement|parameter|unsupported|cannot|not be)(?:[^"\\]|\\.)*)"/.exec(
+      text,
+    )?.[1] ??
+    /^error: .*/m.exec(text)?.[0] ??
+    /svc: .*/.exec(text)?.[0] ??
+    text;
   return said.slice(0, 200).replaceAll('|', ' ').replaceAll('\n', ' ');
 }
 
@@ -82,25 +105,50 @@ async function rates(run: CapacityRun, api: ApiProcess): Promise<string[]> {
   return [number(read.requests / read.seconds), number(created.requests / created.seconds)];
 }
 
-/** News of another replica within the second that polling would take, a new index, a drop of the model: what needs notifications and locks of a session. */
+/**
+ * News of another replica within the second that polling would take, a new index, a drop of the model: what needs
+ * notifications and locks of a session.
+ */
 async function checkEverything(run: CapacityRun, api: ApiProcess): Promise<string> {
   const model = { plural: `through-${api.port}`, kind: `Through${api.port}` };
   await api.define(model);
   await run.api.untilServed(`${pathOf(model)}?limit=1`);
-  await run.api.fetch(pathOf(model), { method: 'POST', body: postText(model, { name: 'one', number: 1, title: 'One' }) });
+  await run.api.fetch(pathOf(model), {
+    method: 'POST',
+    body: postText(model, { name: 'one', number: 1, title: 'One' }),
+  });
   await api.untilServed(`${pathOf(model)}/one`);
-  await api.fetch(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${model.plural}.bench.svc.example`, { method: 'DELETE' });
-  const [row] = await run.database.query("SELECT count(*) AS listening FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'");
+  await api.fetch(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${model.plural}.bench.svc.example`, {
+    method: 'DELETE',
+  });
+  const [row] = await run.database.query(
+    "SELECT count(*) AS listening FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'",
+  );
   return `works (${String(row!['listening'])} sessions listen)`;
 }
 
-async function startPooler({ database, report }: CapacityRun, program: string, port: number, settings: Record<string, string>): Promise<ChildProcess> {
+async function startPooler(
+  { database, report }: CapacityRun,
+  program: string,
+  port: number,
+  settings: Record<string, string>,
+): Promise<ChildProcess> {
   const folder = mkdtempSync(join('/tmp', 'svc-pooler-'));
   const { host = '', user = '' } = database.connection;
   // PgBouncer refuses to run as root, and PostgreSQL's socket is in a folder of its own user.
   const { uid, gid } = statSync(host);
-  const all = { listen_addr: '127.0.0.1', listen_port: String(port), unix_socket_dir: '', auth_type: 'any', max_client_conn: '500', default_pool_size: '150', ...settings };
-  const text = `[databases]\npostgres = host=${host} user=${user}\n[pgbouncer]\n${Object.entries(all).map(([name, value]) => `${name} = ${value}`).join('\n')}\n`;
+  const all = {
+    listen_addr: '127.0.0.1',
+    listen_port: String(port),
+    unix_socket_dir: '',
+    auth_type: 'any',
+    max_client_conn: '500',
+    default_pool_size: '150',
+    ...settings,
+  };
+  const text = `[databases]\npostgres = host=${host} user=${user}\n[pgbouncer]\n${Object.entries(all)
+    .map(([name, value]) => `${name} = ${value}`)
+    .join('\n')}\n`;
   const file = join(folder, 'pgbouncer.ini');
   await writeFile(file, text);
   await chown(folder, uid, gid);

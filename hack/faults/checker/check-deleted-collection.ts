@@ -6,12 +6,18 @@ import type { LiveState } from './live-state.ts';
 import { matcherOf } from './object-match.ts';
 
 /** Whatever was there and matched from the question to the answer is gone by then. */
-export function checkDeletedCollection(run: Examination, operation: DeleteCollectionOperation, { window, state }: { window: Window; state: LiveState }): void {
+export function checkDeletedCollection(
+  run: Examination,
+  operation: DeleteCollectionOperation,
+  { window, state }: { window: Window; state: LiveState },
+): void {
   const { violations, narrator, statistics } = run;
   const matches = matcherOf(operation.selector);
   for (const change of state.matching(operation.model, operation.namespace, operation.selector)) {
     statistics.add('objects of a deleted collection');
-    const isLeft = within(change.key, window).every((each) => each !== undefined && each.row.type !== 'D' && each.row.new !== null && matches(each.row, each.row.new));
+    const isLeft = within(change.key, window).every(
+      (each) => each !== undefined && each.row.type !== 'D' && each.row.new !== null && matches(each.row, each.row.new),
+    );
     if (!isLeft) continue;
     violations.report('delete-collection', () => ({
       text: `${narrator.operation(operation)} left ${narrator.change(change)}, which matched all the time`,

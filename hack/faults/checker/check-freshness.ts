@@ -8,11 +8,17 @@ export function checkGet({ log, times, violations, narrator, statistics }: Exami
   if (operation.outcome.type !== 'ok') return;
   const { object } = operation.outcome;
   statistics.add('objects read');
-  const report = (text: string): void => violations.report('read-content', () => ({ text: `${narrator.operation(operation)} ${text}`, records: [operation] }));
+  const report = (text: string): void =>
+    violations.report('read-content', () => ({
+      text: `${narrator.operation(operation)} ${text}`,
+      records: [operation],
+    }));
   const change = stateAt(log.key(operation.model, operation.namespace, operation.name), log.indexAt(object.revision));
-  if (change?.row.revision !== object.revision || change.row.new === null) return report(`was shown revision ${object.revision}, which is no state of that object`);
+  if (change?.row.revision !== object.revision || change.row.new === null)
+    return report(`was shown revision ${object.revision}, which is no state of that object`);
   const wrong = difference(change.row.new, object);
-  if (wrong !== undefined || object.name !== operation.name || object.namespace !== operation.namespace) report(`was shown another object than ${narrator.change(change)}: ${wrong ?? 'its name'}`);
+  if (wrong !== undefined || object.name !== operation.name || object.namespace !== operation.namespace)
+    report(`was shown another object than ${narrator.change(change)}: ${wrong ?? 'its name'}`);
   const next = nextOf(change);
   const ended = next === undefined ? undefined : times.latestOf(next.index);
   if (ended === undefined || ended.at >= operation.invoked) return;
@@ -23,21 +29,36 @@ export function checkGet({ log, times, violations, narrator, statistics }: Exami
 }
 
 /** A list is of the newest state; a later chunk of the state of the first. */
-export function checkListRevision({ log, times, violations, narrator, named }: Examination, operation: ListOperation): void {
+export function checkListRevision(
+  { log, times, violations, narrator, named }: Examination,
+  operation: ListOperation,
+): void {
   if (operation.outcome.type !== 'ok') return;
   const { revision } = operation.outcome;
   const { atLeast, exact, paging } = operation;
   const report = (text: string, records: unknown[] = []): void =>
-    violations.report('read-stale', () => ({ text: `${narrator.operation(operation)} is of revision ${revision}, ${text}`, records: [operation, ...records] }));
+    violations.report('read-stale', () => ({
+      text: `${narrator.operation(operation)} is of revision ${revision}, ${text}`,
+      records: [operation, ...records],
+    }));
   if (atLeast !== undefined && revision < atLeast) report(`though not older than ${atLeast} was asked for`);
   if (exact === true && revision !== atLeast) report(`though exactly ${atLeast} was asked for`);
   if (paging.type === 'chunk' && paging.continued !== undefined) {
     const before = named.get(idText(paging.continued));
     const first = before?.verb === 'list' && before.outcome.type === 'ok' ? before.outcome.revision : undefined;
-    if (first === undefined) violations.report('recording', () => ({ text: `${narrator.operation(operation)} continues what is no list`, records: [operation, before] }));
-    else if (first !== revision) violations.report('list-chunk', () => ({ text: `${narrator.operation(operation)} is of revision ${revision}, and the chunk before it of ${first}`, records: [operation, before] }));
+    if (first === undefined)
+      violations.report('recording', () => ({
+        text: `${narrator.operation(operation)} continues what is no list`,
+        records: [operation, before],
+      }));
+    else if (first !== revision)
+      violations.report('list-chunk', () => ({
+        text: `${narrator.operation(operation)} is of revision ${revision}, and the chunk before it of ${first}`,
+        records: [operation, before],
+      }));
     return;
   }
   const ended = times.latestOf(log.indexAt(revision) + 1);
-  if (ended.at < operation.invoked) report(`though a later change had been seen by ${narrator.bound(ended)}`, [ended.source]);
+  if (ended.at < operation.invoked)
+    report(`though a later change had been seen by ${narrator.bound(ended)}`, [ended.source]);
 }

@@ -27,8 +27,9 @@ export interface Verdict {
 }
 
 /**
- * Holds everything that clients saw to the log, and the log to itself. A valid history has no violations; which promises are checked is
- * the list of `Rule`s. Time and memory grow with the size of the history, lists with the number of objects they choose from.
+ * Holds everything that clients saw to the log, and the log to itself. A valid history has no violations; which
+ * promises are checked is the list of `Rule`s. Time and memory grow with the size of the history, lists with the number
+ * of objects they choose from.
  */
 export function checkHistory(history: History): Verdict {
   const run = examinationOf(history);
@@ -52,9 +53,14 @@ export function checkHistory(history: History): Verdict {
     requests.push(...checkOperation(run, operation));
   }
   for (const watcher of history.watchers) requests.push(...checkWatcher(run, watcher));
-  for (const state of history.finalStates) requests.push({ index: log.indexAt(state.revision), look: (live) => checkFinalState(run, state, live) });
+  for (const state of history.finalStates)
+    requests.push({ index: log.indexAt(state.revision), look: (live) => checkFinalState(run, state, live) });
   lookAtSnapshots(log, history.incarnations, requests);
-  return { violations: violations.list, counts: Object.fromEntries(violations.counts), statistics: statistics.toObject() };
+  return {
+    violations: violations.list,
+    counts: Object.fromEntries(violations.counts),
+    statistics: statistics.toObject(),
+  };
 }
 
 function examinationOf(history: History): Examination {
@@ -74,9 +80,12 @@ function examinationOf(history: History): Examination {
 function nameOperations({ history, named }: Examination): void {
   const wanted = new Set<string>();
   const want = (id: OperationId | undefined): unknown => id !== undefined && wanted.add(idText(id));
-  for (const { streams } of history.watchers) for (const { start } of streams) if (start.type === 'revision') want(start.list);
-  for (const operation of history.operations) if (operation.verb === 'list' && operation.paging.type === 'chunk') want(operation.paging.continued);
-  for (const operation of history.operations) if (wanted.has(idText(operation))) named.set(idText(operation), operation);
+  for (const { streams } of history.watchers)
+    for (const { start } of streams) if (start.type === 'revision') want(start.list);
+  for (const operation of history.operations)
+    if (operation.verb === 'list' && operation.paging.type === 'chunk') want(operation.paging.continued);
+  for (const operation of history.operations)
+    if (wanted.has(idText(operation))) named.set(idText(operation), operation);
 }
 
 function checkOperation(run: Examination, operation: Operation): SnapshotRequest[] {

@@ -11,7 +11,9 @@ const seeds = 150;
 const plantings = 5;
 const enough = 4;
 
-const histories: History[] = Array.from({ length: 40 }, (_, i) => simulateHistory(i + 1, { requests: 25, drop: i % 2 === 1 }));
+const histories: History[] = Array.from({ length: 40 }, (_, i) =>
+  simulateHistory(i + 1, { requests: 25, drop: i % 2 === 1 }),
+);
 
 describe('a system that keeps its promises', () => {
   test('has no violations, whatever its clients do', () => {
@@ -23,16 +25,37 @@ describe('a system that keeps its promises', () => {
 
   test('is examined in every respect', () => {
     const sum = new Map<string, number>();
-    for (const history of histories) for (const [what, count] of Object.entries(checkHistory(history).statistics)) sum.set(what, (sum.get(what) ?? 0) + count);
+    for (const history of histories)
+      for (const [what, count] of Object.entries(checkHistory(history).statistics))
+        sum.set(what, (sum.get(what) ?? 0) + count);
     expect(examined.filter((what) => (sum.get(what) ?? 0) < 20)).toEqual([]);
   });
 });
 
 const examined = [
-  'bookmarks', 'deletions of unknown outcome', 'events ADDED', 'events DELETED', 'events MODIFIED', 'events of a selection entered', 'events of a selection left',
-  'final states', 'lists checked', 'models dropped', 'objects of a deleted collection', 'objects read', 'refusals 404', 'refusals 409', 'repeated requests',
-  'repeated requests answered alike', 'unique values taken', 'unknown writes applied', 'unknown writes not applied', 'watches begun from a list',
-  'watches ended expired', 'watches ended live', 'watches resumed',
+  'bookmarks',
+  'deletions of unknown outcome',
+  'events ADDED',
+  'events DELETED',
+  'events MODIFIED',
+  'events of a selection entered',
+  'events of a selection left',
+  'final states',
+  'lists checked',
+  'models dropped',
+  'objects of a deleted collection',
+  'objects read',
+  'refusals 404',
+  'refusals 409',
+  'repeated requests',
+  'repeated requests answered alike',
+  'unique values taken',
+  'unknown writes applied',
+  'unknown writes not applied',
+  'watches begun from a list',
+  'watches ended expired',
+  'watches ended live',
+  'watches resumed',
 ];
 
 describe('a planted fault is caught', () => {
@@ -45,7 +68,10 @@ describe('a planted fault is caught', () => {
       if (!plant(copy)) continue;
       expect(JSON.stringify(copy.history) === text).toBe(false);
       const { counts } = checkHistory(copy.history);
-      expect({ seed: copy.history.seed, rules: Object.keys(counts) }).toEqual({ seed: copy.history.seed, rules: expect.arrayContaining([rule]) as unknown });
+      expect({ seed: copy.history.seed, rules: Object.keys(counts) }).toEqual({
+        seed: copy.history.seed,
+        rules: expect.arrayContaining([rule]) as unknown,
+      });
       planted += 1;
       if (planted === plantings) break;
     }

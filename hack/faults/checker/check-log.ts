@@ -18,10 +18,16 @@ export function checkLog(run: Examination): void {
 
 function checkOrder({ history, log, violations, narrator }: Examination): void {
   for (const revision of history.lostRevisions ?? []) {
-    violations.report('log-order', () => ({ text: `revision ${revision} was in the log and is gone`, records: [log.changes[log.indexAt(revision)]?.row] }));
+    violations.report('log-order', () => ({
+      text: `revision ${revision} was in the log and is gone`,
+      records: [log.changes[log.indexAt(revision)]?.row],
+    }));
   }
   for (const rows of log.repeated) {
-    violations.report('log-order', () => ({ text: `revision ${rows[0].revision} is in the log twice: ${narrator.row(rows[0])}, ${narrator.row(rows[1])}`, records: rows }));
+    violations.report('log-order', () => ({
+      text: `revision ${rows[0].revision} is in the log twice: ${narrator.row(rows[0])}, ${narrator.row(rows[1])}`,
+      records: rows,
+    }));
   }
   let visible: LogRow | undefined;
   for (const { row } of log.changes.toReversed()) {
@@ -36,8 +42,12 @@ function checkOrder({ history, log, violations, narrator }: Examination): void {
 }
 
 function checkChange({ violations, narrator }: Examination, { row }: Change, before: Change | undefined): void {
-  const prior = before === undefined || before.row.type === 'D' || before.row.incarnation !== row.incarnation ? undefined : before.row;
-  const report = (what: string): void => violations.report('log-chain', () => ({ text: `${narrator.row(row)} ${what}`, records: [row, before?.row] }));
+  const prior =
+    before === undefined || before.row.type === 'D' || before.row.incarnation !== row.incarnation
+      ? undefined
+      : before.row;
+  const report = (what: string): void =>
+    violations.report('log-chain', () => ({ text: `${narrator.row(row)} ${what}`, records: [row, before?.row] }));
   if (row.new === null) return report('has no body');
   if (row.type === 'C') {
     if (prior !== undefined) report(`creates what is there since ${narrator.row(prior)}`);
@@ -45,12 +55,14 @@ function checkChange({ violations, narrator }: Examination, { row }: Change, bef
     if (before?.row.new?.uid === row.new.uid) report(`has the uid of an earlier object, ${row.new.uid}`);
     return;
   }
-  if (prior === undefined) return report(`changes what is not there after ${before === undefined ? 'nothing' : narrator.row(before.row)}`);
+  if (prior === undefined)
+    return report(`changes what is not there after ${before === undefined ? 'nothing' : narrator.row(before.row)}`);
   if (row.previous !== prior.revision) report(`names ${row.previous} as what it replaced, which was ${prior.revision}`);
   const wrongOld = row.old === null || prior.new === null ? 'none' : difference(prior.new, row.old);
   if (wrongOld !== undefined) report(`has another old body than ${prior.revision} left: ${wrongOld}`);
   if (row.new.uid !== prior.new?.uid) report(`changes the uid from ${prior.new?.uid} to ${row.new.uid}`);
-  if (row.type === 'D' && prior.new !== null && difference(prior.new, row.new) !== undefined) report(`deletes, and changes the body: ${difference(prior.new, row.new)}`);
+  if (row.type === 'D' && prior.new !== null && difference(prior.new, row.new) !== undefined)
+    report(`deletes, and changes the body: ${difference(prior.new, row.new)}`);
 }
 
 /** Each body is one write's. */
@@ -60,8 +72,12 @@ function checkMarkers({ log, violations, narrator }: Examination): void {
     if (key === undefined || row.new === null) continue;
     const first = row.type === 'D' ? log.deletions.get(row.new.uid) : log.byMarker.get(row.new.marker);
     if (first === undefined || first === change) continue;
-    const what = row.type === 'D' ? `object ${row.new.uid} is deleted twice` : `the write ${row.new.marker} is applied twice`;
-    violations.report('write-twice', () => ({ text: `${what}: ${narrator.change(first)}, ${narrator.change(change)}`, records: [first.row, row] }));
+    const what =
+      row.type === 'D' ? `object ${row.new.uid} is deleted twice` : `the write ${row.new.marker} is applied twice`;
+    violations.report('write-twice', () => ({
+      text: `${what}: ${narrator.change(first)}, ${narrator.change(change)}`,
+      records: [first.row, row],
+    }));
   }
 }
 
@@ -99,9 +115,14 @@ function checkDrops({ history, log, violations, narrator, statistics }: Examinat
         records: [incarnation, left.row],
       }));
     }
-    const after = log.byModel.get(incarnation.model)?.find(({ row }) => row.incarnation === incarnation.id && row.revision > incarnation.dropped!);
+    const after = log.byModel
+      .get(incarnation.model)
+      ?.find(({ row }) => row.incarnation === incarnation.id && row.revision > incarnation.dropped!);
     if (after !== undefined) {
-      violations.report('log-model', () => ({ text: `${narrator.change(after)} was written after ${incarnation.model} was dropped at ${incarnation.dropped}`, records: [incarnation, after.row] }));
+      violations.report('log-model', () => ({
+        text: `${narrator.change(after)} was written after ${incarnation.model} was dropped at ${incarnation.dropped}`,
+        records: [incarnation, after.row],
+      }));
     }
   }
 }

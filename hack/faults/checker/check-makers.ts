@@ -13,8 +13,13 @@ export function checkMakers(run: Examination, ledger: WriteLedger): void {
     if (change.key === undefined) continue;
     const maker = ledger.makers.get(change);
     if (maker === undefined) {
-      if (change.row.type === 'D' && explainDeletion(run, ledger, change, spent)) statistics.add('deletions of unknown outcome');
-      else violations.report('write-unasked', () => ({ text: `nobody asked for ${narrator.change(change)}`, records: [change.row] }));
+      if (change.row.type === 'D' && explainDeletion(run, ledger, change, spent))
+        statistics.add('deletions of unknown outcome');
+      else
+        violations.report('write-unasked', () => ({
+          text: `nobody asked for ${narrator.change(change)}`,
+          records: [change.row],
+        }));
       continue;
     }
     const seen = times.latestOf(change.index);
@@ -26,7 +31,10 @@ export function checkMakers(run: Examination, ledger: WriteLedger): void {
   }
 }
 
-/** By a request whose outcome is not known, each of which may explain one; by a collection's deletion that failed; by the model's end. */
+/**
+ * By a request whose outcome is not known, each of which may explain one; by a collection's deletion that failed; by
+ * the model's end.
+ */
 function explainDeletion(run: Examination, ledger: WriteLedger, change: Change, spent: Set<DeleteOperation>): boolean {
   const { row, index } = change;
   const key = change.key!;
@@ -39,14 +47,19 @@ function explainDeletion(run: Examination, ledger: WriteLedger, change: Change, 
       (operation.expectedUid === undefined || operation.expectedUid === row.new?.uid),
   );
   // One that names a revision can explain no other.
-  const found = candidates.find(({ expected, expectedUid }) => expected !== undefined || expectedUid !== undefined) ?? candidates[0];
+  const found =
+    candidates.find(({ expected, expectedUid }) => expected !== undefined || expectedUid !== undefined) ??
+    candidates[0];
   if (found !== undefined) {
     spent.add(found);
     return true;
   }
   const ofCollection = ledger.openCollections.some(
     ({ model, namespace, invoked, selector }) =>
-      model === key.model && (namespace === '' || namespace === key.namespace) && invoked <= latest && everMatched(change, matcherOf(selector)),
+      model === key.model &&
+      (namespace === '' || namespace === key.namespace) &&
+      invoked <= latest &&
+      everMatched(change, matcherOf(selector)),
   );
   return ofCollection || isGone(run.history, key.model, { invoked: run.times.earliestOf(index).at, completed: latest });
 }

@@ -7,7 +7,10 @@ import { changeAt, pushTo, type Change, type KeyHistory } from './replayed-log.t
 import type { Rule } from './violation.ts';
 import type { WriteLedger } from './write-ledger.ts';
 
-/** Was each refusal true at some moment between the question and the answer? Of a refusal for want of capacity or permission nothing is asked. */
+/**
+ * Was each refusal true at some moment between the question and the answer? Of a refusal for want of capacity or
+ * permission nothing is asked.
+ */
 export class RefusalCheck {
   private readonly run: Examination;
   private readonly ledger: WriteLedger;
@@ -19,7 +22,8 @@ export class RefusalCheck {
     for (const { name, unique } of run.history.models) {
       for (const change of unique.length === 0 ? [] : (run.log.byModel.get(name) ?? [])) {
         if (change.row.type === 'D') continue;
-        for (const index of unique) pushTo(this.holdings, holdingText(name, index, change.row.new?.fields[index]), change);
+        for (const index of unique)
+          pushTo(this.holdings, holdingText(name, index, change.row.new?.fields[index]), change);
       }
     }
   }
@@ -33,7 +37,10 @@ export class RefusalCheck {
     if (wrong === undefined) return;
     const { rule, text } = wrong;
     const { narrator, violations } = this.run;
-    violations.report(rule, () => ({ text: `${narrator.operation(operation)} was refused with ${outcome.status} ${outcome.reason}${text}`, records: [operation] }));
+    violations.report(rule, () => ({
+      text: `${narrator.operation(operation)} was refused with ${outcome.status} ${outcome.reason}${text}`,
+      records: [operation],
+    }));
   }
 
   private unjustified(operation: Operation, refusal: Refusal): { rule: Rule; text: string } | undefined {
@@ -42,8 +49,12 @@ export class RefusalCheck {
     const key = 'name' in operation ? log.key(operation.model, operation.namespace, operation.name) : undefined;
     switch (refusal.status) {
       case 404: {
-        const true404 = isGone(history, operation.model, operation) || ('name' in operation && operation.verb !== 'create' && isAbsentWithin(key, window));
-        return true404 ? undefined : { rule: 'not-found-unjustified', text: ', though the object was there all the time' };
+        const true404 =
+          isGone(history, operation.model, operation) ||
+          ('name' in operation && operation.verb !== 'create' && isAbsentWithin(key, window));
+        return true404
+          ? undefined
+          : { rule: 'not-found-unjustified', text: ', though the object was there all the time' };
       }
       case 409:
       case 412: {
@@ -51,7 +62,9 @@ export class RefusalCheck {
         return text === undefined ? undefined : { rule: 'conflict-unjustified', text };
       }
       case 410:
-        return this.isExpired(operation, window) ? undefined : { rule: 'list-chunk', text: ', though that revision was still kept' };
+        return this.isExpired(operation, window)
+          ? undefined
+          : { rule: 'list-chunk', text: ', though that revision was still kept' };
       case 400:
         if (this.asksForPassingIndex(operation)) return undefined;
         return { rule: 'refusal', text: `: ${refusal.message ?? ''}` };
@@ -60,33 +73,63 @@ export class RefusalCheck {
     }
   }
 
-  private conflictUnjustified(operation: Operation, refusal: Refusal, { key, window }: { key: KeyHistory | undefined; window: Window }): string | undefined {
-    if (operation.verb === 'get' || operation.verb === 'list' || operation.verb === 'deleteCollection') return ', which has nothing to be in conflict with';
-    if (refusal.retryAfter === true) return this.isUnderWay(operation) ? undefined : ', though nothing was under way under its Idempotency-Key';
+  private conflictUnjustified(
+    operation: Operation,
+    refusal: Refusal,
+    { key, window }: { key: KeyHistory | undefined; window: Window },
+  ): string | undefined {
+    if (operation.verb === 'get' || operation.verb === 'list' || operation.verb === 'deleteCollection')
+      return ', which has nothing to be in conflict with';
+    if (refusal.retryAfter === true)
+      return this.isUnderWay(operation) ? undefined : ', though nothing was under way under its Idempotency-Key';
     if (refusal.duplicate !== undefined) {
       const value = operation.verb === 'delete' ? undefined : operation.sent.fields?.[refusal.duplicate];
-      return this.isTaken(operation, { index: refusal.duplicate, value, window }) ? undefined : `, though nobody held ${refusal.duplicate}=${JSON.stringify(value)}`;
+      return this.isTaken(operation, { index: refusal.duplicate, value, window })
+        ? undefined
+        : `, though nobody held ${refusal.duplicate}=${JSON.stringify(value)}`;
     }
-    if (operation.verb === 'create') return within(key, window).some(isPresent) ? undefined : ', though no object of that name was there';
+    if (operation.verb === 'create')
+      return within(key, window).some(isPresent) ? undefined : ', though no object of that name was there';
     const wanted = operation.ifMatch === true ? 412 : 409;
     if (operation.expected === undefined && operation.expectedUid === undefined) return ', though it named no revision';
-    if (operation.expected !== undefined && operation.expectedUid === undefined && refusal.status !== wanted) return `, and ${wanted} is the answer to a stale revision`;
-    return within(key, window).some((change) => isPresent(change) && differs(change, operation)) ? undefined : `, though it was at the revision it named, ${operation.expected ?? operation.expectedUid}`;
+    if (operation.expected !== undefined && operation.expectedUid === undefined && refusal.status !== wanted)
+      return `, and ${wanted} is the answer to a stale revision`;
+    return within(key, window).some((change) => isPresent(change) && differs(change, operation))
+      ? undefined
+      : `, though it was at the revision it named, ${operation.expected ?? operation.expectedUid}`;
   }
 
   /** An index that comes and goes may be away. */
   private asksForPassingIndex(operation: Operation): boolean {
-    const asked = operation.verb === 'list' ? [...operation.sort, ...operation.selector.fields] : operation.verb === 'deleteCollection' ? operation.selector.fields : [];
+    const asked =
+      operation.verb === 'list'
+        ? [...operation.sort, ...operation.selector.fields]
+        : operation.verb === 'deleteCollection'
+          ? operation.selector.fields
+          : [];
     const { modelChanges } = this.run.history;
-    return asked.some(({ field }) => modelChanges.some(({ type, model, index }) => type === 'index' && model === operation.model && index === field));
+    return asked.some(({ field }) =>
+      modelChanges.some(({ type, model, index }) => type === 'index' && model === operation.model && index === field),
+    );
   }
 
   private isUnderWay(operation: Operation): boolean {
-    const attempts = 'idempotencyKey' in operation && operation.idempotencyKey !== undefined ? (this.ledger.claims.get(operation.idempotencyKey) ?? []) : [];
-    return attempts.some((other) => other !== operation && other.invoked <= operation.completed && (other.outcome.type === 'unknown' || other.completed >= operation.invoked));
+    const attempts =
+      'idempotencyKey' in operation && operation.idempotencyKey !== undefined
+        ? (this.ledger.claims.get(operation.idempotencyKey) ?? [])
+        : [];
+    return attempts.some(
+      (other) =>
+        other !== operation &&
+        other.invoked <= operation.completed &&
+        (other.outcome.type === 'unknown' || other.completed >= operation.invoked),
+    );
   }
 
-  private isTaken({ model, namespace, name }: { model: string; namespace: string } & Partial<{ name: string }>, { index, value, window }: { index: string; value: FieldValue | undefined; window: Window }): boolean {
+  private isTaken(
+    { model, namespace, name }: { model: string; namespace: string } & Partial<{ name: string }>,
+    { index, value, window }: { index: string; value: FieldValue | undefined; window: Window },
+  ): boolean {
     if (value === undefined || value === null) return false;
     const holders = this.holdings.get(holdingText(model, index, value)) ?? [];
     // One holds it after the other, so whoever held it before the window is not looked at.
@@ -123,7 +166,8 @@ export function within(key: KeyHistory | undefined, { from, to }: Window): (Chan
   const first = changeAt(key, from);
   const states = [first];
   const { changes } = key ?? { changes: [] };
-  for (let i = (first?.position ?? -1) + 1; i < changes.length && changes[i]!.index <= to; i += 1) states.push(changes[i]);
+  for (let i = (first?.position ?? -1) + 1; i < changes.length && changes[i]!.index <= to; i += 1)
+    states.push(changes[i]);
   return states;
 }
 
@@ -136,5 +180,7 @@ function isAbsentWithin(key: KeyHistory | undefined, window: Window): boolean {
 }
 
 function differs({ row }: Change, { expected, expectedUid }: Precondition): boolean {
-  return (expected !== undefined && row.revision !== expected) || (expectedUid !== undefined && row.new?.uid !== expectedUid);
+  return (
+    (expected !== undefined && row.revision !== expected) || (expectedUid !== undefined && row.new?.uid !== expectedUid)
+  );
 }

@@ -3,8 +3,8 @@ import type { Examination } from './examination.ts';
 import type { Change } from './replayed-log.ts';
 
 /**
- * Gathers when each revision was first seen by anybody, so that what began later can be held to it. Whoever saw a change before it was asked
- * for is reported, and does not count.
+ * Gathers when each revision was first seen by anybody, so that what began later can be held to it. Whoever saw a
+ * change before it was asked for is reported, and does not count.
  */
 export function checkSightings(run: Examination): void {
   const { log, times, history } = run;
@@ -40,7 +40,10 @@ function checkOperation(run: Examination, operation: Operation): void {
       continue;
     }
     const isRead = operation.verb === 'get' || operation.verb === 'list';
-    const why = revision > log.last ? 'which was never reached' : `before ${narrator.bound(made)} asked for that or an earlier change`;
+    const why =
+      revision > log.last
+        ? 'which was never reached'
+        : `before ${narrator.bound(made)} asked for that or an earlier change`;
     violations.report(isRead ? 'read-future' : 'write-order', () => ({
       text: `${narrator.operation(operation)} was told revision ${revision}, ${why}`,
       records: [operation, made.source],

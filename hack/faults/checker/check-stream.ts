@@ -18,7 +18,10 @@ export function watchingOf({ log }: Examination, watcher: WatcherRecord): Watchi
   return { watcher, matches: matcherOf(watcher.selector), changes: log.byModel.get(watcher.model) ?? [] };
 }
 
-/** Follows one stream along the log, and holds every event to the change it tells of, every change to the event it should be. */
+/**
+ * Follows one stream along the log, and holds every event to the change it tells of, every change to the event it
+ * should be.
+ */
 export class StreamCheck {
   private readonly run: Examination;
   private readonly watching: Watching;
@@ -78,7 +81,8 @@ export class StreamCheck {
       else this.report('watch-start', `a bookmark at ${event.revision} before the end of the objects`, [event]);
       return;
     }
-    if (event.revision < this.position) this.report('watch-bookmark', `a bookmark at ${event.revision} after ${this.position}`, [event]);
+    if (event.revision < this.position)
+      this.report('watch-bookmark', `a bookmark at ${event.revision} after ${this.position}`, [event]);
     this.demand(event.revision, 'watch-bookmark');
     this.lastBookmark = Math.max(this.lastBookmark, event.revision);
     this.position = Math.max(this.position, event.revision);
@@ -92,20 +96,34 @@ export class StreamCheck {
     this.position = revision;
     this.lastEvent = revision;
     const change = this.watching.changes[this.next];
-    if (change?.row.revision !== revision) return this.report('watch-event', `${event.type} ${event.object.name} at ${revision}, which is no change of this model`, [event]);
+    if (change?.row.revision !== revision)
+      return this.report(
+        'watch-event',
+        `${event.type} ${event.object.name} at ${revision}, which is no change of this model`,
+        [event],
+      );
     this.next += 1;
     const expected = this.expected(change);
-    if (expected === undefined) return this.report('watch-selector', `${event.type} of ${this.run.narrator.change(change)}, which is not in its selection`, [event, change.row]);
+    if (expected === undefined)
+      return this.report(
+        'watch-selector',
+        `${event.type} of ${this.run.narrator.change(change)}, which is not in its selection`,
+        [event, change.row],
+      );
     const wrong = eventDifference(expected, change, event);
-    if (wrong !== undefined) this.report('watch-event', `${event.type} of ${this.run.narrator.change(change)}: ${wrong}`, [event, change.row]);
-    if (expected.type !== 'MODIFIED' && change.row.type === 'U') this.run.statistics.add(`events of a selection ${expected.type === 'ADDED' ? 'entered' : 'left'}`);
+    if (wrong !== undefined)
+      this.report('watch-event', `${event.type} of ${this.run.narrator.change(change)}: ${wrong}`, [event, change.row]);
+    if (expected.type !== 'MODIFIED' && change.row.type === 'U')
+      this.run.statistics.add(`events of a selection ${expected.type === 'ADDED' ? 'entered' : 'left'}`);
     this.run.statistics.max('longest delay of an event, ms', Math.round(event.received - change.row.recorded));
   }
 
   private backward(event: ObjectEvent): void {
     const { revision } = event.object;
-    if (revision <= this.lastEvent) this.report('watch-order', `${event.type} at ${revision} after ${this.lastEvent}`, [event]);
-    else if (revision <= this.lastBookmark) this.report('watch-bookmark', `${event.type} at ${revision} after a bookmark at ${this.lastBookmark}`, [event]);
+    if (revision <= this.lastEvent)
+      this.report('watch-order', `${event.type} at ${revision} after ${this.lastEvent}`, [event]);
+    else if (revision <= this.lastBookmark)
+      this.report('watch-bookmark', `${event.type} at ${revision} after a bookmark at ${this.lastBookmark}`, [event]);
     else this.report('watch-order', `${event.type} at ${revision}, though it began after ${this.began}`, [event]);
   }
 
@@ -116,7 +134,11 @@ export class StreamCheck {
   private missed(change: Change, revision: number, rule: Rule): void {
     const { narrator } = this.run;
     const what = rule === 'watch-behind' ? 'the end of the run' : String(revision);
-    this.report(rule, `nothing of ${narrator.change(change)}, seen in the log at ${narrator.time(change.row.recorded)}, up to ${what}`, [change.row]);
+    this.report(
+      rule,
+      `nothing of ${narrator.change(change)}, seen in the log at ${narrator.time(change.row.recorded)}, up to ${what}`,
+      [change.row],
+    );
   }
 
   report(rule: Rule, text: string, records: unknown[]): void {

@@ -9,20 +9,23 @@ export interface Bound {
   source: Source | undefined;
 }
 
-/** The states of the log that a request may have met: from the change at `from` (-1: before the first) to the one at `to`. */
+/**
+ * The states of the log that a request may have met: from the change at `from` (-1: before the first) to the one at
+ * `to`.
+ */
 export interface Window {
   from: number;
   to: number;
 }
 
 /**
- * When each change of the log can have been committed, from what clients did and saw. Commits are made in the order of revisions, so a
- * change was committed no earlier than the last request among those that made it and the ones before it, and no later than the first
- * moment at which anybody saw it or one after it.
+ * When each change of the log can have been committed, from what clients did and saw. Commits are made in the order of
+ * revisions, so a change was committed no earlier than the last request among those that made it and the ones before
+ * it, and no later than the first moment at which anybody saw it or one after it.
  *
- * Nothing more is needed to decide whether a history is linearizable: a read between `invoked` and `completed` of what change v made and
- * change n ended demands that v may lie before `completed` and n after `invoked`; commit times that meet all such bounds, and the order of
- * revisions, give every read a moment of its own.
+ * Nothing more is needed to decide whether a history is linearizable: a read between `invoked` and `completed` of what
+ * change v made and change n ended demands that v may lie before `completed` and n after `invoked`; commit times that
+ * meet all such bounds, and the order of revisions, give every read a moment of its own.
  *
  * In use: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the questions.
  */
@@ -71,12 +74,16 @@ export class CommitTimes {
 
   /** -1 is before the first change. */
   earliestOf(index: number): Bound {
-    return index < 0 ? { at: -Infinity, source: undefined } : { at: this.earliest[index]!, source: this.earliestSources[index] };
+    return index < 0
+      ? { at: -Infinity, source: undefined }
+      : { at: this.earliest[index]!, source: this.earliestSources[index] };
   }
 
   /** `length` is after the last change. */
   latestOf(index: number): Bound {
-    return index >= this.latest.length ? { at: Infinity, source: undefined } : { at: this.latest[index]!, source: this.latestSources[index] };
+    return index >= this.latest.length
+      ? { at: Infinity, source: undefined }
+      : { at: this.latest[index]!, source: this.latestSources[index] };
   }
 
   windowOf({ invoked, completed }: { invoked: Instant; completed: Instant }): Window {

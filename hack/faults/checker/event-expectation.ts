@@ -9,7 +9,10 @@ export interface ExpectedEvent {
   state: ObjectState;
 }
 
-/** Undefined where it is to hear nothing. What comes to match is ADDED, what ceases to is DELETED, and so is what matched and is deleted, in its final state. */
+/**
+ * Undefined where it is to hear nothing. What comes to match is ADDED, what ceases to is DELETED, and so is what
+ * matched and is deleted, in its final state.
+ */
 export function expectedEvent({ row }: Change, namespace: string, matches: Matcher): ExpectedEvent | undefined {
   if (namespace !== '' && row.namespace !== namespace) return undefined;
   const before = row.old !== null && matches(row, row.old);
@@ -20,9 +23,14 @@ export function expectedEvent({ row }: Change, namespace: string, matches: Match
 }
 
 /** What is wrong with an event that was to tell of this change; undefined if nothing. */
-export function eventDifference(expected: ExpectedEvent, { row }: Change, event: WatchEventRecord & { type: ExpectedEvent['type'] }): string | undefined {
+export function eventDifference(
+  expected: ExpectedEvent,
+  { row }: Change,
+  event: WatchEventRecord & { type: ExpectedEvent['type'] },
+): string | undefined {
   const { object } = event;
   if (event.type !== expected.type) return `${event.type} instead of ${expected.type}`;
-  if (object.namespace !== row.namespace || object.name !== row.name) return `of ${object.namespace}/${object.name} instead of ${row.namespace}/${row.name}`;
+  if (object.namespace !== row.namespace || object.name !== row.name)
+    return `of ${object.namespace}/${object.name} instead of ${row.namespace}/${row.name}`;
   return difference(expected.state, object);
 }

@@ -33,7 +33,8 @@ export class LiveState {
     const found: Change[] = [];
     for (const [each, objects] of this.models.get(model) ?? []) {
       if (namespace !== '' && each !== namespace) continue;
-      for (const change of objects.values()) if (change.row.new !== null && matches(change.row, change.row.new)) found.push(change);
+      for (const change of objects.values())
+        if (change.row.new !== null && matches(change.row, change.row.new)) found.push(change);
     }
     return found;
   }
@@ -52,8 +53,14 @@ export class LiveState {
 }
 
 /** Replays the log once, and stops wherever somebody wants to look. */
-export function lookAtSnapshots(log: ReplayedLog, incarnations: readonly IncarnationRecord[], requests: readonly SnapshotRequest[]): void {
-  const drops = incarnations.flatMap(({ model, dropped }) => (dropped === undefined ? [] : { index: log.indexAt(dropped), look: (state: LiveState) => state.dropModel(model) }));
+export function lookAtSnapshots(
+  log: ReplayedLog,
+  incarnations: readonly IncarnationRecord[],
+  requests: readonly SnapshotRequest[],
+): void {
+  const drops = incarnations.flatMap(({ model, dropped }) =>
+    dropped === undefined ? [] : { index: log.indexAt(dropped), look: (state: LiveState) => state.dropModel(model) },
+  );
   const stops = [...drops, ...requests].toSorted((a, b) => a.index - b.index);
   const state = new LiveState();
   let next = 0;

@@ -9,12 +9,18 @@ export class Narrator {
 
   constructor({ faults, modelChanges, watchers }: History) {
     this.faults = faults;
-    const starts = [...modelChanges.map(({ requested }) => requested), ...faults.map(({ started }) => started), ...watchers.flatMap(({ streams }) => streams[0]?.opened ?? [])];
+    const starts = [
+      ...modelChanges.map(({ requested }) => requested),
+      ...faults.map(({ started }) => started),
+      ...watchers.flatMap(({ streams }) => streams[0]?.opened ?? []),
+    ];
     this.origin = starts.reduce((a, b) => Math.min(a, b), Infinity);
   }
 
   time(at: Instant): string {
-    return Number.isFinite(at) ? `${((at - (Number.isFinite(this.origin) ? this.origin : 0)) / 1000).toFixed(4)} s` : 'an unknown time';
+    return Number.isFinite(at)
+      ? `${((at - (Number.isFinite(this.origin) ? this.origin : 0)) / 1000).toFixed(4)} s`
+      : 'an unknown time';
   }
 
   /** "client 3 #17 (update posts.x ns/name on replica-a, 1.2 s to 1.3 s, while ...)" */
@@ -42,7 +48,9 @@ export class Narrator {
   }
 
   during(from: Instant, to: Instant): string {
-    const names = this.faults.filter(({ started, ended = started }) => started <= to && ended >= from - 1000).map(({ name }) => name);
+    const names = this.faults
+      .filter(({ started, ended = started }) => started <= to && ended >= from - 1000)
+      .map(({ name }) => name);
     return names.length === 0 ? '' : `, while ${names.join(', ')}`;
   }
 }

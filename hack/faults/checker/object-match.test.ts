@@ -1,11 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { compareBySort, compileSelector, type ApiObject, type FieldRequirement, type IndexDefinition, type IndexKey, type LabelRequirement } from '#pkg/apimachinery/index';
+import {
+  compareBySort,
+  compileSelector,
+  type ApiObject,
+  type FieldRequirement,
+  type IndexDefinition,
+  type IndexKey,
+  type LabelRequirement,
+} from '#pkg/apimachinery/index';
 import type { FieldClause, Fields, LabelClause, ObjectState } from '../history.ts';
 import { difference, fieldOf, listedDifference, matcherOf, orderOf, type Place } from './object-match.ts';
 
 const place: Place = { namespace: 'ns', name: 'x' };
-const state: ObjectState = { uid: 'u', marker: 'm', labels: { color: 'red', empty: '' }, fields: { rank: 4, slug: 'abc', none: null, tags: ['a', 'b'] } };
+const state: ObjectState = {
+  uid: 'u',
+  marker: 'm',
+  labels: { color: 'red', empty: '' },
+  fields: { rank: 4, slug: 'abc', none: null, tags: ['a', 'b'] },
+};
 
 function takes(labels: LabelClause[], fields: FieldClause[]): boolean {
   return matcherOf({ labels, fields })(place, state);
@@ -44,14 +57,29 @@ const indexes: Record<string, IndexDefinition> = {
 };
 const word = fc.constantFrom('a', 'ab', 'b', '');
 const labelClauses = fc.oneof(
-  fc.record({ key: word, operator: fc.constantFrom('in' as const, 'notIn' as const), values: fc.array(word, { minLength: 1, maxLength: 2 }) }),
+  fc.record({
+    key: word,
+    operator: fc.constantFrom('in' as const, 'notIn' as const),
+    values: fc.array(word, { minLength: 1, maxLength: 2 }),
+  }),
   fc.record({ key: word, operator: fc.constantFrom('exists' as const, 'absent' as const) }),
 );
 const fieldClauses: fc.Arbitrary<FieldClause> = fc.oneof(
-  fc.record({ field: fc.constantFrom('slug', 'tags'), operator: fc.constantFrom('in' as const, 'notIn' as const), values: fc.array(word, { minLength: 1, maxLength: 2 }) }),
-  fc.record({ field: fc.constant('rank'), operator: fc.constantFrom('<' as const, '<=' as const, '>' as const, '>=' as const), value: fc.nat(3) }),
+  fc.record({
+    field: fc.constantFrom('slug', 'tags'),
+    operator: fc.constantFrom('in' as const, 'notIn' as const),
+    values: fc.array(word, { minLength: 1, maxLength: 2 }),
+  }),
+  fc.record({
+    field: fc.constant('rank'),
+    operator: fc.constantFrom('<' as const, '<=' as const, '>' as const, '>=' as const),
+    value: fc.nat(3),
+  }),
   fc.record({ field: fc.constant('slug'), operator: fc.constant('prefix' as const), value: word }),
-  fc.record({ field: fc.constantFrom('rank', 'slug', 'tags'), operator: fc.constantFrom('exists' as const, 'absent' as const) }),
+  fc.record({
+    field: fc.constantFrom('rank', 'slug', 'tags'),
+    operator: fc.constantFrom('exists' as const, 'absent' as const),
+  }),
 );
 const states = fc.record({
   labels: fc.dictionary(word, word, { maxKeys: 2 }),
@@ -61,20 +89,34 @@ const states = fc.record({
 describe('written apart, and yet the same as the server', () => {
   test('selects the same objects', () => {
     fc.assert(
-      fc.property(fc.array(labelClauses, { maxLength: 2 }), fc.array(fieldClauses, { maxLength: 2 }), states, (labels, fields, { labels: has, fields: values }) => {
-        const matches = compileSelector({ labels: labels.map(labelRequirement), fields: fields.map(fieldRequirement) });
-        expect(matcherOf({ labels, fields })(place, { ...state, labels: has, fields: values })).toBe(matches(objectOf(has, values)));
-      }),
+      fc.property(
+        fc.array(labelClauses, { maxLength: 2 }),
+        fc.array(fieldClauses, { maxLength: 2 }),
+        states,
+        (labels, fields, { labels: has, fields: values }) => {
+          const matches = compileSelector({
+            labels: labels.map(labelRequirement),
+            fields: fields.map(fieldRequirement),
+          });
+          expect(matcherOf({ labels, fields })(place, { ...state, labels: has, fields: values })).toBe(
+            matches(objectOf(has, values)),
+          );
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   test('orders them alike', () => {
-    const sorts = fc.uniqueArray(fc.record({ field: fc.constantFrom('rank', 'slug'), descending: fc.boolean() }), { maxLength: 2, selector: ({ field }) => field });
+    const sorts = fc.uniqueArray(fc.record({ field: fc.constantFrom('rank', 'slug'), descending: fc.boolean() }), {
+      maxLength: 2,
+      selector: ({ field }) => field,
+    });
     const objects = fc.record({ namespace: word, name: word, fields: states.map(({ fields }) => fields) });
     fc.assert(
       fc.property(sorts, objects, objects, (sort, a, b) => {
-        const keysOf = ({ fields }: { fields: Fields }): IndexKey[] => sort.map(({ field }) => fields[field] as IndexKey);
+        const keysOf = ({ fields }: { fields: Fields }): IndexKey[] =>
+          sort.map(({ field }) => fields[field] as IndexKey);
         const servers = compareBySort(sort.map(({ field, descending }) => ({ index: indexes[field]!, descending })));
         const ours = orderOf(sort)(a, { ...state, fields: a.fields }, b, { ...state, fields: b.fields });
         expect(Math.sign(ours)).toBe(Math.sign(servers({ ...a, keys: keysOf(a) }, { ...b, keys: keysOf(b) })));
@@ -109,7 +151,8 @@ describe('difference', () => {
 });
 
 function labelRequirement(clause: LabelClause): LabelRequirement {
-  if ('values' in clause) return { key: clause.key, operator: clause.operator === 'in' ? 'In' : 'NotIn', values: clause.values };
+  if ('values' in clause)
+    return { key: clause.key, operator: clause.operator === 'in' ? 'In' : 'NotIn', values: clause.values };
   return { key: clause.key, operator: clause.operator === 'exists' ? 'Exists' : 'DoesNotExist' };
 }
 

@@ -6,13 +6,17 @@ export interface Place {
   name: string;
 }
 
-/** Does the selector take this object? Written anew from the contract: the server's own matcher is what is being checked. */
+/**
+ * Does the selector take this object? Written anew from the contract: the server's own matcher is what is being
+ * checked.
+ */
 export type Matcher = (place: Place, state: ObjectState) => boolean;
 
 export function matcherOf({ labels, fields }: SelectorRecord): Matcher {
   if (labels.length + fields.length === 0) return () => true;
   return (place, state) =>
-    labels.every((clause) => labelHolds(clause, state.labels)) && fields.every((clause) => fieldHolds(clause, fieldOf(place, state, clause.field)));
+    labels.every((clause) => labelHolds(clause, state.labels)) &&
+    fields.every((clause) => fieldHolds(clause, fieldOf(place, state, clause.field)));
 }
 
 /** An index's value; absent is null. */
@@ -67,8 +71,12 @@ function compares(operator: '>' | '>=' | '<' | '<=', a: string | number | boolea
   }
 }
 
-/** Orders objects as a list does: nulls first ascending, ties by namespace and name in the direction of the last key. */
-export function orderOf(sort: readonly { field: string; descending: boolean }[]): (a: Place, aState: ObjectState, b: Place, bState: ObjectState) => number {
+/**
+ * Orders objects as a list does: nulls first ascending, ties by namespace and name in the direction of the last key.
+ */
+export function orderOf(
+  sort: readonly { field: string; descending: boolean }[],
+): (a: Place, aState: ObjectState, b: Place, bState: ObjectState) => number {
   const lastSign = sort.at(-1)?.descending === true ? -1 : 1;
   return (a, aState, b, bState) => {
     for (const { field, descending } of sort) {
@@ -90,7 +98,9 @@ function compareValues(a: FieldValue, b: FieldValue): number {
 export function difference(expected: ObjectState, found: ObjectState): string | undefined {
   if (expected.marker !== found.marker) return `marker ${found.marker} instead of ${expected.marker}`;
   if (expected.uid !== found.uid) return `uid ${found.uid} instead of ${expected.uid}`;
-  return recordDifference('label', expected.labels, found.labels) ?? recordDifference('field', expected.fields, found.fields);
+  return (
+    recordDifference('label', expected.labels, found.labels) ?? recordDifference('field', expected.fields, found.fields)
+  );
 }
 
 /** The same for an object in a list: to save memory its labels and fields may not have been recorded. */
@@ -100,9 +110,17 @@ export function listedDifference(expected: ObjectState, found: ObjectState): str
 }
 
 /** Absent and null are the same. */
-export function recordDifference(kind: string, expected: Record<string, FieldValue>, found: Record<string, FieldValue>): string | undefined {
-  for (const key in expected) if (!sameValue(expected[key], found[key])) return `${kind} ${key} is ${JSON.stringify(found[key])} instead of ${JSON.stringify(expected[key])}`;
-  for (const key in found) if (!(key in expected) && !sameValue(expected[key], found[key])) return `${kind} ${key} is ${JSON.stringify(found[key])} and should be absent`;
+export function recordDifference(
+  kind: string,
+  expected: Record<string, FieldValue>,
+  found: Record<string, FieldValue>,
+): string | undefined {
+  for (const key in expected)
+    if (!sameValue(expected[key], found[key]))
+      return `${kind} ${key} is ${JSON.stringify(found[key])} instead of ${JSON.stringify(expected[key])}`;
+  for (const key in found)
+    if (!(key in expected) && !sameValue(expected[key], found[key]))
+      return `${kind} ${key} is ${JSON.stringify(found[key])} and should be absent`;
   return undefined;
 }
 
@@ -114,6 +132,10 @@ function sameValue(a: FieldValue | undefined, b: FieldValue | undefined): boolea
 }
 
 function setOf(value: FieldValue | undefined): unknown[] {
-  const values: (string | number | boolean)[] = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
+  const values: (string | number | boolean)[] = Array.isArray(value)
+    ? value
+    : value === null || value === undefined
+      ? []
+      : [value];
   return [...new Set(values)].toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
 }

@@ -1,4 +1,11 @@
-import type { DeleteCollectionOperation, DeleteOperation, Instant, Operation, Precondition, WriteOperation } from '../history.ts';
+import type {
+  DeleteCollectionOperation,
+  DeleteOperation,
+  Instant,
+  Operation,
+  Precondition,
+  WriteOperation,
+} from '../history.ts';
 import type { Examination } from './examination.ts';
 import { difference, matcherOf, recordDifference } from './object-match.ts';
 import { passingStatuses } from './passing-statuses.ts';
@@ -42,7 +49,10 @@ export class WriteLedger {
   private settle(attempts: readonly Claimed[]): void {
     const first = attempts[0]!;
     if (attempts.some(({ verb }) => verb !== first.verb)) {
-      this.run.violations.report('recording', () => ({ text: `different requests have the Idempotency-Key ${first.idempotencyKey}`, records: [...attempts] }));
+      this.run.violations.report('recording', () => ({
+        text: `different requests have the Idempotency-Key ${first.idempotencyKey}`,
+        records: [...attempts],
+      }));
     } else if (first.verb === 'delete') this.settleDelete(attempts as DeleteOperation[]);
     else this.settleWrite(attempts as WriteOperation[]);
     this.checkRepetitions(attempts);
@@ -58,7 +68,10 @@ export class WriteLedger {
     for (const operation of attempts) this.checkAnswer(operation, change);
     if (change === undefined) return;
     if (!unknown && !acknowledged) {
-      violations.report('write-refused', () => ({ text: `${narrator.operation(first)} was refused, and is in the log as ${narrator.change(change)}`, records: [first, change.row] }));
+      violations.report('write-refused', () => ({
+        text: `${narrator.operation(first)} was refused, and is in the log as ${narrator.change(change)}`,
+        records: [first, change.row],
+      }));
     }
     this.made(change, attempts);
     this.checkSent(first, change);
@@ -72,15 +85,24 @@ export class WriteLedger {
     const { object } = outcome;
     const who = narrator.operation(operation);
     if (change === undefined) {
-      violations.report('write-lost', () => ({ text: `${who} was acknowledged at revision ${object.revision}, and is not in the log`, records: [operation] }));
+      violations.report('write-lost', () => ({
+        text: `${who} was acknowledged at revision ${object.revision}, and is not in the log`,
+        records: [operation],
+      }));
       return;
     }
     if (object.revision !== change.row.revision) {
-      violations.report('write-revision', () => ({ text: `${who} was told revision ${object.revision}, and is in the log as ${narrator.change(change)}`, records: [operation, change.row] }));
+      violations.report('write-revision', () => ({
+        text: `${who} was told revision ${object.revision}, and is in the log as ${narrator.change(change)}`,
+        records: [operation, change.row],
+      }));
     }
     const wrong = change.row.new === null ? undefined : difference(change.row.new, object);
     if (wrong !== undefined || object.name !== operation.name || object.namespace !== operation.namespace) {
-      violations.report('write-content', () => ({ text: `${who} was answered with another object than ${narrator.change(change)}: ${wrong ?? 'its name'}`, records: [operation, change.row] }));
+      violations.report('write-content', () => ({
+        text: `${who} was answered with another object than ${narrator.change(change)}: ${wrong ?? 'its name'}`,
+        records: [operation, change.row],
+      }));
     }
   }
 
@@ -88,13 +110,18 @@ export class WriteLedger {
     const { violations, narrator } = this.run;
     const { sent } = operation;
     const report = (what: string): void =>
-      violations.report('write-content', () => ({ text: `${narrator.operation(operation)} is in the log as ${narrator.row(row)}, ${what}`, records: [operation, row] }));
-    if (key?.model !== operation.model || row.namespace !== operation.namespace || row.name !== operation.name) return report('which is another object');
+      violations.report('write-content', () => ({
+        text: `${narrator.operation(operation)} is in the log as ${narrator.row(row)}, ${what}`,
+        records: [operation, row],
+      }));
+    if (key?.model !== operation.model || row.namespace !== operation.namespace || row.name !== operation.name)
+      return report('which is another object');
     if ((operation.verb === 'create') !== (row.type === 'C')) return report('which is another verb');
     if (row.new === null) return;
     const old = operation.verb === 'patch' ? row.old : null;
     const wrong =
-      recordDifference('label', { ...old?.labels, ...sent.labels }, row.new.labels) ?? recordDifference('field', { ...old?.fields, ...sent.fields }, row.new.fields);
+      recordDifference('label', { ...old?.labels, ...sent.labels }, row.new.labels) ??
+      recordDifference('field', { ...old?.fields, ...sent.fields }, row.new.fields);
     if (wrong !== undefined) report(`with other content: ${wrong}`);
   }
 
@@ -103,21 +130,31 @@ export class WriteLedger {
     const first = attempts[0]!;
     const acknowledged = attempts.flatMap(({ outcome }) => (outcome.type === 'ok' ? outcome.uid : []));
     if (acknowledged.length === 0) {
-      if (attempts.some(({ outcome }) => outcome.type === 'unknown')) pushTo(this.openDeletes, keyText(first.model, first.namespace, first.name), first);
+      if (attempts.some(({ outcome }) => outcome.type === 'unknown'))
+        pushTo(this.openDeletes, keyText(first.model, first.namespace, first.name), first);
       return;
     }
     const uid = acknowledged[0]!;
     const change = log.deletions.get(uid);
     if (change === undefined) {
-      violations.report('write-lost', () => ({ text: `${narrator.operation(first)} was told that object ${uid} is gone, and the log has no such deletion`, records: [...attempts] }));
+      violations.report('write-lost', () => ({
+        text: `${narrator.operation(first)} was told that object ${uid} is gone, and the log has no such deletion`,
+        records: [...attempts],
+      }));
       return;
     }
     if (acknowledged.some((other) => other !== uid)) {
-      violations.report('idempotency', () => ({ text: `repetitions of ${narrator.operation(first)} were told of different objects: ${acknowledged.join(', ')}`, records: [...attempts] }));
+      violations.report('idempotency', () => ({
+        text: `repetitions of ${narrator.operation(first)} were told of different objects: ${acknowledged.join(', ')}`,
+        records: [...attempts],
+      }));
     }
     const { key, row } = change;
     if (key?.model !== first.model || row.namespace !== first.namespace || row.name !== first.name) {
-      violations.report('write-content', () => ({ text: `${narrator.operation(first)} was told of the deletion of another object, ${narrator.row(row)}`, records: [first, row] }));
+      violations.report('write-content', () => ({
+        text: `${narrator.operation(first)} was told of the deletion of another object, ${narrator.row(row)}`,
+        records: [first, row],
+      }));
     }
     this.made(change, attempts);
     this.checkPrecondition(first, change);
@@ -135,15 +172,24 @@ export class WriteLedger {
       const change = log.deletions.get(item.uid);
       const who = narrator.operation(operation);
       if (change === undefined || change.key?.model !== model) {
-        violations.report('write-lost', () => ({ text: `${who} listed ${item.namespace}/${item.name} (${item.uid}) as deleted, and the log has no such deletion`, records: [operation, item] }));
+        violations.report('write-lost', () => ({
+          text: `${who} listed ${item.namespace}/${item.name} (${item.uid}) as deleted, and the log has no such deletion`,
+          records: [operation, item],
+        }));
         continue;
       }
       this.made(change, [operation]);
       if (change.row.revision !== item.revision) {
-        violations.report('write-revision', () => ({ text: `${who} was told revision ${item.revision} for the deletion ${narrator.change(change)}`, records: [operation, item, change.row] }));
+        violations.report('write-revision', () => ({
+          text: `${who} was told revision ${item.revision} for the deletion ${narrator.change(change)}`,
+          records: [operation, item, change.row],
+        }));
       }
       if ((operation.namespace !== '' && item.namespace !== operation.namespace) || !everMatched(change, matches)) {
-        violations.report('delete-collection', () => ({ text: `${who} deleted ${narrator.change(change)}, which its selector never matched`, records: [operation, change.row] }));
+        violations.report('delete-collection', () => ({
+          text: `${who} deleted ${narrator.change(change)}, which its selector never matched`,
+          records: [operation, change.row],
+        }));
       }
     }
   }
@@ -161,7 +207,10 @@ export class WriteLedger {
         records: [other, operation, change.row],
       }));
     } else {
-      violations.report('recording', () => ({ text: `${narrator.operation(other)} and ${narrator.operation(operation)} have one marker`, records: [other, operation] }));
+      violations.report('recording', () => ({
+        text: `${narrator.operation(other)} and ${narrator.operation(operation)} have one marker`,
+        records: [other, operation],
+      }));
     }
   }
 
@@ -176,7 +225,10 @@ export class WriteLedger {
       }));
     }
     if (expectedUid !== undefined && row.old?.uid !== expectedUid) {
-      violations.report('conflict-missed', () => ({ text: `${narrator.operation(operation)} expected uid ${expectedUid}, and met ${row.old?.uid}`, records: [operation, row] }));
+      violations.report('conflict-missed', () => ({
+        text: `${narrator.operation(operation)} expected uid ${expectedUid}, and met ${row.old?.uid}`,
+        records: [operation, row],
+      }));
     }
   }
 
@@ -191,12 +243,18 @@ export class WriteLedger {
     statistics.add('repeated requests answered alike', done.length - 1);
     const told = new Set(done.map(({ outcome }) => ('object' in outcome ? outcome.object.revision : 0)));
     if (told.size > 1) {
-      violations.report('idempotency', () => ({ text: `repetitions of ${narrator.operation(first)} were told different revisions: ${[...told].join(', ')}`, records: [...attempts] }));
+      violations.report('idempotency', () => ({
+        text: `repetitions of ${narrator.operation(first)} were told different revisions: ${[...told].join(', ')}`,
+        records: [...attempts],
+      }));
     }
     for (const late of attempts) {
       const { outcome } = late;
       if (outcome.type !== 'refused' || late.invoked < first.completed || passingStatuses.has(outcome.status)) continue;
-      violations.report('idempotency', () => ({ text: `${narrator.operation(late)} was refused with ${outcome.status} ${outcome.reason}, though ${narrator.operation(first)} had been acknowledged under its Idempotency-Key: ${outcome.message ?? ''}`, records: [first, late] }));
+      violations.report('idempotency', () => ({
+        text: `${narrator.operation(late)} was refused with ${outcome.status} ${outcome.reason}, though ${narrator.operation(first)} had been acknowledged under its Idempotency-Key: ${outcome.message ?? ''}`,
+        records: [first, late],
+      }));
     }
   }
 }

@@ -15,7 +15,11 @@ function isListener({ query }: Backend): boolean {
   return query.startsWith('LISTEN') || query === 'SELECT 1';
 }
 
-async function chooseBackend({ postgres }: Arena, random: Random, wanted: (backend: Backend) => boolean): Promise<number | undefined> {
+async function chooseBackend(
+  { postgres }: Arena,
+  random: Random,
+  wanted: (backend: Backend) => boolean,
+): Promise<number | undefined> {
   return random.shuffled((await postgres.backends()).filter(wanted))[0]?.pid;
 }
 
@@ -52,7 +56,11 @@ function terminated(name: string, intent: string, condition: string): Fault {
     name,
     intent,
     inject: async ({ postgres }) =>
-      pausing(150, () => postgres.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND (${condition})`)),
+      pausing(150, () =>
+        postgres.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND (${condition})`,
+        ),
+      ),
   };
 }
 
@@ -61,7 +69,15 @@ export const backendFaults: readonly Fault[] = [
   killed('kill-reading-backend', 'reads', (backend) => !isWriter(backend) && !isListener(backend)),
   frozen('freeze-writing-backend', 'writes batches', isWriter),
   frozen('freeze-reading-backend', 'reads', (backend) => !isWriter(backend) && !isListener(backend)),
-  terminated('terminate-writers', 'The sessions that write are ended in the middle of their statements, over and over.', "query LIKE 'WITH input_0%'"),
-  terminated('terminate-listeners', 'The sessions that listen for notifications are ended: news arrives without them.', "query LIKE 'LISTEN%' OR query = 'SELECT 1'"),
+  terminated(
+    'terminate-writers',
+    'The sessions that write are ended in the middle of their statements, over and over.',
+    "query LIKE 'WITH input_0%'",
+  ),
+  terminated(
+    'terminate-listeners',
+    'The sessions that listen for notifications are ended: news arrives without them.',
+    "query LIKE 'LISTEN%' OR query = 'SELECT 1'",
+  ),
   terminated('terminate-everything', 'Every session of the servers is ended, over and over.', 'true'),
 ];

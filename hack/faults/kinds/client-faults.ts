@@ -4,10 +4,12 @@ import { pausing } from './pausing.ts';
 export const clientFaults: readonly Fault[] = [
   {
     name: 'clients-cut',
-    intent: 'Clients lose their connections in the middle of requests, and repeat those that carry an Idempotency-Key: each takes effect once.',
-    inject: async ({ writers }) => pausing(120, async () => {
-      for (const { client } of writers) client.api.cut();
-    }),
+    intent:
+      'Clients lose their connections in the middle of requests, and repeat those that carry an Idempotency-Key: each takes effect once.',
+    inject: async ({ writers }) =>
+      pausing(120, async () => {
+        for (const { client } of writers) client.api.cut();
+      }),
   },
   {
     name: 'watchers-stalled',
@@ -22,8 +24,9 @@ export const clientFaults: readonly Fault[] = [
   {
     name: 'watchers-cut',
     intent: 'Watchers lose their connections over and over, and resume where they were, on any server.',
-    inject: async ({ watchers }) => pausing(200, async () => {
-      for (const watcher of watchers) watcher.cut();
-    }),
+    inject: async ({ watchers }) =>
+      pausing(200, async () => {
+        for (const watcher of watchers) watcher.cut();
+      }),
   },
 ];

@@ -9,7 +9,10 @@ describe('the kinds of faults', () => {
     expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length);
     expect(faults.length).toBeGreaterThanOrEqual(20);
   });
-  test.each(faults.map(({ name, intent }) => ({ name, intent })))('$name is in docs/reliability.md as it is here', ({ name, intent }) => {
-    expect(page).toContain(`| \`${name}\` | ${intent} |\n`);
-  });
+  test.each(faults.map(({ name, intent }) => ({ name, intent })))(
+    '$name is in docs/reliability.md as it is here',
+    ({ name, intent }) => {
+      expect(page).toContain(`| \`${name}\` | ${intent} |\n`);
+    },
+  );
 });

@@ -8,4 +8,12 @@ import { postgresFaults } from './postgres-faults.ts';
 import { replicaFaults } from './replica-faults.ts';
 
 /** Every kind of fault there is. */
-export const faults: readonly Fault[] = [...replicaFaults, ...backendFaults, ...postgresFaults, ...networkFaults, ...lockFaults, ...modelFaults, ...clientFaults];
+export const faults: readonly Fault[] = [
+  ...replicaFaults,
+  ...backendFaults,
+  ...postgresFaults,
+  ...networkFaults,
+  ...lockFaults,
+  ...modelFaults,
+  ...clientFaults,
+];

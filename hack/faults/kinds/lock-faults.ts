@@ -7,7 +7,10 @@ import { group, notes, things, type SampleModel } from '../workload/sample-model
 
 /** PostgreSQL's name of a model's table. */
 async function tableOf({ postgres }: Arena, { plural }: SampleModel): Promise<string> {
-  const [row] = await postgres.query<{ id: number }>('SELECT id FROM platform.models WHERE api_group = $1 AND resource = $2', [group, plural]);
+  const [row] = await postgres.query<{ id: number }>(
+    'SELECT id FROM platform.models WHERE api_group = $1 AND resource = $2',
+    [group, plural],
+  );
   return `platform.m_${row?.id ?? 0}`;
 }
 
@@ -18,7 +21,12 @@ function ignoreConflict(error: unknown): void {
 }
 
 /** A transaction of someone else, open until it is healed. */
-function held(name: string, intent: string, begin: (session: pg.Client, arena: Arena) => Promise<unknown>, holdMs = 3000): Fault {
+function held(
+  name: string,
+  intent: string,
+  begin: (session: pg.Client, arena: Arena) => Promise<unknown>,
+  holdMs = 3000,
+): Fault {
   return {
     name,
     intent,
@@ -41,25 +49,45 @@ function held(name: string, intent: string, begin: (session: pg.Client, arena: A
 }
 
 export const lockFaults: readonly Fault[] = [
-  held('rows-locked', 'A transaction of someone else holds the hot rows: writes of others go on.', async (session, arena) => {
-    await session.query(`SELECT FROM ${await tableOf(arena, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
-  }),
-  held('revisions-locked', 'Someone else holds the lock under which revisions are given out, for longer than a statement waits for it: writes wait, and are tried again.', (session) => session.query('SELECT pg_advisory_xact_lock(815)'), 6500),
-  held('old-snapshot', 'A transaction of someone else keeps an old snapshot: nothing waits for it.', (session) => session.query('SELECT count(*) FROM platform.change_log'), 4000),
-  held('table-locked', "A model's table is locked by an administrator's statement: other models go on.", async (session, arena) => {
-    await session.query(`LOCK TABLE ${await tableOf(arena, notes)} IN ACCESS EXCLUSIVE MODE`);
-  }),
+  held(
+    'rows-locked',
+    'A transaction of someone else holds the hot rows: writes of others go on.',
+    async (session, arena) => {
+      await session.query(`SELECT FROM ${await tableOf(arena, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
+    },
+  ),
+  held(
+    'revisions-locked',
+    'Someone else holds the lock under which revisions are given out, for longer than a statement waits for it: writes wait, and are tried again.',
+    (session) => session.query('SELECT pg_advisory_xact_lock(815)'),
+    6500,
+  ),
+  held(
+    'old-snapshot',
+    'A transaction of someone else keeps an old snapshot: nothing waits for it.',
+    (session) => session.query('SELECT count(*) FROM platform.change_log'),
+    4000,
+  ),
+  held(
+    'table-locked',
+    "A model's table is locked by an administrator's statement: other models go on.",
+    async (session, arena) => {
+      await session.query(`LOCK TABLE ${await tableOf(arena, notes)} IN ACCESS EXCLUSIVE MODE`);
+    },
+  ),
   {
     name: 'vacuum-full',
     intent: "An administrator rewrites a model's table and the log (VACUUM FULL), over and over.",
-    inject: async (arena) => pausing(500, async () => {
-      await arena.postgres.query(`VACUUM FULL ${await tableOf(arena, things)}`);
-      await arena.postgres.query('VACUUM FULL platform.change_log');
-    }),
+    inject: async (arena) =>
+      pausing(500, async () => {
+        await arena.postgres.query(`VACUUM FULL ${await tableOf(arena, things)}`);
+        await arena.postgres.query('VACUUM FULL platform.change_log');
+      }),
   },
   {
     name: 'deadlocks',
-    intent: 'Transactions of someone else lock rows and revisions in another order than the servers do: PostgreSQL ends one or the other, and the write is tried again.',
+    intent:
+      'Transactions of someone else lock rows and revisions in another order than the servers do: PostgreSQL ends one or the other, and the write is tried again.',
     holdMs: 3000,
     inject: async (arena) => {
       const table = await tableOf(arena, things);
@@ -68,7 +96,10 @@ export const lockFaults: readonly Fault[] = [
   },
 ];
 
-/** Holds the lock of revisions, which the servers take last, until they wait for it, and goes for the rows, which they take first. */
+/**
+ * Holds the lock of revisions, which the servers take last, until they wait for it, and goes for the rows, which they
+ * take first.
+ */
 async function lockBackwards({ postgres }: Arena, table: string): Promise<void> {
   const session = await postgres.connect();
   try {

@@ -16,14 +16,20 @@ const claimAgeMs = 3_600_000;
 export const modelFaults: readonly Fault[] = [
   {
     name: 'index-added',
-    intent: 'An index is added to a model full of objects: it is built while writes go on, and lists by it are right from the first.',
+    intent:
+      'An index is added to a model full of objects: it is built while writes go on, and lists by it are right from the first.',
     holdMs: 500,
     inject: async (arena, random) => {
       await declareIndex(arena, things, true);
       const { operator } = arena;
       for (let i = 0; i < listsByNewIndex; i += 1) {
         const fields = [{ field: 'spec.extra', operator: 'in' as const, values: [`c-${random.below(5)}`] }];
-        await readList(operator, { model: things, namespace: '', selector: { labels: [], fields }, sort: [{ field: 'spec.extra', descending: false }] });
+        await readList(operator, {
+          model: things,
+          namespace: '',
+          selector: { labels: [], fields },
+          sort: [{ field: 'spec.extra', descending: false }],
+        });
       }
     },
   },
@@ -35,7 +41,8 @@ export const modelFaults: readonly Fault[] = [
   },
   {
     name: 'model-dropped',
-    intent: 'A model is deleted with all its objects under load, every watcher is told of each, and it is made anew and empty under the same name.',
+    intent:
+      'A model is deleted with all its objects under load, every watcher is told of each, and it is made anew and empty under the same name.',
     holdMs: 500,
     inject: async (arena) => {
       await dropModel(arena, fleeting);
@@ -45,14 +52,17 @@ export const modelFaults: readonly Fault[] = [
   },
   {
     name: 'history-compacted',
-    intent: 'History is cut to three seconds again and again while watchers are away, and the servers, which remember more, are killed: watchers are told 410, list anew, and go on.',
+    intent:
+      'History is cut to three seconds again and again while watchers are away, and the servers, which remember more, are killed: watchers are told 410, list anew, and go on.',
     holdMs: 5000,
     // A server that stands still for longer than history is kept has to begin anew, and ends.
     isAlone: true,
     inject: async ({ postgres, replicas, watchers }) => {
       const database = await Database.connect({ connection: postgres.connection, log: silentLog, poolSize: 2 });
       const store = await PostgresStore.open({ database, log: silentLog });
-      const stop = pausing(100, () => store.compact({ minAge: keptMs, maxSize: Number.MAX_SAFE_INTEGER, claimAge: claimAgeMs }));
+      const stop = pausing(100, () =>
+        store.compact({ minAge: keptMs, maxSize: Number.MAX_SAFE_INTEGER, claimAge: claimAgeMs }),
+      );
       const away = watchers.filter((_, i) => i % 2 === 0);
       for (const watcher of away) watcher.leave();
       return async () => {

@@ -23,20 +23,43 @@ export const networkFaults: readonly Fault[] = [
     intent: 'All connections to PostgreSQL are cut between a statement and its answer, over and over.',
     inject: async ({ replicas }: Arena) => pausing(250, () => Promise.all(replicas.map(({ proxy }) => proxy.cut()))),
   },
-  badWay('connections-slow', 'Every message to and from PostgreSQL takes 100 ms longer.', { type: 'slow', delayMs: 100 }, { both: true }),
-  badWay('connections-stalled', 'Nothing gets from one server to PostgreSQL or back for 3 s, then everything does.', { type: 'stalled' }, { holdMs: 3000 }),
-  badWay('connections-refused', 'Nobody listens where PostgreSQL should be: 503, and on with it when it is back.', { type: 'refused' }, { both: true }),
-  badWay('answers-lost', "PostgreSQL hears one server and is not heard by it, and the connections never recover.", { type: 'deaf', lost: 'answers' }),
-  badWay('requests-lost', 'One server hears PostgreSQL and is not heard by it, and the connections never recover.', { type: 'deaf', lost: 'requests' }),
+  badWay(
+    'connections-slow',
+    'Every message to and from PostgreSQL takes 100 ms longer.',
+    { type: 'slow', delayMs: 100 },
+    { both: true },
+  ),
+  badWay(
+    'connections-stalled',
+    'Nothing gets from one server to PostgreSQL or back for 3 s, then everything does.',
+    { type: 'stalled' },
+    { holdMs: 3000 },
+  ),
+  badWay(
+    'connections-refused',
+    'Nobody listens where PostgreSQL should be: 503, and on with it when it is back.',
+    { type: 'refused' },
+    { both: true },
+  ),
+  badWay('answers-lost', 'PostgreSQL hears one server and is not heard by it, and the connections never recover.', {
+    type: 'deaf',
+    lost: 'answers',
+  }),
+  badWay('requests-lost', 'One server hears PostgreSQL and is not heard by it, and the connections never recover.', {
+    type: 'deaf',
+    lost: 'requests',
+  }),
   {
     name: 'database-vanished',
-    intent: "PostgreSQL's ends of one server's connections are gone without a word (half-open): the server notices by itself.",
+    intent:
+      "PostgreSQL's ends of one server's connections are gone without a word (half-open): the server notices by itself.",
     holdMs: 500,
     inject: async ({ replicas }, random) => random.pick(replicas).proxy.abandon(),
   },
   {
     name: 'server-vanished',
-    intent: "One server's connections end, and PostgreSQL is not told (half-open): sessions nobody owns live on, with their locks.",
+    intent:
+      "One server's connections end, and PostgreSQL is not told (half-open): sessions nobody owns live on, with their locks.",
     inject: async ({ replicas }, random) => {
       const { proxy } = random.pick(replicas);
       proxy.orphan();

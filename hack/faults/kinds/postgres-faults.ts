@@ -4,7 +4,8 @@ import type { Fault } from '../fault.ts';
 export const postgresFaults: readonly Fault[] = [
   {
     name: 'kill-postgres',
-    intent: 'All processes of PostgreSQL are killed at once (SIGKILL): it recovers from its log, and nothing that was acknowledged or seen is gone.',
+    intent:
+      'All processes of PostgreSQL are killed at once (SIGKILL): it recovers from its log, and nothing that was acknowledged or seen is gone.',
     holdMs: 0,
     inject: async ({ postgres }) => postgres.killEverything(),
   },
@@ -22,7 +23,8 @@ export const postgresFaults: readonly Fault[] = [
   },
   {
     name: 'postgres-away',
-    intent: 'PostgreSQL is killed and cannot be reached for 4 s after it is back: servers stay up, and go on when it is there.',
+    intent:
+      'PostgreSQL is killed and cannot be reached for 4 s after it is back: servers stay up, and go on when it is there.',
     holdMs: 4000,
     inject: async ({ postgres, replicas }) => {
       await Promise.all(replicas.map(({ proxy }) => proxy.setMode({ type: 'refused' })));
@@ -49,16 +51,20 @@ export const postgresFaults: readonly Fault[] = [
         for (let i = 0; i < 200; i += 1) strangers.push(await postgres.connect('server'));
       };
       await take().catch(() => undefined);
-      await postgres.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND random() < 0.5");
+      await postgres.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND random() < 0.5",
+      );
       await take().catch(() => undefined);
       return async () => void (await Promise.all(strangers.map((stranger) => stranger.end().catch(() => undefined))));
     },
   },
   {
     name: 'statement-timeouts',
-    intent: 'The database ends every statement after 3 ms where a session does not say otherwise: requests may fail, nothing is half done.',
+    intent:
+      'The database ends every statement after 3 ms where a session does not say otherwise: requests may fail, nothing is half done.',
     inject: async ({ postgres }) => {
-      const reconnect = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%'";
+      const reconnect =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%'";
       await postgres.query("ALTER ROLE app SET statement_timeout = '3ms'");
       await postgres.query(reconnect);
       return async () => {
@@ -69,7 +75,8 @@ export const postgresFaults: readonly Fault[] = [
   },
   {
     name: 'disk-full',
-    intent: 'The disk of the tables is full: writes are refused, reads go on, and writes go on when there is room again.',
+    intent:
+      'The disk of the tables is full: writes are refused, reads go on, and writes go on when there is room again.',
     unavailable: ({ postgres }) => (postgres.hasSmallDisk ? undefined : 'a small disk can only be mounted by root'),
     inject: async ({ postgres }) => {
       await postgres.fillSmallDisk();

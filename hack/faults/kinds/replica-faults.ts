@@ -26,7 +26,8 @@ function clockStep(name: string, words: string, aheadMs: number): Fault {
 export const replicaFaults: readonly Fault[] = [
   {
     name: 'kill-server',
-    intent: 'One server is killed (SIGKILL) in the middle of its batches: what it acknowledged is there, the rest is there once or not at all.',
+    intent:
+      'One server is killed (SIGKILL) in the middle of its batches: what it acknowledged is there, the rest is there once or not at all.',
     holdMs: 1000,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);
@@ -45,7 +46,8 @@ export const replicaFaults: readonly Fault[] = [
   },
   {
     name: 'end-server',
-    intent: 'One server is asked to end (SIGTERM): it finishes what it began, ends its watches with a bookmark, and exits in time.',
+    intent:
+      'One server is asked to end (SIGTERM): it finishes what it began, ends its watches with a bookmark, and exits in time.',
     holdMs: 500,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);
@@ -55,7 +57,8 @@ export const replicaFaults: readonly Fault[] = [
   },
   {
     name: 'freeze-server',
-    intent: 'One server stands still for 5 s (SIGSTOP), with statements and locks under way: the other goes on, and the first catches up.',
+    intent:
+      'One server stands still for 5 s (SIGSTOP), with statements and locks under way: the other goes on, and the first catches up.',
     holdMs: frozenMs,
     inject: async ({ replicas }, random) => {
       const replica = random.pick(replicas);

@@ -50,11 +50,22 @@ export class ApiClient {
         answer.on('error', (error) => reject(new NoAnswer(error.message, false)));
         answer.on('close', () => {
           if (!answer.complete) reject(new NoAnswer('the answer broke off', false));
-          else resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(pieces).toString() });
+          else
+            resolve({
+              status: answer.statusCode ?? 0,
+              headers: answer.headers,
+              text: Buffer.concat(pieces).toString(),
+            });
         });
       });
-      const late = setTimeout(() => begun.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)), answerTimeoutMs);
-      const cut = request.cutAfterMs === undefined ? undefined : setTimeout(() => begun.destroy(new Error('cut by the client')), request.cutAfterMs);
+      const late = setTimeout(
+        () => begun.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)),
+        answerTimeoutMs,
+      );
+      const cut =
+        request.cutAfterMs === undefined
+          ? undefined
+          : setTimeout(() => begun.destroy(new Error('cut by the client')), request.cutAfterMs);
       begun.once('close', () => {
         clearTimeout(late);
         clearTimeout(cut);
@@ -84,13 +95,25 @@ export class ApiClient {
     this.#agent.destroy();
   }
 
-  #begin({ port, path, method = 'GET', body, headers = {} }: ApiRequest, reject: (error: NoAnswer) => void, onAnswer: (answer: IncomingMessage) => void): ClientRequest {
-    const all = { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }), ...headers };
+  #begin(
+    { port, path, method = 'GET', body, headers = {} }: ApiRequest,
+    reject: (error: NoAnswer) => void,
+    onAnswer: (answer: IncomingMessage) => void,
+  ): ClientRequest {
+    const all = {
+      ...this.#headers,
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...headers,
+    };
     const request = httpRequest({ host: '127.0.0.1', port, path, method, agent: this.#agent, headers: all });
     this.#underWay.add(request);
     request.once('response', onAnswer);
     request.once('close', () => this.#underWay.delete(request));
-    request.on('error', (error: NodeJS.ErrnoException) => reject(new NoAnswer(error.message, error.code === 'ECONNREFUSED')));
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      reject(new NoAnswer(error.message, error.code === 'ECONNREFUSED')),
+    );
     request.end(body);
     return request;
   }

@@ -44,8 +44,18 @@ export function chanceSelector(model: SampleModel, random: Random): SelectorReco
   const has = (field: string): boolean => model.indexes.some((index) => index.field === field);
   const fields: FieldClause[] = [];
   if (has('category') && random.chance(0.4)) fields.push(categoryClause(random));
-  if (has('priority') && random.chance(0.25)) fields.push({ field: 'spec.priority', operator: random.pick(['>', '>=', '<', '<=']), value: random.below(priorities) });
-  if (has('tags') && random.chance(0.25)) fields.push({ field: 'spec.tags', operator: random.pick(['in', 'notIn']), values: [random.pick(tags), random.pick(tags)] });
+  if (has('priority') && random.chance(0.25))
+    fields.push({
+      field: 'spec.priority',
+      operator: random.pick(['>', '>=', '<', '<=']),
+      value: random.below(priorities),
+    });
+  if (has('tags') && random.chance(0.25))
+    fields.push({
+      field: 'spec.tags',
+      operator: random.pick(['in', 'notIn']),
+      values: [random.pick(tags), random.pick(tags)],
+    });
   return { labels: random.chance(0.4) ? [labelClause(random)] : [], fields };
 }
 

@@ -94,12 +94,21 @@ export class FaultClient {
 }
 
 /** What is recorded of every operation alike. */
-export function recordOf({ client, seq, replica, invoked, completed }: Exchange): Pick<Operation, 'client' | 'seq' | 'replica' | 'invoked' | 'completed'> {
+export function recordOf({
+  client,
+  seq,
+  replica,
+  invoked,
+  completed,
+}: Exchange): Pick<Operation, 'client' | 'seq' | 'replica' | 'invoked' | 'completed'> {
   return { client, seq, replica, invoked, completed };
 }
 
 /** `read` takes the answer of a success apart. */
-export function outcomeOf<Answer>({ answer, error }: Exchange, read: (body: unknown, headers: ApiAnswer['headers']) => Answer): Outcome<Answer> {
+export function outcomeOf<Answer>(
+  { answer, error }: Exchange,
+  read: (body: unknown, headers: ApiAnswer['headers']) => Answer,
+): Outcome<Answer> {
   if (answer === undefined) return { type: 'unknown', error: error ?? 'no answer' };
   const { status, text, headers } = answer;
   if (status >= 200 && status < 300) return { type: 'ok', ...read(JSON.parse(text), headers) };

@@ -4,11 +4,23 @@ import type { Random } from '../random.ts';
 import { chanceSelector } from './chance-objects.ts';
 import { outcomeOf, recordOf, type FaultClient } from './fault-client.ts';
 import { readChunks, readList, type ListRequest } from './read-list.ts';
-import { fleeting, namespaces, notes, observedObject, pathOf, things, type SampleModel, type WireObject } from './sample-models.ts';
+import {
+  fleeting,
+  namespaces,
+  notes,
+  observedObject,
+  pathOf,
+  things,
+  type SampleModel,
+  type WireObject,
+} from './sample-models.ts';
 
 const longestPauseMs = 120;
 
-/** A client that reads: single objects, whole lists, pages, chunks; sometimes what must be at least as new as the newest thing it has seen. */
+/**
+ * A client that reads: single objects, whole lists, pages, chunks; sometimes what must be at least as new as the newest
+ * thing it has seen.
+ */
 export class Reader {
   readonly #client: FaultClient;
   readonly #random: Random;
@@ -42,7 +54,13 @@ export class Reader {
     const model = random.pick([things, things, things, notes, fleeting]);
     const namespace = model.namespaced && random.chance(0.5) ? random.pick(namespaces) : '';
     const atLeast = this.#newest > 0 && random.chance(0.4) ? { atLeast: this.#newest } : {};
-    const request: ListRequest = { model, namespace, selector: chanceSelector(model, random), sort: this.#chanceSort(model), ...atLeast };
+    const request: ListRequest = {
+      model,
+      namespace,
+      selector: chanceSelector(model, random),
+      sort: this.#chanceSort(model),
+      ...atLeast,
+    };
     switch (random.weighted({ get: 4, all: 2, page: 4, chunks: 1 })) {
       case 'all':
         return this.#note((await readList(this.#client, request)).operation);
@@ -52,7 +70,16 @@ export class Reader {
       }
       case 'chunks':
         // Together with a token no resourceVersion may be sent.
-        return readChunks(this.#client, { model, namespace, selector: request.selector, ...(request.sort === undefined ? {} : { sort: request.sort }) }, 1 + random.below(15));
+        return readChunks(
+          this.#client,
+          {
+            model,
+            namespace,
+            selector: request.selector,
+            ...(request.sort === undefined ? {} : { sort: request.sort }),
+          },
+          1 + random.below(15),
+        );
       default:
         return this.#get(model, atLeast);
     }
@@ -60,7 +87,9 @@ export class Reader {
 
   #chanceSort(model: SampleModel): ListOperation['sort'] {
     const sortable = model.indexes.filter(({ multi }) => multi !== true);
-    return sortable.filter(() => this.#random.chance(0.2)).map(({ field }) => ({ field: `spec.${field}`, descending: this.#random.chance(0.5) }));
+    return sortable
+      .filter(() => this.#random.chance(0.2))
+      .map(({ field }) => ({ field: `spec.${field}`, descending: this.#random.chance(0.5) }));
   }
 
   #note({ outcome }: ListOperation): void {
@@ -73,7 +102,15 @@ export class Reader {
     const query = atLeast.atLeast === undefined ? '' : `?resourceVersion=${atLeast.atLeast}`;
     const exchange = await this.#client.exchange({ path: pathOf(model, namespace, name) + query });
     const outcome = outcomeOf(exchange, (body) => ({ object: observedObject(model, body as WireObject) }));
-    this.#client.record({ ...recordOf(exchange), model: model.name, namespace, verb: 'get', name, ...atLeast, outcome });
+    this.#client.record({
+      ...recordOf(exchange),
+      model: model.name,
+      namespace,
+      verb: 'get',
+      name,
+      ...atLeast,
+      outcome,
+    });
     if (outcome.type === 'ok') this.#newest = Math.max(this.#newest, outcome.object.revision);
   }
 }

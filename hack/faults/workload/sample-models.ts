@@ -1,4 +1,12 @@
-import type { Fields, FieldValue, ModelRecord, ObjectState, ObservedObject, SentObject, SentPatch } from '../history.ts';
+import type {
+  Fields,
+  FieldValue,
+  ModelRecord,
+  ObjectState,
+  ObservedObject,
+  SentObject,
+  SentPatch,
+} from '../history.ts';
 
 export const group = 'faults.svc.example';
 
@@ -47,7 +55,10 @@ export const notes: SampleModel = {
   kind: 'Note',
   namespaced: false,
   unique: [],
-  indexes: [{ field: 'category', type: 'string' }, { field: 'priority', type: 'integer' }],
+  indexes: [
+    { field: 'category', type: 'string' },
+    { field: 'priority', type: 'integer' },
+  ],
   names: 40,
 };
 
@@ -58,7 +69,10 @@ export const fleeting: SampleModel = {
   kind: 'Fleeting',
   namespaced: false,
   unique: ['spec.slug'],
-  indexes: [{ field: 'slug', type: 'string', unique: true }, { field: 'category', type: 'string' }],
+  indexes: [
+    { field: 'slug', type: 'string', unique: true },
+    { field: 'category', type: 'string' },
+  ],
   names: 15,
 };
 
@@ -67,7 +81,9 @@ export const namespaces: readonly [string, ...string[]] = ['default', 'second'];
 export const namespacesPath = '/api/v1/namespaces';
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** The collection, or the object in it; without a namespace a namespaced model's collection is that of all namespaces. */
+/**
+ * The collection, or the object in it; without a namespace a namespaced model's collection is that of all namespaces.
+ */
 export function pathOf({ plural }: SampleModel, namespace = '', name?: string): string {
   const within = namespace === '' ? '' : `/namespaces/${namespace}`;
   return `/apis/${group}/v1${within}/${plural}${name === undefined ? '' : `/${name}`}`;
@@ -84,7 +100,12 @@ export function indexNameOf({ field }: SampleIndex): string {
 /** The definition, with the optional index or without. */
 export function definitionOf(model: SampleModel, { withOptional = false }: { withOptional?: boolean } = {}): object {
   const { plural, kind, namespaced } = model;
-  const properties = Object.fromEntries(fieldsOf(model).map((index) => [index.field, index.multi === true ? { type: 'array', items: { type: index.type } } : { type: index.type }]));
+  const properties = Object.fromEntries(
+    fieldsOf(model).map((index) => [
+      index.field,
+      index.multi === true ? { type: 'array', items: { type: index.type } } : { type: index.type },
+    ]),
+  );
   const indexes = (withOptional ? fieldsOf(model) : model.indexes).map((index) => ({
     name: indexNameOf(index),
     path: `spec.${index.field}${index.multi === true ? '[*]' : ''}`,
@@ -105,7 +126,18 @@ export function definitionOf(model: SampleModel, { withOptional = false }: { wit
           name: 'v1',
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', required: ['marker'], properties: { marker: { type: 'string' }, ...properties } } } } },
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              properties: {
+                spec: {
+                  type: 'object',
+                  required: ['marker'],
+                  properties: { marker: { type: 'string' }, ...properties },
+                },
+              },
+            },
+          },
           indexes,
         },
       ],
@@ -114,7 +146,12 @@ export function definitionOf(model: SampleModel, { withOptional = false }: { wit
 }
 
 /** The body of a create or an update. */
-export function bodyOf(model: SampleModel, key: { namespace: string; name: string }, sent: SentObject, revision?: number): object {
+export function bodyOf(
+  model: SampleModel,
+  key: { namespace: string; name: string },
+  sent: SentObject,
+  revision?: number,
+): object {
   return {
     apiVersion: `${group}/v1`,
     kind: model.kind,
@@ -130,17 +167,29 @@ export function bodyOf(model: SampleModel, key: { namespace: string; name: strin
 
 /** The body of a merge patch. */
 export function patchOf({ marker, labels, fields = {} }: SentPatch, revision?: number): object {
-  const metadata = { ...(labels === undefined ? {} : { labels }), ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
+  const metadata = {
+    ...(labels === undefined ? {} : { labels }),
+    ...(revision === undefined ? {} : { resourceVersion: String(revision) }),
+  };
   return { metadata, spec: specOf(marker, fields) };
 }
 
 function specOf(marker: string, fields: Fields): object {
-  return { marker, ...Object.fromEntries(Object.entries(fields).map(([index, value]) => [index.slice('spec.'.length), value])) };
+  return {
+    marker,
+    ...Object.fromEntries(Object.entries(fields).map(([index, value]) => [index.slice('spec.'.length), value])),
+  };
 }
 
 /** What an object of ours looks like on the wire, as far as we look. */
 export interface WireObject {
-  metadata: { name: string; namespace?: string; uid: string; resourceVersion?: string; labels?: Record<string, string> };
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid: string;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+  };
   spec: { marker: string } & Record<string, FieldValue>;
 }
 

@@ -25,6 +25,8 @@ test.each(fields)('$text', ({ clause, text }) => {
 });
 
 test('clauses are joined, and what selects everything is not there', () => {
-  expect(selectorParameters({ labels: [labels[0]!.clause, labels[5]!.clause], fields: [] }).toString()).toBe('labelSelector=team%3Da%2C%21team');
+  expect(selectorParameters({ labels: [labels[0]!.clause, labels[5]!.clause], fields: [] }).toString()).toBe(
+    'labelSelector=team%3Da%2C%21team',
+  );
   expect(selectorParameters({ labels: [], fields: [] }).toString()).toBe('');
 });

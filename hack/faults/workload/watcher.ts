@@ -1,7 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../random.ts';
-import type { OperationId, SelectorRecord, StreamEnd, WatchEventRecord, WatcherRecord, WatchStreamRecord } from '../history.ts';
+import type {
+  OperationId,
+  SelectorRecord,
+  StreamEnd,
+  WatchEventRecord,
+  WatcherRecord,
+  WatchStreamRecord,
+} from '../history.ts';
 import { NoAnswer, type ApiAnswer } from './api-client.ts';
 import { EventLines } from './event-lines.ts';
 import { refusalOf, type FaultClient } from './fault-client.ts';
@@ -30,7 +37,10 @@ const shortestStream = 2;
 const longestStream = 10;
 const initialEnd = 'k8s.io/initial-events-end';
 
-/** A client that follows a selection: it goes on from where it was however its stream ended, and lists anew only when that is too old. */
+/**
+ * A client that follows a selection: it goes on from where it was however its stream ended, and lists anew only when
+ * that is too old.
+ */
 export class Watcher {
   readonly record: WatcherRecord;
   readonly #options: WatcherOptions;
@@ -121,11 +131,18 @@ export class Watcher {
     if (start === undefined) return { type: 'broken', at: now() };
     const target = this.#options.client.anyTarget();
     const events: WatchEventRecord[] = [];
-    const stream: WatchStreamRecord = { replica: target.name, opened: now(), start, events, ended: { type: 'live', at: 0 } };
+    const stream: WatchStreamRecord = {
+      replica: target.name,
+      opened: now(),
+      start,
+      events,
+      ended: { type: 'live', at: 0 },
+    };
     this.#streams.push(stream);
     try {
       const answer = await this.#options.client.api.open({ port: target.port, ...this.#request(start) });
-      stream.ended = answer.statusCode === 200 ? await this.#read(answer, start, events) : endOf(await wholeAnswer(answer));
+      stream.ended =
+        answer.statusCode === 200 ? await this.#read(answer, start, events) : endOf(await wholeAnswer(answer));
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       stream.ended = { type: 'broken', at: now(), error: error.message };
@@ -138,7 +155,8 @@ export class Watcher {
   async #chooseStart(): Promise<WatchStreamRecord['start'] | undefined> {
     const list = this.#list;
     this.#list = undefined;
-    if (this.#position !== undefined) return { type: 'revision', revision: this.#position, ...(list === undefined ? {} : { list }) };
+    if (this.#position !== undefined)
+      return { type: 'revision', revision: this.#position, ...(list === undefined ? {} : { list }) };
     const { client, model, namespace, selector, asEventStream } = this.#options;
     if (asEventStream !== true && this.#random.chance(0.4)) return { type: 'objects' };
     const { operation } = await readList(client, { model, namespace, selector });
@@ -160,7 +178,10 @@ export class Watcher {
     } else if (asEventStream !== true) {
       query.set('resourceVersion', String(start.revision));
     }
-    const headers = { accept: 'text/event-stream', ...(start.type === 'revision' ? { 'last-event-id': String(start.revision) } : {}) };
+    const headers = {
+      accept: 'text/event-stream',
+      ...(start.type === 'revision' ? { 'last-event-id': String(start.revision) } : {}),
+    };
     return { path: `${pathOf(model, namespace)}?${query.toString()}`, headers: asEventStream === true ? headers : {} };
   }
 
@@ -203,9 +224,15 @@ export class Watcher {
   }
 
   #recordOf(event: Exclude<WireEvent, { type: 'ERROR' }>, received: number): WatchEventRecord {
-    if (event.type !== 'BOOKMARK') return { type: event.type, object: observedObject(this.#options.model, event.object), received };
+    if (event.type !== 'BOOKMARK')
+      return { type: event.type, object: observedObject(this.#options.model, event.object), received };
     const { resourceVersion, annotations = {} } = event.object.metadata;
-    return { type: 'BOOKMARK', revision: Number(resourceVersion), received, ...(annotations[initialEnd] === 'true' ? { initialEnd: true } : {}) };
+    return {
+      type: 'BOOKMARK',
+      revision: Number(resourceVersion),
+      received,
+      ...(annotations[initialEnd] === 'true' ? { initialEnd: true } : {}),
+    };
   }
 }
 
@@ -217,7 +244,13 @@ function eventIn(line: string): WireEvent | undefined {
 }
 
 function endOfError({ code, reason, message }: { code: number; reason: string; message?: string }): StreamEnd {
-  return { type: code === 410 ? 'expired' : 'failed', at: now(), status: code, reason, ...(message === undefined ? {} : { message }) };
+  return {
+    type: code === 410 ? 'expired' : 'failed',
+    at: now(),
+    status: code,
+    reason,
+    ...(message === undefined ? {} : { message }),
+  };
 }
 
 async function wholeAnswer(answer: IncomingMessage): Promise<ApiAnswer> {

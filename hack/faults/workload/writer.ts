@@ -1,9 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ObservedObject, Operation, Outcome, Precondition, SentObject, SentPatch, WrittenAnswer } from '../history.ts';
+import type {
+  ObservedObject,
+  Operation,
+  Outcome,
+  Precondition,
+  SentObject,
+  SentPatch,
+  WrittenAnswer,
+} from '../history.ts';
 import type { Random } from '../random.ts';
 import { chanceChange, chanceFields, chanceLabels } from './chance-objects.ts';
 import { outcomeOf, recordOf, type Exchange, type FaultClient } from './fault-client.ts';
-import { bodyOf, fleeting, namespaces, notes, observedObject, patchOf, pathOf, things, type SampleModel, type WireObject } from './sample-models.ts';
+import {
+  bodyOf,
+  fleeting,
+  namespaces,
+  notes,
+  observedObject,
+  patchOf,
+  pathOf,
+  things,
+  type SampleModel,
+  type WireObject,
+} from './sample-models.ts';
 import { selectorParameters } from './selector-text.ts';
 
 const verbs = { create: 30, update: 26, patch: 24, delete: 9, get: 6, deleteCollection: 2, mistake: 1 };
@@ -79,7 +98,11 @@ export class Writer {
     const random = this.#random;
     const model = random.pick([things, things, things, things, notes, notes, fleeting]);
     const namespace = model.namespaced ? random.pick(namespaces) : '';
-    return { model, namespace, name: random.chance(0.3) ? `hot-${random.below(hotNames)}` : `n-${random.below(model.names)}` };
+    return {
+      model,
+      namespace,
+      name: random.chance(0.3) ? `hot-${random.below(hotNames)}` : `n-${random.below(model.names)}`,
+    };
   }
 
   /** Names the next write. */
@@ -93,7 +116,11 @@ export class Writer {
 
   async #create(key: Key): Promise<void> {
     const sent = this.#sent(key);
-    const request = { method: 'POST', path: pathOf(key.model, key.namespace), body: JSON.stringify(bodyOf(key.model, key, sent)) };
+    const request = {
+      method: 'POST',
+      path: pathOf(key.model, key.namespace),
+      body: JSON.stringify(bodyOf(key.model, key, sent)),
+    };
     await this.#write(key, request, (outcome) => ({ verb: 'create', name: key.name, sent, outcome }));
   }
 
@@ -103,7 +130,12 @@ export class Writer {
     const sent = this.#sent(key);
     const precondition = this.#precondition(known);
     const revision = precondition.ifMatch === true ? undefined : precondition.expected;
-    const request = { method: 'PUT', path: pathOf(key.model, key.namespace, key.name), body: JSON.stringify(bodyOf(key.model, key, sent, revision)), headers: ifMatch(precondition) };
+    const request = {
+      method: 'PUT',
+      path: pathOf(key.model, key.namespace, key.name),
+      body: JSON.stringify(bodyOf(key.model, key, sent, revision)),
+      headers: ifMatch(precondition),
+    };
     await this.#write(key, request, (outcome) => ({ verb: 'update', name: key.name, sent, ...precondition, outcome }));
   }
 
@@ -128,7 +160,11 @@ export class Writer {
     return { expected: revision, ...(this.#random.chance(0.2) ? { ifMatch: true } : {}) };
   }
 
-  async #write(key: Key, request: Request, record: (outcome: Outcome<WrittenAnswer>) => { verb: 'create' | 'update' | 'patch' } & object): Promise<void> {
+  async #write(
+    key: Key,
+    request: Request,
+    record: (outcome: Outcome<WrittenAnswer>) => { verb: 'create' | 'update' | 'patch' } & object,
+  ): Promise<void> {
     await this.#perform(key, request, (exchange) => {
       const outcome = outcomeOf(exchange, (body, headers) => ({
         object: observedObject(key.model, body as WireObject),
@@ -146,8 +182,15 @@ export class Writer {
     if (known !== undefined && this.#random.chance(0.3)) precondition.expected = known.revision;
     if (known !== undefined && this.#random.chance(0.3)) precondition.expectedUid = known.uid;
     const { expected, expectedUid } = precondition;
-    const preconditions = { ...(expected === undefined ? {} : { resourceVersion: String(expected) }), ...(expectedUid === undefined ? {} : { uid: expectedUid }) };
-    const request = { method: 'DELETE', path: pathOf(key.model, key.namespace, key.name), body: JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', preconditions }) };
+    const preconditions = {
+      ...(expected === undefined ? {} : { resourceVersion: String(expected) }),
+      ...(expectedUid === undefined ? {} : { uid: expectedUid }),
+    };
+    const request = {
+      method: 'DELETE',
+      path: pathOf(key.model, key.namespace, key.name),
+      body: JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', preconditions }),
+    };
     await this.#perform(key, request, (exchange) => {
       const outcome = outcomeOf(exchange, (body, headers) => ({
         uid: (body as { details: { uid: string } }).details.uid,
@@ -159,25 +202,51 @@ export class Writer {
   }
 
   async #deleteCollection(): Promise<void> {
-    const selector = { labels: [{ key: 'team', operator: 'in' as const, values: [this.#random.pick(['a', 'b', 'c'])] }], fields: [{ field: 'spec.priority', operator: '<' as const, value: 4 }] };
+    const selector = {
+      labels: [{ key: 'team', operator: 'in' as const, values: [this.#random.pick(['a', 'b', 'c'])] }],
+      fields: [{ field: 'spec.priority', operator: '<' as const, value: 4 }],
+    };
     const model = this.#random.pick([notes, notes, things]);
     const namespace = model.namespaced ? this.#random.pick(namespaces) : '';
-    const exchange = await this.client.exchange({ method: 'DELETE', path: `${pathOf(model, namespace)}?${selectorParameters(selector).toString()}` });
+    const exchange = await this.client.exchange({
+      method: 'DELETE',
+      path: `${pathOf(model, namespace)}?${selectorParameters(selector).toString()}`,
+    });
     const outcome = outcomeOf(exchange, (body) => ({
       deleted: (body as { items: WireObject[] }).items.map((item) => {
         const { uid, name, revision } = observedObject(model, item);
         return { namespace: item.metadata.namespace ?? '', name, uid, revision };
       }),
     }));
-    this.client.record({ ...recordOf(exchange), model: model.name, namespace, verb: 'deleteCollection', selector, outcome });
+    this.client.record({
+      ...recordOf(exchange),
+      model: model.name,
+      namespace,
+      verb: 'deleteCollection',
+      selector,
+      outcome,
+    });
   }
 
   /** What the server must refuse. */
   async #mistake(key: Key): Promise<void> {
     const sent = { ...this.#sent(key), fields: { 'spec.category': 7 } };
-    const exchange = await this.client.exchange({ method: 'POST', path: pathOf(key.model, key.namespace), body: JSON.stringify(bodyOf(key.model, key, sent)) });
+    const exchange = await this.client.exchange({
+      method: 'POST',
+      path: pathOf(key.model, key.namespace),
+      body: JSON.stringify(bodyOf(key.model, key, sent)),
+    });
     const outcome = outcomeOf(exchange, (body) => ({ object: observedObject(key.model, body as WireObject) }));
-    this.client.record({ ...recordOf(exchange), model: key.model.name, namespace: key.namespace, provoked: true, verb: 'create', name: key.name, sent, outcome });
+    this.client.record({
+      ...recordOf(exchange),
+      model: key.model.name,
+      namespace: key.namespace,
+      provoked: true,
+      verb: 'create',
+      name: key.name,
+      sent,
+      outcome,
+    });
   }
 
   async #get(key: Key): Promise<ObservedObject | undefined> {
@@ -195,18 +264,34 @@ export class Writer {
   }
 
   /**
-   * Sends the request and records it. Some carry an Idempotency-Key: those are sent again, on any server, until their outcome is known,
-   * and now and then although it is. Some are cut by the client before their answer.
+   * Sends the request and records it. Some carry an Idempotency-Key: those are sent again, on any server, until their
+   * outcome is known, and now and then although it is. Some are cut by the client before their answer.
    */
-  async #perform(key: Key, { method, path, body, headers }: Request, record: (exchange: Exchange) => object & { outcome?: Outcome<object> }): Promise<void> {
+  async #perform(
+    key: Key,
+    { method, path, body, headers }: Request,
+    record: (exchange: Exchange) => object & { outcome?: Outcome<object> },
+  ): Promise<void> {
     const random = this.#random;
     const idempotencyKey = random.chance(0.2) ? `${this.#marker()}-key` : undefined;
     const all = { ...headers, ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }) };
     for (let i = 0; i <= repetitions; i += 1) {
       const cut = random.chance(0.01) ? { cutAfterMs: random.below(12) } : {};
-      const exchange = await this.client.exchange({ method, path, ...(body === undefined ? {} : { body }), headers: all, ...cut });
+      const exchange = await this.client.exchange({
+        method,
+        path,
+        ...(body === undefined ? {} : { body }),
+        headers: all,
+        ...cut,
+      });
       const { model, namespace } = key;
-      const operation = { ...recordOf(exchange), model: model.name, namespace, ...(idempotencyKey === undefined ? {} : { idempotencyKey }), ...record(exchange) } as Operation;
+      const operation = {
+        ...recordOf(exchange),
+        model: model.name,
+        namespace,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...record(exchange),
+      } as Operation;
       this.client.record(operation);
       const { outcome } = operation;
       const isUnderWay = outcome.type === 'refused' && outcome.retryAfter === true;

@@ -26,7 +26,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-fuzz-access-'));
   const password = randomBytes(20).toString('base64url');
   const options = [`--svc.database.url=${databaseUrlOf(home)}`, `--svc.data.dir=${folder}`];
-  const { program, accessUrl } = await startServe(folder, [...options, ...accessService.options, `--svc.security.initial-admin-password=${password}`, '--svc.log.level=info']);
+  const { program, accessUrl } = await startServe(folder, [
+    ...options,
+    ...accessService.options,
+    `--svc.security.initial-admin-password=${password}`,
+    '--svc.log.level=info',
+  ]);
   const port = Number(new URL(accessUrl).port);
   const createPrivateToken = async (username: string): Promise<string> => {
     const command = new Program(['private-token', 'create', `--user=${username}`, ...options]);
@@ -59,12 +64,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])('access management answers hostile requests as its contract says, and is as it was: seed %s', async (seed) => {
-  const run = new FuzzRun({ target, seed, areas: accessAreas, world, concurrency: 32, slow: false });
-  await run.batch('free', 800);
-  await run.batch('quiet', 300);
-  await run.batch('exclusive', 60);
-  const report = await run.finish();
-  if (report.findings.size > 0) throw new Error(`seed ${seed}\n${report.toString()}`);
-  expect(report.requests).toBeGreaterThan(1000);
-}, 120_000);
+test.each(['svc', process.env['SVC_TEST_SEED'] ?? 'another'])(
+  'access management answers hostile requests as its contract says, and is as it was: seed %s',
+  async (seed) => {
+    const run = new FuzzRun({ target, seed, areas: accessAreas, world, concurrency: 32, slow: false });
+    await run.batch('free', 800);
+    await run.batch('quiet', 300);
+    await run.batch('exclusive', 60);
+    const report = await run.finish();
+    if (report.findings.size > 0) throw new Error(`seed ${seed}\n${report.toString()}`);
+    expect(report.requests).toBeGreaterThan(1000);
+  },
+  120_000,
+);

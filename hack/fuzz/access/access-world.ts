@@ -35,16 +35,30 @@ const people = { signer: 1, auditor: 2, pager: 1, member: undefined, reader: und
 export async function prepareAccessWorld(calls: AccessCalls, adminPassword: string): Promise<AccessWorld> {
   const { body: login } = await calls.send('POST', auth, { body: { username: 'admin', password: adminPassword } });
   const bearer = (login as { token: string }).token;
-  const demand = async (method: string, path: string, body?: object, token = bearer): Promise<Record<string, string>> => {
-    const answer = await calls.send(method, path, { headers: { Authorization: `Bearer ${token}` }, ...(body === undefined ? {} : { body }) });
+  const demand = async (
+    method: string,
+    path: string,
+    body?: object,
+    token = bearer,
+  ): Promise<Record<string, string>> => {
+    const answer = await calls.send(method, path, {
+      headers: { Authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body }),
+    });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body as Record<string, string>;
   };
   const ids = new Map<string, string>();
   const tokens = new Map<string, string>();
   for (const [username, role] of Object.entries(people)) {
-    const { id } = await demand('POST', users, { username, name: username, email: `${username}@fuzz.example`, password });
-    if (role !== undefined) await demand('POST', '/api/v1/rbac/system-role-bindings/', { user: id!, role: roleId(role) });
+    const { id } = await demand('POST', users, {
+      username,
+      name: username,
+      email: `${username}@fuzz.example`,
+      password,
+    });
+    if (role !== undefined)
+      await demand('POST', '/api/v1/rbac/system-role-bindings/', { user: id!, role: roleId(role) });
     ids.set(username, id!);
     tokens.set(username, (await demand('POST', auth, { username, password }))['token']!);
   }
@@ -72,14 +86,19 @@ export async function prepareAccessWorld(calls: AccessCalls, adminPassword: stri
 
 /** Texts that no answer may hold: the session's page shows its CSRF token, and nothing else shows anything. */
 export function secretsOf({ credentials, accessKey, session, login }: AccessWorld): string[] {
-  const words = credentials.flatMap(({ headers }) => headers.flatMap(([name, value]) => (name === 'Authorization' ? [value.split(' ')[1]!] : [])));
+  const words = credentials.flatMap(({ headers }) =>
+    headers.flatMap(([name, value]) => (name === 'Authorization' ? [value.split(' ')[1]!] : [])),
+  );
   return [...words, accessKey.secret, session.cookie, login.password];
 }
 
 async function openSession(calls: AccessCalls, username: string): Promise<AccessWorld['session']> {
   const form = await calls.send('GET', '/login/');
   const token = form.cookies.get('svc_loginform')!;
-  const answer = await calls.send('POST', '/login/', { body: { username, password, csrfmiddlewaretoken: token }, headers: { Cookie: `svc_loginform=${token}` } });
+  const answer = await calls.send('POST', '/login/', {
+    body: { username, password, csrfmiddlewaretoken: token },
+    headers: { Cookie: `svc_loginform=${token}` },
+  });
   const cookie = answer.cookies.get('svc_sessionid');
   if (cookie === undefined) throw new Error(`the login page began no session: ${answer.status}`);
   return { cookie, csrfToken: answer.cookies.get('svc_csrftoken')! };

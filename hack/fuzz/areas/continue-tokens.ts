@@ -8,7 +8,17 @@ type Token = Record<string, unknown>;
 const numbers = [0, -1, 1, 1.5, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e300, -0];
 
 function forgedValue(random: Random): unknown {
-  return random.one<unknown>(() => random.pick(numbers), () => hostileText(random), () => null, () => true, () => [], () => ({}), () => [hostileText(random)], () => [[[]]], () => ({ __proto__: 1, length: 3 }));
+  return random.one<unknown>(
+    () => random.pick(numbers),
+    () => hostileText(random),
+    () => null,
+    () => true,
+    () => [],
+    () => ({}),
+    () => [hostileText(random)],
+    () => [[[]]],
+    () => ({ __proto__: 1, length: 3 }),
+  );
 }
 
 /** A token of the server's own with some of its members changed, so that it passes the first look. */
@@ -17,7 +27,8 @@ function forge(random: Random, token: string): string {
   for (let i = random.between(1, 2); i > 0; i -= 1) {
     const name = random.pick([...Object.keys(value), 'total', '__proto__', 'x']);
     const keys = value['keys'];
-    if (name === 'keys' && Array.isArray(keys) && random.chance(0.7)) value['keys'] = keys.map((key) => (random.chance(0.6) ? forgedValue(random) : (key as unknown)));
+    if (name === 'keys' && Array.isArray(keys) && random.chance(0.7))
+      value['keys'] = keys.map((key) => (random.chance(0.6) ? forgedValue(random) : (key as unknown)));
     else value[name] = forgedValue(random);
   }
   return Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -6,7 +6,27 @@ import { jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
 
 const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const jsonPaths = ['.spec.a', 'spec.a', '.spec.a[*]', '.spec[0]', '.spec[?(@.x==1)]', '..a', '.', '', '.metadata.name', '.metadata.labels', '.status.x', ".spec['a']", '.spec.a.b.c.d.e.f.g.h', '.__proto__.a', '.spec.constructor', `.${'a.'.repeat(5000)}b`, '{.spec.a}', '.spec.a[*].b[*]', '.spec.[*]'];
+const jsonPaths = [
+  '.spec.a',
+  'spec.a',
+  '.spec.a[*]',
+  '.spec[0]',
+  '.spec[?(@.x==1)]',
+  '..a',
+  '.',
+  '',
+  '.metadata.name',
+  '.metadata.labels',
+  '.status.x',
+  ".spec['a']",
+  '.spec.a.b.c.d.e.f.g.h',
+  '.__proto__.a',
+  '.spec.constructor',
+  `.${'a.'.repeat(5000)}b`,
+  '{.spec.a}',
+  '.spec.a[*].b[*]',
+  '.spec.[*]',
+];
 
 function index(random: Random, number: number): object {
   return {
@@ -21,25 +41,78 @@ function index(random: Random, number: number): object {
 
 function version(random: Random, name: string, storage: boolean): object {
   const right = random.chance(0.6);
-  const spec = right ? extremeSchema(random) : random.one(() => extremeSchema(random), () => schema(random, 3), () => schema(random, 1));
-  const root = right || random.chance(0.85) ? { type: 'object', properties: { spec } } : random.one<unknown>(() => schema(random, 3), () => hostileText(random), () => null, () => random.pick<unknown>([1, 'x', [], [[]], true]));
+  const spec = right
+    ? extremeSchema(random)
+    : random.one(
+        () => extremeSchema(random),
+        () => schema(random, 3),
+        () => schema(random, 1),
+      );
+  const root =
+    right || random.chance(0.85)
+      ? { type: 'object', properties: { spec } }
+      : random.one<unknown>(
+          () => schema(random, 3),
+          () => hostileText(random),
+          () => null,
+          () => random.pick<unknown>([1, 'x', [], [[]], true]),
+        );
   const odd = !right && random.chance(0.6);
   return {
     name,
     served: true,
     storage,
     schema: { openAPIV3Schema: root },
-    ...(right ? { indexes: random.some(3, (number) => ({ name: `i${number}`, path: random.pick(['spec.a', 'spec.field0', 'spec.p0', 'metadata.generation']), type: random.pick(['string', 'integer', 'number', 'boolean', 'date']) })) } : {}),
+    ...(right
+      ? {
+          indexes: random.some(3, (number) => ({
+            name: `i${number}`,
+            path: random.pick(['spec.a', 'spec.field0', 'spec.p0', 'metadata.generation']),
+            type: random.pick(['string', 'integer', 'number', 'boolean', 'date']),
+          })),
+        }
+      : {}),
     ...(odd ? { indexes: random.some(random.pick([2, 5, 40, 300]), (number) => index(random, number)) } : {}),
-    ...(odd ? { additionalPrinterColumns: random.some(random.pick([2, 200]), (number) => ({ name: random.pick([`c${number}`, hostileText(random)]), type: random.pick(['string', 'date', 'integer', 'x']), jsonPath: random.pick(jsonPaths), priority: random.pick([0, -1, 2 ** 40, 'x']) })) } : {}),
-    ...(odd ? { subresources: random.pick<unknown>([{ status: {} }, { status: {}, scale: { specReplicasPath: random.pick(jsonPaths), statusReplicasPath: random.pick(jsonPaths), labelSelectorPath: random.pick(jsonPaths) } }, { scale: {} }, { nope: {} }, 'x']) } : {}),
+    ...(odd
+      ? {
+          additionalPrinterColumns: random.some(random.pick([2, 200]), (number) => ({
+            name: random.pick([`c${number}`, hostileText(random)]),
+            type: random.pick(['string', 'date', 'integer', 'x']),
+            jsonPath: random.pick(jsonPaths),
+            priority: random.pick([0, -1, 2 ** 40, 'x']),
+          })),
+        }
+      : {}),
+    ...(odd
+      ? {
+          subresources: random.pick<unknown>([
+            { status: {} },
+            {
+              status: {},
+              scale: {
+                specReplicasPath: random.pick(jsonPaths),
+                statusReplicasPath: random.pick(jsonPaths),
+                labelSelectorPath: random.pick(jsonPaths),
+              },
+            },
+            { scale: {} },
+            { nope: {} },
+            'x',
+          ]),
+        }
+      : {}),
     ...(odd ? { selectableFields: random.some(10, () => ({ jsonPath: random.pick(jsonPaths) })) } : {}),
     ...(random.chance(0.1) ? { deprecated: true, deprecationWarning: hostileText(random) } : {}),
   };
 }
 
 function definition(random: Random, plural: string, group: string): object {
-  const versions = random.chance(0.9) ? [version(random, 'v1', true)] : [version(random, 'v1', true), version(random, random.pick(['v2', 'v1', 'V1', '', hostileText(random)]), random.chance(0.2))];
+  const versions = random.chance(0.9)
+    ? [version(random, 'v1', true)]
+    : [
+        version(random, 'v1', true),
+        version(random, random.pick(['v2', 'v1', 'V1', '', hostileText(random)]), random.chance(0.2)),
+      ];
   const kind = `K${plural.slice(1)}`;
   const odd = random.chance(0.1);
   return {
@@ -49,9 +122,19 @@ function definition(random: Random, plural: string, group: string): object {
     spec: {
       group: odd && random.chance(0.5) ? hostileText(random) : group,
       scope: random.pick(['Cluster', 'Cluster', 'Cluster', 'Namespaced', odd ? 'x' : 'Cluster']),
-      names: { plural: odd && random.chance(0.5) ? hostileText(random) : plural, kind: odd && random.chance(0.5) ? random.pick(['__proto__', 'Object', hostileText(random)]) : kind, singular: odd ? hostileText(random) : undefined, shortNames: odd ? random.some(40, () => hostileText(random)) : undefined },
+      names: {
+        plural: odd && random.chance(0.5) ? hostileText(random) : plural,
+        kind: odd && random.chance(0.5) ? random.pick(['__proto__', 'Object', hostileText(random)]) : kind,
+        singular: odd ? hostileText(random) : undefined,
+        shortNames: odd ? random.some(40, () => hostileText(random)) : undefined,
+      },
       versions,
-      conversion: random.chance(0.1) ? { strategy: random.pick(['Webhook', 'None', 'x', '']), webhook: random.pick([undefined, {}, { clientConfig: { url: 'http://127.0.0.1:1' } }]) } : undefined,
+      conversion: random.chance(0.1)
+        ? {
+            strategy: random.pick(['Webhook', 'None', 'x', '']),
+            webhook: random.pick([undefined, {}, { clientConfig: { url: 'http://127.0.0.1:1' } }]),
+          }
+        : undefined,
       preserveUnknownFields: random.chance(0.05) ? true : undefined,
     },
   };
@@ -59,14 +142,47 @@ function definition(random: Random, plural: string, group: string): object {
 
 /** Conditions and facts that only the server may state. */
 function forgedStatus(random: Random, name: string): FuzzRequest {
-  const condition = random.pick<unknown>([{ type: 'Established', status: 'False' }, { type: 'Established', status: 1 }, { type: 1, status: 'True' }, { type: 'Mine', status: 'True' }, {}, null, 'x', 1, [], { type: '__proto__', status: 'True', lastTransitionTime: 'x' }, { type: 'Mine', status: 'True', lastTransitionTime: 5 }]);
-  const status = random.pick<unknown>([{ conditions: [condition] }, { conditions: condition }, { acceptedNames: 'x' }, { acceptedNames: { plural: 1 } }, { storedVersions: ['v9'] }, { storedVersions: 'v1' }, { storedVersions: [] }, 'x', null, []]);
-  return { ...json('PATCH', `${path}/${name}/status`, { status }), headers: [['Content-Type', 'application/merge-patch+json']] };
+  const condition = random.pick<unknown>([
+    { type: 'Established', status: 'False' },
+    { type: 'Established', status: 1 },
+    { type: 1, status: 'True' },
+    { type: 'Mine', status: 'True' },
+    {},
+    null,
+    'x',
+    1,
+    [],
+    { type: '__proto__', status: 'True', lastTransitionTime: 'x' },
+    { type: 'Mine', status: 'True', lastTransitionTime: 5 },
+  ]);
+  const status = random.pick<unknown>([
+    { conditions: [condition] },
+    { conditions: condition },
+    { acceptedNames: 'x' },
+    { acceptedNames: { plural: 1 } },
+    { storedVersions: ['v9'] },
+    { storedVersions: 'v1' },
+    { storedVersions: [] },
+    'x',
+    null,
+    [],
+  ]);
+  return {
+    ...json('PATCH', `${path}/${name}/status`, { status }),
+    headers: [['Content-Type', 'application/merge-patch+json']],
+  };
 }
 
 function objectOf(random: Random, kind: string, group: string): string {
   const text = random.pick(['a', 'ab', 'x']).repeat(random.pick([1, 30, 1000, random.chance(0.1) ? 100_000 : 100]));
-  const spec = random.one(() => JSON.stringify({ a: text }), () => JSON.stringify(Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`p${at}`, text]))), () => JSON.stringify(Array.from({ length: 100 }, () => text)), () => jsonText(random, 5), () => '{}', () => `${'{"a":'.repeat(40)}"x"${'}'.repeat(40)}`);
+  const spec = random.one(
+    () => JSON.stringify({ a: text }),
+    () => JSON.stringify(Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`p${at}`, text]))),
+    () => JSON.stringify(Array.from({ length: 100 }, () => text)),
+    () => jsonText(random, 5),
+    () => '{}',
+    () => `${'{"a":'.repeat(40)}"x"${'}'.repeat(40)}`,
+  );
   return `{"apiVersion":"${group}/v1","kind":"${kind}","metadata":{"name":"o"},"spec":${spec}}`;
 }
 
@@ -75,11 +191,22 @@ function judgeForged(answer: Answer | undefined): string | undefined {
   if (answer?.status !== 200 || headerOf(answer, 'content-type') !== 'application/json') return undefined;
   const { status } = JSON.parse(answer.body.toString()) as { status?: { conditions?: unknown } };
   const conditions = status?.conditions ?? [];
-  const isRight = (each: unknown): boolean => typeof each === 'object' && each !== null && 'type' in each && typeof each.type === 'string' && 'status' in each && typeof each.status === 'string';
-  return Array.isArray(conditions) && conditions.every(isRight) ? undefined : `conditions of a wrong type were stored: ${JSON.stringify(conditions).slice(0, 200)}`;
+  const isRight = (each: unknown): boolean =>
+    typeof each === 'object' &&
+    each !== null &&
+    'type' in each &&
+    typeof each.type === 'string' &&
+    'status' in each &&
+    typeof each.status === 'string';
+  return Array.isArray(conditions) && conditions.every(isRight)
+    ? undefined
+    : `conditions of a wrong type were stored: ${JSON.stringify(conditions).slice(0, 200)}`;
 }
 
-/** Definitions with hostile schemas, patterns, names, indexes, paths and status; what is accepted gets objects, lists and documents, and is removed. */
+/**
+ * Definitions with hostile schemas, patterns, names, indexes, paths and status; what is accepted gets objects, lists
+ * and documents, and is removed.
+ */
 export const definitions: Area = {
   name: 'definitions',
   weight: 0.6,
@@ -95,7 +222,9 @@ export const definitions: Area = {
     const requests = [
       create,
       ...random.some(3, () => json('POST', collection, objectOf(random, kind, group))),
-      get(`${collection}?fieldSelector=${encodeURIComponent(random.pick(['i0=1', 'i1>2', 'spec.a=x', '__proto__=1']))}`),
+      get(
+        `${collection}?fieldSelector=${encodeURIComponent(random.pick(['i0=1', 'i1>2', 'spec.a=x', '__proto__=1']))}`,
+      ),
       get(`/openapi/v3/apis/${group}/v1`),
       ...(random.chance(0.3) ? [json('PUT', `${path}/${name}`, definition(random, plural, group))] : []),
       forged,

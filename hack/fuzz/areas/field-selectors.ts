@@ -4,24 +4,55 @@ import { headerOf, type Answer } from '../wire/answer.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 export const indexNames = [
-  'name', 'metadata.name', 'metadata.namespace', 'metadata.creationTimestamp', 'metadata.deletionTimestamp', 'spec.title', 'spec.priority', 'spec.ratio', 'spec.draft', 'spec.publishedAt', 'spec.tags',
+  'name',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.creationTimestamp',
+  'metadata.deletionTimestamp',
+  'spec.title',
+  'spec.priority',
+  'spec.ratio',
+  'spec.draft',
+  'spec.publishedAt',
+  'spec.tags',
 ];
 
-const values = ['Title 1', 'p1', '5', '-5', '0.25', '1e3', 'true', 'false', '2026-01-12T00:00:00Z', '2026-01-12', 'a', 't1', 'default', 'null'];
+const values = [
+  'Title 1',
+  'p1',
+  '5',
+  '-5',
+  '0.25',
+  '1e3',
+  'true',
+  'false',
+  '2026-01-12T00:00:00Z',
+  '2026-01-12',
+  'a',
+  't1',
+  'default',
+  'null',
+];
 
 function field(random: Random): string {
   return random.chance(0.85) ? random.pick(indexNames) : hostileText(random);
 }
 
 function value(random: Random): string {
-  return random.one(() => random.pick(values), () => random.pick(values), () => hostileText(random).replaceAll(/[,=\\()!<>^\s]/g, String.raw`\$&`), () => hostileText(random));
+  return random.one(
+    () => random.pick(values),
+    () => random.pick(values),
+    () => hostileText(random).replaceAll(/[,=\\()!<>^\s]/g, String.raw`\$&`),
+    () => hostileText(random),
+  );
 }
 
 function clause(random: Random): string {
   return random.one(
     () => `${field(random)}${random.pick(['=', '==', '!=', '>', '>=', '<', '<=', '^=', '=~', '=<'])}${value(random)}`,
     () => `${random.pick(['', '!'])}${field(random)}`,
-    () => `${field(random)}${random.pick([' in ', ' notin ', '=', ' '])}(${random.some(random.chance(0.02) ? 1100 : 4, () => value(random)).join(',')})`,
+    () =>
+      `${field(random)}${random.pick([' in ', ' notin ', '=', ' '])}(${random.some(random.chance(0.02) ? 1100 : 4, () => value(random)).join(',')})`,
   );
 }
 
@@ -32,11 +63,14 @@ export function fieldSelector(random: Random): string {
 
 /** A selector is refused by name, or kept to: a count of what it selects needs the same answer twice. */
 function judge([first, second]: readonly (Answer | undefined)[]): string | undefined {
-  if (first === undefined || second === undefined || first.status !== second.status) return 'the same list was answered differently';
+  if (first === undefined || second === undefined || first.status !== second.status)
+    return 'the same list was answered differently';
   if (first.status !== 400) return undefined;
   if (headerOf(first, 'content-type') !== 'application/json') return undefined;
   const { details } = JSON.parse(first.body.toString()) as { details?: { causes?: { field?: string }[] } };
-  return details?.causes?.some((cause) => cause.field !== undefined) === true ? undefined : 'a 400 without a cause that names a field';
+  return details?.causes?.some((cause) => cause.field !== undefined) === true
+    ? undefined
+    : 'a 400 without a cause that names a field';
 }
 
 /** Lists by indexes of every type. */

@@ -18,5 +18,20 @@ import { watches } from './watches.ts';
 import { yamlBodies } from './yaml-bodies.ts';
 
 export const areas: readonly Area[] = [
-  labelSelectors, fieldSelectors, lists, continueTokens, watches, jsonBodies, roundTrips, patches, yamlBodies, names, headers, targets, rawSockets, typedObjects, definitions, personalTokens,
+  labelSelectors,
+  fieldSelectors,
+  lists,
+  continueTokens,
+  watches,
+  jsonBodies,
+  roundTrips,
+  patches,
+  yamlBodies,
+  names,
+  headers,
+  targets,
+  rawSockets,
+  typedObjects,
+  definitions,
+  personalTokens,
 ];

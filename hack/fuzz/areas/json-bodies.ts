@@ -9,17 +9,32 @@ export function objectAround(random: Random, kind: string, name: string): (value
   const head = `"apiVersion":"${group}/v1","kind":"${kind}"`;
   return (value) => {
     if (place === 'metadata') return `{${head},"metadata":${value}}`;
-    if (place === 'labels') return `{${head},"metadata":{"name":"${name}","${random.pick(['labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields', 'creationTimestamp', 'resourceVersion', 'uid', 'generation'])}":${value}}}`;
+    if (place === 'labels')
+      return `{${head},"metadata":{"name":"${name}","${random.pick(['labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields', 'creationTimestamp', 'resourceVersion', 'uid', 'generation'])}":${value}}}`;
     if (place === 'name') return `{${head},"metadata":{"name":${value}},"spec":{}}`;
-    if (place === 'top') return `{${head},"metadata":{"name":"${name}"},${JSON.stringify(random.pick(['data', '__proto__', 'spec', 'kind', 'apiVersion', 'metadata']))}:${value}}`;
+    if (place === 'top')
+      return `{${head},"metadata":{"name":"${name}"},${JSON.stringify(random.pick(['data', '__proto__', 'spec', 'kind', 'apiVersion', 'metadata']))}:${value}}`;
     return `{${head},"metadata":{"name":"${name}"},"${place}":${value}}`;
   };
 }
 
 export function anyWrite(random: Random, world: World, name: string, body: Buffer): FuzzRequest {
   const collection = random.pick([world.frees, world.frees, world.posts, world.notes]);
-  const suffix = random.pick(['', '', '?fieldValidation=Strict', '?fieldValidation=Ignore', '?dryRun=All', '?fieldManager=x']);
-  return random.chance(0.6) ? json('POST', collection + suffix, body) : json('PUT', `${collection}/${name}${random.chance(0.15) ? random.pick(['/status', '/scale']) : ''}${suffix}`, body);
+  const suffix = random.pick([
+    '',
+    '',
+    '?fieldValidation=Strict',
+    '?fieldValidation=Ignore',
+    '?dryRun=All',
+    '?fieldManager=x',
+  ]);
+  return random.chance(0.6)
+    ? json('POST', collection + suffix, body)
+    : json(
+        'PUT',
+        `${collection}/${name}${random.chance(0.15) ? random.pick(['/status', '/scale']) : ''}${suffix}`,
+        body,
+      );
 }
 
 /** Bodies as bytes: every text that is, or nearly is, JSON, in every place of an object. */

@@ -3,15 +3,27 @@ import type { Random } from '../random.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 function key(random: Random): string {
-  return random.one(() => 'lang', () => 'example.com/n', () => 'svc.run/x', () => hostileText(random));
+  return random.one(
+    () => 'lang',
+    () => 'example.com/n',
+    () => 'svc.run/x',
+    () => hostileText(random),
+  );
 }
 
 function value(random: Random): string {
-  return random.one(() => 'en', () => 'de', () => String(random.below(30)), () => '', () => hostileText(random));
+  return random.one(
+    () => 'en',
+    () => 'de',
+    () => String(random.below(30)),
+    () => '',
+    () => hostileText(random),
+  );
 }
 
 function clause(random: Random): string {
-  const values = (): string => random.some(random.chance(0.02) ? 1100 : 4, () => value(random)).join(random.pick([',', ', ', ' ,']));
+  const values = (): string =>
+    random.some(random.chance(0.02) ? 1100 : 4, () => value(random)).join(random.pick([',', ', ', ' ,']));
   return random.one(
     () => `${key(random)}${random.pick(['=', '==', '!=', ' = ', '=!', '===', '<>', '>', '^='])}${value(random)}`,
     () => `${random.pick(['', '!', '!!', '! '])}${key(random)}`,
@@ -21,7 +33,9 @@ function clause(random: Random): string {
 }
 
 export function labelSelector(random: Random): string {
-  const text = random.some(random.chance(0.02) ? 120 : 3, () => clause(random)).join(random.pick([',', ',', ' , ', ',,', ';']));
+  const text = random
+    .some(random.chance(0.02) ? 120 : 3, () => clause(random))
+    .join(random.pick([',', ',', ' , ', ',,', ';']));
   return random.chance(0.3) ? mutateText(random, text) : text;
 }
 
@@ -32,7 +46,19 @@ export const labelSelectors: Area = {
   generate(random, world) {
     const pairs = random.some(2, () => ['labelSelector', labelSelector(random)] as const);
     const watch = random.chance(0.05);
-    const search = query([['labelSelector', labelSelector(random)], ...pairs, ...(watch ? ([['watch', '1'], ['timeoutSeconds', '1']] as const) : [])]);
-    return { changes: 'never', requests: [{ ...get(random.pick([world.posts, world.notes]) + search), ...(watch ? { stream: true } : {}) }] };
+    const search = query([
+      ['labelSelector', labelSelector(random)],
+      ...pairs,
+      ...(watch
+        ? ([
+            ['watch', '1'],
+            ['timeoutSeconds', '1'],
+          ] as const)
+        : []),
+    ]);
+    return {
+      changes: 'never',
+      requests: [{ ...get(random.pick([world.posts, world.notes]) + search), ...(watch ? { stream: true } : {}) }],
+    };
   },
 };

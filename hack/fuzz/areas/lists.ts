@@ -5,11 +5,32 @@ import { hostileText, mutateText } from './hostile-text.ts';
 import { labelSelector } from './label-selectors.ts';
 
 function sort(random: Random): string {
-  const one = (): string => `${random.chance(0.9) ? random.pick(indexNames) : hostileText(random)}${random.pick(['', ',asc', ',desc', ', desc', ',up', ','])}`;
+  const one = (): string =>
+    `${random.chance(0.9) ? random.pick(indexNames) : hostileText(random)}${random.pick(['', ',asc', ',desc', ', desc', ',up', ','])}`;
   return random.chance(0.1) ? mutateText(random, one()) : one();
 }
 
-const counts = ['0', '1', '2', '3', '20', '1000', '1001', '-1', '', '01', '+1', '1.0', '1e3', ' 1', '0x1', '9007199254740991', '9007199254740993', '4611686018427387904', '99999999999999999999'];
+const counts = [
+  '0',
+  '1',
+  '2',
+  '3',
+  '20',
+  '1000',
+  '1001',
+  '-1',
+  '',
+  '01',
+  '+1',
+  '1.0',
+  '1e3',
+  ' 1',
+  '0x1',
+  '9007199254740991',
+  '9007199254740993',
+  '4611686018427387904',
+  '99999999999999999999',
+];
 
 function count(random: Random): string {
   return random.chance(0.9) ? random.pick(counts) : hostileText(random);
@@ -22,7 +43,14 @@ export const lists: Area = {
   name: 'lists',
   weight: 10,
   generate(random, world) {
-    const revision = (): string => random.one(() => '0', () => String(world.revision), () => String(world.revision - random.below(50)), () => String(world.revision + random.below(10_000_000)), () => count(random));
+    const revision = (): string =>
+      random.one(
+        () => '0',
+        () => String(world.revision),
+        () => String(world.revision - random.below(50)),
+        () => String(world.revision + random.below(10_000_000)),
+        () => count(random),
+      );
     const makers: (() => [string, string])[] = [
       () => ['sort', sort(random)],
       () => ['sort', sort(random)],
@@ -41,8 +69,18 @@ export const lists: Area = {
     ];
     const search = query(random.some(random.chance(0.02) ? 200 : 5, () => random.one(...makers)));
     const raw = random.chance(0.1) ? mutateText(random, search).replaceAll(/[^\x21-\x7e]|#/g, '') : search;
-    const accept = random.pick(['application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io', 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io', 'application/yaml', '*/*', 'application/problem+json, application/json']);
+    const accept = random.pick([
+      'application/json',
+      'application/json;as=Table;v=v1;g=meta.k8s.io',
+      'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+      'application/yaml',
+      '*/*',
+      'application/problem+json, application/json',
+    ]);
     const target = random.pick([world.posts, world.posts, world.notes, world.frees]) + raw;
-    return { changes: 'never', requests: [get(random.chance(0.03) ? malformedEscape(random, target) : target, [['Accept', accept]])] };
+    return {
+      changes: 'never',
+      requests: [get(random.chance(0.03) ? malformedEscape(random, target) : target, [['Accept', accept]])],
+    };
   },
 };

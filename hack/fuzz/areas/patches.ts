@@ -4,7 +4,38 @@ import { hostileJsonBody, jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
 import { group } from '../world.ts';
 
-const tokens = ['spec', 'metadata', 'labels', 'annotations', 'name', 'finalizers', 'status', 'a', 'b', '0', '1', '-', '-1', '00', '1e0', '4294967295', '99999999999999999999', '~0', '~1', '~', '~2', '__proto__', 'constructor', 'length', '', 'tags', 'parts', 'priority', 'kind', 'apiVersion'];
+const tokens = [
+  'spec',
+  'metadata',
+  'labels',
+  'annotations',
+  'name',
+  'finalizers',
+  'status',
+  'a',
+  'b',
+  '0',
+  '1',
+  '-',
+  '-1',
+  '00',
+  '1e0',
+  '4294967295',
+  '99999999999999999999',
+  '~0',
+  '~1',
+  '~',
+  '~2',
+  '__proto__',
+  'constructor',
+  'length',
+  '',
+  'tags',
+  'parts',
+  'priority',
+  'kind',
+  'apiVersion',
+];
 
 function pointer(random: Random): string {
   if (random.chance(0.05)) return `/spec${'/a'.repeat(random.pick([100, 3000, 50_000]))}`;
@@ -24,12 +55,17 @@ function operation(random: Random): string {
 
 /** Each copy doubles what is there, unless somebody counts. */
 function doubling(random: Random): string {
-  const copies = Array.from({ length: random.pick([5, 16, 30, 200]) }, () => '{"op":"copy","from":"/spec","path":"/spec/a"}');
+  const copies = Array.from(
+    { length: random.pick([5, 16, 30, 200]) },
+    () => '{"op":"copy","from":"/spec","path":"/spec/a"}',
+  );
   return `[{"op":"add","path":"/spec","value":{"a":[1,2,3],"b":"x"}},${copies.join(',')}]`;
 }
 
 function jsonPatch(random: Random): string {
-  return random.chance(0.05) ? doubling(random) : `[${random.some(random.chance(0.003) ? 12_000 : 5, () => operation(random)).join(',')}]`;
+  return random.chance(0.05)
+    ? doubling(random)
+    : `[${random.some(random.chance(0.003) ? 12_000 : 5, () => operation(random)).join(',')}]`;
 }
 
 function patch(random: Random, target: string): FuzzRequest {
@@ -39,8 +75,20 @@ function patch(random: Random, target: string): FuzzRequest {
     () => ['application/merge-patch+json', jsonText(random, 5)],
     () => ['application/merge-patch+json', `{"spec":${jsonText(random, 4)},"metadata":${jsonText(random, 3)}}`],
     () => ['application/merge-patch+json', hostileJsonBody(random, (value) => `{"spec":{"a":${value}}}`)],
-    () => ['application/apply-patch+yaml', `apiVersion: ${group}/v1\nkind: Free\nmetadata: {name: x}\nspec: ${jsonText(random, 3)}`],
-    () => [random.pick(['application/strategic-merge-patch+json', 'application/json', 'application/merge-patch+json; charset=utf-16', '', 'x']), '{}'],
+    () => [
+      'application/apply-patch+yaml',
+      `apiVersion: ${group}/v1\nkind: Free\nmetadata: {name: x}\nspec: ${jsonText(random, 3)}`,
+    ],
+    () => [
+      random.pick([
+        'application/strategic-merge-patch+json',
+        'application/json',
+        'application/merge-patch+json; charset=utf-16',
+        '',
+        'x',
+      ]),
+      '{}',
+    ],
   );
   const request = json('PATCH', target, body);
   return { ...request, headers: [['Content-Type', type]] };
@@ -54,9 +102,25 @@ export const patches: Area = {
     const name = caseName(random);
     const free = random.chance(0.7);
     const collection = free ? world.frees : world.posts;
-    const create = json('POST', collection, { apiVersion: `${group}/v1`, kind: free ? 'Free' : 'Post', metadata: { name }, spec: { a: [1, 2, 3], b: { c: 'd' }, title: 't', tags: ['a'] } });
+    const create = json('POST', collection, {
+      apiVersion: `${group}/v1`,
+      kind: free ? 'Free' : 'Post',
+      metadata: { name },
+      spec: { a: [1, 2, 3], b: { c: 'd' }, title: 't', tags: ['a'] },
+    });
     const suffix = random.chance(0.15) ? random.pick(['/status', '/scale']) : '';
-    const search = random.pick(['', '', '?fieldManager=m', '?force=true', '?dryRun=All', '?fieldValidation=Strict', '?force=x&fieldManager=']);
-    return { changes: 'maybe', requests: [...(random.chance(0.5) ? [create] : []), patch(random, `${collection}/${name}${suffix}${search}`)] };
+    const search = random.pick([
+      '',
+      '',
+      '?fieldManager=m',
+      '?force=true',
+      '?dryRun=All',
+      '?fieldValidation=Strict',
+      '?force=x&fieldManager=',
+    ]);
+    return {
+      changes: 'maybe',
+      requests: [...(random.chance(0.5) ? [create] : []), patch(random, `${collection}/${name}${suffix}${search}`)],
+    };
   },
 };

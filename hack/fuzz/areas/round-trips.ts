@@ -9,7 +9,10 @@ type Members = { [key: string]: ExactJson };
 /** What was accepted must be what was sent, but for keys that no object may hold, and stay so when it is read. */
 function judge(sent: string): (answers: readonly (Answer | undefined)[]) => string | undefined {
   return ([, written, read]) => {
-    if (written === undefined || written.status > 201) return [400, 409, 413, 422, 429].includes(written?.status ?? 0) ? undefined : `a valid object was answered ${written?.status}`;
+    if (written === undefined || written.status > 201)
+      return [400, 409, 413, 422, 429].includes(written?.status ?? 0)
+        ? undefined
+        : `a valid object was answered ${written?.status}`;
     if (/__proto__|\\u005f|constructor|prototype/.test(sent)) return undefined;
     const expected = (parseExact(sent) as Members)['spec'];
     const answered = (parseExact(written.body.toString()) as Members)['spec'];
@@ -32,7 +35,11 @@ export const roundTrips: Area = {
     const body = `{"apiVersion":"${group}/v1","kind":"Free","metadata":{"name":"${name}"},"spec":{${members.join(',')}}}`;
     return {
       changes: 'maybe',
-      requests: [json('DELETE', `${world.frees}/${name}`, ''), json('POST', world.frees, body), get(`${world.frees}/${name}`)],
+      requests: [
+        json('DELETE', `${world.frees}/${name}`, ''),
+        json('POST', world.frees, body),
+        get(`${world.frees}/${name}`),
+      ],
       judge: judge(body),
     };
   },

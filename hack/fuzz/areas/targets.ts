@@ -3,12 +3,97 @@ import type { Random } from '../random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
-const methods = ['GET', 'GET', 'GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'LOCK', 'SEARCH', 'REPORT', 'M-SEARCH', 'PURGE', 'get', 'FOO', 'CONNECT', 'QUERY'];
+const methods = [
+  'GET',
+  'GET',
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'LOCK',
+  'SEARCH',
+  'REPORT',
+  'M-SEARCH',
+  'PURGE',
+  'get',
+  'FOO',
+  'CONNECT',
+  'QUERY',
+];
 
-const inserts = ['%2F', '%2f', '%5C', '\\', '%2e', '%2e%2e', '..', '.', '//', '/./', '/../', '%00', '%0d%0a', '%252F', '%252e%252e', '%', '%f', '%zz', '%ff', '%c0%af', '%ed%a0%80', ';a=b', '?', '??', '#', '%23', '%3F', '+', ' ', '%20', '\t', '*', '\x01', '\xe9', '@', ':', '|', '"', '<', '~', '%7e'];
+const inserts = [
+  '%2F',
+  '%2f',
+  '%5C',
+  '\\',
+  '%2e',
+  '%2e%2e',
+  '..',
+  '.',
+  '//',
+  '/./',
+  '/../',
+  '%00',
+  '%0d%0a',
+  '%252F',
+  '%252e%252e',
+  '%',
+  '%f',
+  '%zz',
+  '%ff',
+  '%c0%af',
+  '%ed%a0%80',
+  ';a=b',
+  '?',
+  '??',
+  '#',
+  '%23',
+  '%3F',
+  '+',
+  ' ',
+  '%20',
+  '\t',
+  '*',
+  '\x01',
+  '\xe9',
+  '@',
+  ':',
+  '|',
+  '"',
+  '<',
+  '~',
+  '%7e',
+];
 
 function paths({ posts, notes }: World): string[] {
-  return [posts, `${posts}/p1`, `${posts}/p1/status`, notes, `/apis/${group}/v1`, `/apis/${group}`, '/apis', '/apis/', '/api', '/api/v1', '/api/v1/namespaces/default', '/api/v1/namespaces/default/status', '/openapi/v3', '/openapi/v2', `/openapi/v3/apis/${group}/v1`, '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/openapi/extension.json', '/livez', '/readyz', '/healthz', '/version', '/metrics', '/'];
+  return [
+    posts,
+    `${posts}/p1`,
+    `${posts}/p1/status`,
+    notes,
+    `/apis/${group}/v1`,
+    `/apis/${group}`,
+    '/apis',
+    '/apis/',
+    '/api',
+    '/api/v1',
+    '/api/v1/namespaces/default',
+    '/api/v1/namespaces/default/status',
+    '/openapi/v3',
+    '/openapi/v2',
+    `/openapi/v3/apis/${group}/v1`,
+    '/docs',
+    '/docs/',
+    '/docs/swagger-ui.css',
+    '/docs/openapi/extension.json',
+    '/livez',
+    '/readyz',
+    '/healthz',
+    '/version',
+    '/metrics',
+    '/',
+  ];
 }
 
 function target(random: Random, world: World): string {
@@ -23,24 +108,63 @@ function target(random: Random, world: World): string {
     () => `${path}${'/a'.repeat(random.pick([1, 50, 30_000]))}`,
     () => `${path}?${'a=b&'.repeat(random.pick([1, 100, 16_000]))}`,
     () => `${path}?${mutateText(random, 'watch=false&limit=1&labelSelector=%ff&page=%')}`,
-    () => `http://${random.pick(['fuzz', 'evil.example', 'a@b', '[::1]', '', ':', 'fuzz:99999', hostileText(random)])}${path}`,
+    () =>
+      `http://${random.pick(['fuzz', 'evil.example', 'a@b', '[::1]', '', ':', 'fuzz:99999', hostileText(random)])}${path}`,
     () => `${random.pick(['https://x', 'ftp://x', 'HTTP://x', 'http:', 'http:/', 'file://', 'x:'])}${path}`,
-    () => random.pick(['*', '', '/', '//', '///', '//evil.example/', '/%', '?', '#', 'x', '.', '..', '/..', '/.%2e/', 'fuzz:80', `/${'a'.repeat(70_000)}`]),
-    () => path.split('').map((character) => (random.chance(0.3) && character !== '/' ? `%${character.charCodeAt(0).toString(16)}` : character)).join(''),
+    () =>
+      random.pick([
+        '*',
+        '',
+        '/',
+        '//',
+        '///',
+        '//evil.example/',
+        '/%',
+        '?',
+        '#',
+        'x',
+        '.',
+        '..',
+        '/..',
+        '/.%2e/',
+        'fuzz:80',
+        `/${'a'.repeat(70_000)}`,
+      ]),
+    () =>
+      path
+        .split('')
+        .map((character) =>
+          random.chance(0.3) && character !== '/' ? `%${character.charCodeAt(0).toString(16)}` : character,
+        )
+        .join(''),
   );
 }
 
-/** Methods and request targets on the wire, with what no client library would send. Nothing here may change anything. */
+/**
+ * Methods and request targets on the wire, with what no client library would send. Nothing here may change anything.
+ */
 export const targets: Area = {
   name: 'targets',
   weight: 8,
   generate(random, world) {
     const method = random.pick(methods);
     const wanted = target(random, world);
-    const plain = /^[\x21-\x7e]+$/.test(wanted) && method !== 'CONNECT' && /^[A-Z-]+$/.test(method) && method !== 'FOO' && method !== 'QUERY';
-    if (plain && random.chance(0.5)) return { changes: 'never', requests: [{ method, target: wanted, headers: [], stream: true }] };
+    const plain =
+      /^[\x21-\x7e]+$/.test(wanted) &&
+      method !== 'CONNECT' &&
+      /^[A-Z-]+$/.test(method) &&
+      method !== 'FOO' &&
+      method !== 'QUERY';
+    if (plain && random.chance(0.5))
+      return { changes: 'never', requests: [{ method, target: wanted, headers: [], stream: true }] };
     const lines = `${method} ${wanted} HTTP/1.1\r\nHost: fuzz\r\nAuthorization: Bearer $TOKEN\r\nConnection: close\r\n\r\n`;
-    const request: FuzzRequest = { method, target: wanted, headers: [], raw: [Buffer.from(lines, 'latin1')], ending: 'close' };
+    const request: FuzzRequest = {
+      method,
+      target: wanted,
+      headers: [],
+      raw: [Buffer.from(lines, 'latin1')],
+      ending: 'close',
+    };
     return { changes: 'never', requests: [request] };
   },
 };

@@ -4,11 +4,24 @@ import { group } from '../world.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
 
-const dates = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.123456789+14:00', '2026-13-01T00:00:00Z', '0000-00-00T00:00:00Z', '9999-12-31T23:59:60Z', '-2026-01-01T00:00:00Z', '2026-01-01', '+99999-01-01T00:00:00Z', '2026-02-29T00:00:00Z', '0001-01-01T00:00:00Z', '2026-01-01T24:00:00Z'];
+const dates = [
+  '2026-01-01T00:00:00Z',
+  '2026-01-01T00:00:00.123456789+14:00',
+  '2026-13-01T00:00:00Z',
+  '0000-00-00T00:00:00Z',
+  '9999-12-31T23:59:60Z',
+  '-2026-01-01T00:00:00Z',
+  '2026-01-01',
+  '+99999-01-01T00:00:00Z',
+  '2026-02-29T00:00:00Z',
+  '0001-01-01T00:00:00Z',
+  '2026-01-01T24:00:00Z',
+];
 
 function members(random: Random): string[] {
   const text = (): string => JSON.stringify(wellFormed(hostileText(random)).replaceAll('\0', ''));
-  const long = (): string => JSON.stringify(random.pick(['a', 'a-', '-', 'é', 'a@']).repeat(random.pick([10, 1000, 30_000])));
+  const long = (): string =>
+    JSON.stringify(random.pick(['a', 'a-', '-', 'é', 'a@']).repeat(random.pick([10, 1000, 30_000])));
   const makers: (() => string)[] = [
     () => `"title":${random.one(text, long)}`,
     () => `"slug":${random.one(text, long)}`,
@@ -19,7 +32,8 @@ function members(random: Random): string[] {
     () => `"publishedAt":${random.chance(0.7) ? JSON.stringify(random.pick(dates)) : text()}`,
     () => `"tags":[${random.some(random.chance(0.05) ? 120 : 5, text).join(',')}]`,
     () => `"colour":${random.pick(['"red"', '"blue"', 'null', '1'])}`,
-    () => `"parts":[${random.some(4, () => `{"name":${random.one(() => '"a"', text)},"size":${jsonText(random, 1)}}`).join(',')}]`,
+    () =>
+      `"parts":[${random.some(4, () => `{"name":${random.one(() => '"a"', text)},"size":${jsonText(random, 1)}}`).join(',')}]`,
     () => `"extra":{${random.some(4, () => `${text()}:${random.one(text, () => jsonText(random, 2))}`).join(',')}}`,
     () => `"replicas":${random.pick(['0', '1', '-1', '2147483648', '1.5', '"1"', 'null'])}`,
     () => `${text()}:${jsonText(random, 2)}`,

@@ -5,7 +5,8 @@ import type { Answer } from '../wire/answer.ts';
 export function acceptedMistake({ method, target, raw }: FuzzRequest, { status }: Answer): string | undefined {
   if (raw !== undefined || status >= 400) return undefined;
   if (!isDecodable(target)) return `a malformed percent escape was answered ${status}`;
-  if (method === 'PATCH' && /[?&]force(?:[=&]|$)/.test(target)) return `force on a patch that is no apply was answered ${status}`;
+  if (method === 'PATCH' && /[?&]force(?:[=&]|$)/.test(target))
+    return `force on a patch that is no apply was answered ${status}`;
   return undefined;
 }
 

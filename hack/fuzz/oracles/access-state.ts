@@ -17,7 +17,10 @@ const tables: Readonly<Record<string, string>> = {
 
 /** What access management keeps, but for its logs and counters. */
 export async function readAccessState(client: pg.Client): Promise<State> {
-  const digests = Object.entries(tables).map(([table, columns]) => `SELECT '${table}' AS name, md5(coalesce(string_agg(r::text, '' ORDER BY r::text), '')) AS digest FROM (SELECT ${columns} FROM access.${table}) r`);
+  const digests = Object.entries(tables).map(
+    ([table, columns]) =>
+      `SELECT '${table}' AS name, md5(coalesce(string_agg(r::text, '' ORDER BY r::text), '')) AS digest FROM (SELECT ${columns} FROM access.${table}) r`,
+  );
   const { rows } = await client.query<{ name: string; digest: string }>(`${digests.join(' UNION ALL ')} ORDER BY name`);
   return { own: JSON.stringify(rows), others: '' };
 }

@@ -31,14 +31,15 @@ export function parseExact(text: string): ExactJson {
     if (first === '{') result = object();
     else if (first === '[') result = array();
     else if (first === '"') result = JSON.parse(take(string)) as string;
-    else if (first === '-' || (first !== undefined && first >= '0' && first <= '9')) result = new ExactNumber(take(number));
+    else if (first === '-' || (first !== undefined && first >= '0' && first <= '9'))
+      result = new ExactNumber(take(number));
     else result = JSON.parse(take(/[a-z]+/y)) as boolean | null;
     take(space);
     return result;
   };
   const array = (): ExactJson[] => {
     const items: ExactJson[] = [];
-    for (at += 1, take(space); text[at] !== ']'; ) {
+    for (at += 1, take(space); text[at] !== ']';) {
       items.push(value());
       if (text[at] === ',') at += 1;
     }
@@ -47,7 +48,7 @@ export function parseExact(text: string): ExactJson {
   };
   const object = (): Record<string, ExactJson> => {
     const members = Object.create(null) as Record<string, ExactJson>;
-    for (at += 1, take(space); text[at] !== '}'; ) {
+    for (at += 1, take(space); text[at] !== '}';) {
       take(space);
       const key = JSON.parse(take(string)) as string;
       take(space);
@@ -61,10 +62,14 @@ export function parseExact(text: string): ExactJson {
   return value();
 }
 
-/** Where what was sent and what was answered differ; undefined where they mean the same. Order of members does not count, and 1.0 is 1. */
+/**
+ * Where what was sent and what was answered differ; undefined where they mean the same. Order of members does not
+ * count, and 1.0 is 1.
+ */
 export function exactDifference(a: ExactJson | undefined, b: ExactJson | undefined, path = ''): string | undefined {
   if (a === b) return undefined;
-  if (a instanceof ExactNumber && b instanceof ExactNumber) return sameNumber(a.literal, b.literal) ? undefined : `${path}: ${a.literal} became ${b.literal}`;
+  if (a instanceof ExactNumber && b instanceof ExactNumber)
+    return sameNumber(a.literal, b.literal) ? undefined : `${path}: ${a.literal} became ${b.literal}`;
   if (Array.isArray(a) && Array.isArray(b)) {
     if (a.length !== b.length) return `${path}: ${a.length} items became ${b.length}`;
     for (let i = 0; i < a.length; i += 1) {
@@ -91,7 +96,8 @@ function sameNumber(a: string, b: string): boolean {
   if (a === b) return true;
   const [sent, answered] = [wholeOf(a), wholeOf(b)];
   if (sent === undefined || answered === undefined) return Number(a) === Number(b);
-  // A float that is just what was sent may be printed with the digits that tell it from its neighbours: 9.223372036854776e+18 of 2^63.
+  // A float that is just what was sent may be printed with the digits that tell it from its neighbours:
+  // 9.223372036854776e+18 of 2^63.
   return sent === answered || (!/^-?\d+$/.test(b) && Number(a) === Number(b) && BigInt(Number(a)) === sent);
 }
 
@@ -99,11 +105,14 @@ function sameNumber(a: string, b: string): boolean {
 function wholeOf(literal: string): bigint | undefined {
   if (/^-?\d+$/.test(literal)) return BigInt(literal);
   if (!(Math.abs(Number(literal)) <= 2 ** 63)) return undefined;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const shift = Number(exponent) - fraction.length;
   const digits = `${whole}${fraction}`;
   if (shift >= 0) return shift <= 20 ? BigInt(`${sign}${digits}${'0'.repeat(shift)}`) : undefined;
-  return shift >= -digits.length && /^0*$/.test(digits.slice(shift)) ? BigInt(`${sign}${digits.slice(0, shift)}` || '0') : undefined;
+  return shift >= -digits.length && /^0*$/.test(digits.slice(shift))
+    ? BigInt(`${sign}${digits.slice(0, shift)}` || '0')
+    : undefined;
 }
 
 function show(value: ExactJson | undefined): string {

@@ -22,14 +22,22 @@ function judgeAnswer(request: FuzzRequest, answer: Answer): Violation | undefine
   if (!known.has(status)) return violation('unknown status', String(status));
   const location = headerOf(answer, 'location');
   // Pages lead to pages of their own; a redirect in the API would break signatures.
-  if ((location !== undefined) !== (status === 303) || (location !== undefined && (isApi(request) || !/^\/(?![/\\])/.test(location)))) return violation('headers', `Location: ${location} with ${status}`);
+  if (
+    (location !== undefined) !== (status === 303) ||
+    (location !== undefined && (isApi(request) || !/^\/(?![/\\])/.test(location)))
+  )
+    return violation('headers', `Location: ${location} with ${status}`);
   if (status < 400) return status === 303 ? undefined : judgeContent(request, answer);
   if ((request.raw !== undefined || status === 431) && isUnread(answer)) return undefined;
-  if (headerOf(answer, 'cache-control') !== 'no-store') return violation('headers', `Cache-Control: ${headerOf(answer, 'cache-control')}`);
+  if (headerOf(answer, 'cache-control') !== 'no-store')
+    return violation('headers', `Cache-Control: ${headerOf(answer, 'cache-control')}`);
   if (request.method === 'HEAD' && answer.body.length === 0) return undefined;
   if (!isUtf8(answer.body)) return violation('failure body', 'no UTF-8');
   const text = answer.body.toString();
-  const wrong = headerOf(answer, 'content-type')?.startsWith('text/html') === true ? judgePage(request, text) : judgeJson(status, text);
+  const wrong =
+    headerOf(answer, 'content-type')?.startsWith('text/html') === true
+      ? judgePage(request, text)
+      : judgeJson(status, text);
   return wrong === undefined ? undefined : violation('failure body', `${wrong}: ${status} ${text.slice(0, 300)}`);
 }
 
@@ -61,9 +69,14 @@ function judgeJson(status: number, text: string): string | undefined {
   const size = Object.keys(body).length;
   const isDetail = size === 2 && isText(detail) && typeof code === 'string' && /^[a-z_]+$/.test(code);
   const isOfLogin = status === 400 && size === 2 && loginErrors.has(error) && isText(msg);
-  const isOfFields = status === 400 && size > 0 && Object.values(body).every((texts) => Array.isArray(texts) && texts.length > 0 && texts.every(isText));
+  const isOfFields =
+    status === 400 &&
+    size > 0 &&
+    Object.values(body).every((texts) => Array.isArray(texts) && texts.length > 0 && texts.every(isText));
   if (!isDetail && !isOfLogin && !isOfFields) return 'none of the three shapes';
-  return /\p{Surrogate}|\0/u.test(JSON.stringify(body)) || text.length > 20_000 ? 'half a character, or too much' : undefined;
+  return /\p{Surrogate}|\0/u.test(JSON.stringify(body)) || text.length > 20_000
+    ? 'half a character, or too much'
+    : undefined;
 }
 
 function isText(value: unknown): boolean {

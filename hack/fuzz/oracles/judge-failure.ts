@@ -6,13 +6,31 @@ import { headerOf, type Answer } from '../wire/answer.ts';
 
 /** Which reasons go with which status; source: kubernetes-wire.md, section 3. */
 const reasons: Readonly<Record<number, readonly string[]>> = {
-  400: ['BadRequest'], 401: ['Unauthorized'], 403: ['Forbidden'], 404: ['NotFound'], 405: ['MethodNotAllowed'], 406: ['NotAcceptable'],
-  408: ['BadRequest', 'Timeout'], 409: ['AlreadyExists', 'Conflict'], 410: ['Expired', 'Gone'], 412: ['PreconditionFailed'], 413: ['RequestEntityTooLarge'],
-  414: ['BadRequest'], 415: ['UnsupportedMediaType'], 417: ['BadRequest'], 422: ['Invalid'], 429: ['TooManyRequests'], 431: ['BadRequest'],
-  503: ['ServiceUnavailable'], 504: ['Timeout'],
+  400: ['BadRequest'],
+  401: ['Unauthorized'],
+  403: ['Forbidden'],
+  404: ['NotFound'],
+  405: ['MethodNotAllowed'],
+  406: ['NotAcceptable'],
+  408: ['BadRequest', 'Timeout'],
+  409: ['AlreadyExists', 'Conflict'],
+  410: ['Expired', 'Gone'],
+  412: ['PreconditionFailed'],
+  413: ['RequestEntityTooLarge'],
+  414: ['BadRequest'],
+  415: ['UnsupportedMediaType'],
+  417: ['BadRequest'],
+  422: ['Invalid'],
+  429: ['TooManyRequests'],
+  431: ['BadRequest'],
+  503: ['ServiceUnavailable'],
+  504: ['Timeout'],
 };
 /** The server errors that the contract names. */
-const named: Readonly<Record<number, RegExp>> = { 503: /index/i, 504: /Too large resource version|not done within|did not complete within/ };
+const named: Readonly<Record<number, RegExp>> = {
+  503: /index/i,
+  504: /Too large resource version|not done within|did not complete within/,
+};
 
 interface Failure {
   code: unknown;
@@ -30,18 +48,24 @@ export function judgeFailure(request: FuzzRequest, answer: Answer): Violation | 
   const { code, reason, message, causes } = failure;
   if (code !== status) return violation('failure body', `code ${String(code)} with status ${status}`);
   if (typeof message !== 'string' || message === '') return violation('failure body', 'no message');
-  if (!(reasons[status] ?? []).includes(String(reason))) return violation('failure body', `reason ${String(reason)} with status ${status}`);
-  if (/\p{Surrogate}|\0/u.test(message)) return violation('failure body', `half a character in the message ${JSON.stringify(message.slice(0, 300))}`);
-  if (status >= 500 && named[status]?.test(message) !== true) return violation('unnamed 5xx', `${status}: ${message.slice(0, 300)}`);
+  if (!(reasons[status] ?? []).includes(String(reason)))
+    return violation('failure body', `reason ${String(reason)} with status ${status}`);
+  if (/\p{Surrogate}|\0/u.test(message))
+    return violation('failure body', `half a character in the message ${JSON.stringify(message.slice(0, 300))}`);
+  if (status >= 500 && named[status]?.test(message) !== true)
+    return violation('unnamed 5xx', `${status}: ${message.slice(0, 300)}`);
   if (message.length > 20_000) return violation('failure body', `a message of ${message.length} characters`);
   return judgeCauses(status, message, causes);
 }
 
 /** A JSON patch that fails has none, as in Kubernetes; every other 422 names a field for each cause. */
 function judgeCauses(status: number, message: string, causes: unknown): Violation | undefined {
-  if (causes !== undefined && (!Array.isArray(causes) || !causes.every(isCause))) return violation('causes', JSON.stringify(causes).slice(0, 300));
+  if (causes !== undefined && (!Array.isArray(causes) || !causes.every(isCause)))
+    return violation('causes', JSON.stringify(causes).slice(0, 300));
   if (status !== 422 || (Array.isArray(causes) && causes.length > 0)) return undefined;
-  return /Idempotency-Key|error in our request/.test(message) ? undefined : violation('causes', `422 without causes: ${message.slice(0, 300)}`);
+  return /Idempotency-Key|error in our request/.test(message)
+    ? undefined
+    : violation('causes', `422 without causes: ${message.slice(0, 300)}`);
 }
 
 function isCause(cause: unknown): boolean {
@@ -67,8 +91,20 @@ function readFailure(answer: Answer): Failure | string {
   return { code, reason, message, causes: (details as { causes?: unknown } | undefined)?.causes };
 }
 
-function readProblem({ type, title, status, detail, code, errors, requestId }: Record<string, unknown>): Failure | string {
-  if (typeof type !== 'string' || typeof title !== 'string' || typeof requestId !== 'string' || !Array.isArray(errors)) return 'no problem of RFC 9457';
-  const causes = errors.map((error) => ({ field: (error as { field?: unknown }).field, message: (error as { detail?: unknown }).detail }));
+function readProblem({
+  type,
+  title,
+  status,
+  detail,
+  code,
+  errors,
+  requestId,
+}: Record<string, unknown>): Failure | string {
+  if (typeof type !== 'string' || typeof title !== 'string' || typeof requestId !== 'string' || !Array.isArray(errors))
+    return 'no problem of RFC 9457';
+  const causes = errors.map((error) => ({
+    field: (error as { field?: unknown }).field,
+    message: (error as { detail?: unknown }).detail,
+  }));
   return { code: status, reason: code, message: detail, causes };
 }

@@ -9,20 +9,33 @@ const requestId = /^[A-Za-z0-9._-]{1,64}$/;
 const repeatable: ReadonlySet<string> = new Set(['set-cookie', 'vary', 'warning', 'www-authenticate']);
 
 /** The first thing that is wrong with what came of one request, whatever it was. */
-export type OutcomeJudge = (request: FuzzRequest, outcome: Outcome, secrets: readonly string[]) => Violation | undefined;
+export type OutcomeJudge = (
+  request: FuzzRequest,
+  outcome: Outcome,
+  secrets: readonly string[],
+) => Violation | undefined;
 export type AnswerJudge = (request: FuzzRequest, answer: Answer) => Violation | undefined;
 
-/** `judgeAnswer`: by what contract an answer is right, once it is one, no internal error, and tells nothing of the inside. */
+/**
+ * `judgeAnswer`: by what contract an answer is right, once it is one, no internal error, and tells nothing of the
+ * inside.
+ */
 export function outcomeJudge(judgeAnswer: AnswerJudge): OutcomeJudge {
   return (request, outcome, secrets) => judgeOutcome(request, outcome, { secrets, judgeAnswer });
 }
 
-function judgeOutcome(request: FuzzRequest, { answers, failure }: Outcome, { secrets, judgeAnswer }: { secrets: readonly string[]; judgeAnswer: AnswerJudge }): Violation | undefined {
-  if (failure === 'silent') return violation('no answer', 'neither an answer nor the end of the connection within the time limit');
+function judgeOutcome(
+  request: FuzzRequest,
+  { answers, failure }: Outcome,
+  { secrets, judgeAnswer }: { secrets: readonly string[]; judgeAnswer: AnswerJudge },
+): Violation | undefined {
+  if (failure === 'silent')
+    return violation('no answer', 'neither an answer nor the end of the connection within the time limit');
   if (failure === 'closed') return violation('no answer', 'the connection was closed without an answer');
   if (failure === 'refused') return violation('server gone', 'the connection was refused');
   if (failure !== undefined) return violation('malformed answer', failure.malformed);
-  if (request.raw === undefined && answers.length !== 1) return violation('malformed answer', `${answers.length} answers to one request`);
+  if (request.raw === undefined && answers.length !== 1)
+    return violation('malformed answer', `${answers.length} answers to one request`);
   for (const answer of answers) {
     const found = judgeAny(answer, secrets) ?? judgeAccepted(request, answer) ?? judgeAnswer(request, answer);
     if (found !== undefined) return found;
@@ -32,7 +45,8 @@ function judgeOutcome(request: FuzzRequest, { answers, failure }: Outcome, { sec
 
 function judgeAny(answer: Answer, secrets: readonly string[]): Violation | undefined {
   const { status } = answer;
-  if (status >= 500 && status !== 503 && status !== 504) return violation('unnamed 5xx', `${status}: ${answer.body.toString('utf8', 0, 300)}`);
+  if (status >= 500 && status !== 503 && status !== 504)
+    return violation('unnamed 5xx', `${status}: ${answer.body.toString('utf8', 0, 300)}`);
   const leak = findLeak(answer, secrets);
   if (leak !== undefined) return violation('leak', leak);
   const wrong = judgeHeaders(answer);
@@ -46,11 +60,13 @@ function judgeAccepted(request: FuzzRequest, answer: Answer): Violation | undefi
 
 function judgeHeaders(answer: Answer): string | undefined {
   const { status, headers } = answer;
-  for (const [name, values] of headers) if (values.length > 1 && !repeatable.has(name)) return `${name} is there ${values.length} times`;
+  for (const [name, values] of headers)
+    if (values.length > 1 && !repeatable.has(name)) return `${name} is there ${values.length} times`;
   if (!requestId.test(headerOf(answer, 'x-request-id') ?? '')) return 'no X-Request-Id';
   if (headerOf(answer, 'x-content-type-options') !== 'nosniff') return 'no X-Content-Type-Options';
   if (status === 401 && !headers.has('www-authenticate')) return 'a 401 without WWW-Authenticate';
   if (status === 405 && !headers.has('allow')) return 'a 405 without Allow';
-  if ((status === 429 || status === 503 || status === 504) && !/^\d+$/.test(headerOf(answer, 'retry-after') ?? '')) return `a ${status} without Retry-After`;
+  if ((status === 429 || status === 503 || status === 504) && !/^\d+$/.test(headerOf(answer, 'retry-after') ?? ''))
+    return `a ${status} without Retry-After`;
   return undefined;
 }

@@ -6,7 +6,9 @@ import { outcomeJudge } from './judge-outcome.ts';
 import { judgeSuccess } from './judge-success.ts';
 
 /** What the contract lets a server answer to anything at all; 5xx are looked at one by one. */
-const known = new Set([200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414, 415, 417, 422, 429, 431, 503, 504]);
+const known = new Set([
+  200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414, 415, 417, 422, 429, 431, 503, 504,
+]);
 
 /** The content platform's contract; source: extension-api.md, sections 1, 2 and 4. */
 export const platformJudge = outcomeJudge(judgeAnswer);
@@ -17,7 +19,8 @@ function judgeAnswer(request: FuzzRequest, answer: Answer): Violation | undefine
   // The page of the documentation is no API path.
   if (status === 308 && location === '../docs') return undefined;
   if (!known.has(status)) return violation('unknown status', String(status));
-  if (status >= 400 && headerOf(answer, 'cache-control') !== 'no-cache, private') return violation('headers', `Cache-Control: ${headerOf(answer, 'cache-control')}`);
+  if (status >= 400 && headerOf(answer, 'cache-control') !== 'no-cache, private')
+    return violation('headers', `Cache-Control: ${headerOf(answer, 'cache-control')}`);
   if (location !== undefined && status !== 201) return violation('headers', `Location: ${location}`);
   return status >= 400 ? judgeFailure(request, answer) : judgeSuccess(request, answer);
 }

@@ -8,9 +8,12 @@ const prototypeKey = /"(?:__proto__|constructor|prototype)":/;
 /** Schemas are documents about keys, and may speak of any. */
 const documents = /^\/(?:openapi|docs|apis\/apiextensions\.k8s\.io|api\/docs|api\/openapi\.json)\b/;
 
-/** A success is whole, well-formed and of the type it says, and no object in it holds a key that reaches a prototype. */
+/**
+ * A success is whole, well-formed and of the type it says, and no object in it holds a key that reaches a prototype.
+ */
 export function judgeSuccess(request: FuzzRequest, answer: Answer): Violation | undefined {
-  if (answer.status === 201 && headerOf(answer, 'location') === undefined && !isDryRun(request)) return violation('headers', 'a 201 without Location');
+  if (answer.status === 201 && headerOf(answer, 'location') === undefined && !isDryRun(request))
+    return violation('headers', 'a 201 without Location');
   return judgeContent(request, answer);
 }
 
@@ -30,8 +33,10 @@ export function judgeContent(request: FuzzRequest, answer: Answer): Violation | 
   const text = body.toString();
   const value = type === 'application/json' && request.stream !== true ? parsed(text) : undefined;
   if (type === 'application/json' && request.stream === true) return judgeStream(text, type);
-  if (type === 'application/json' && value === undefined) return violation('success body', `no JSON: ${text.slice(0, 200)}`);
-  if (!documents.test(request.target) && prototypeKey.test(text)) return violation('success body', `a prototype key: ${prototypeKey.exec(text)![0]}`);
+  if (type === 'application/json' && value === undefined)
+    return violation('success body', `no JSON: ${text.slice(0, 200)}`);
+  if (!documents.test(request.target) && prototypeKey.test(text))
+    return violation('success body', `a prototype key: ${prototypeKey.exec(text)![0]}`);
   return undefined;
 }
 
@@ -43,11 +48,16 @@ function isDryRun({ target, raw }: FuzzRequest): boolean {
 /** Lines that are whole must be events; an ERROR must be a Status. */
 function judgeStream(text: string, type: string): Violation | undefined {
   const lines = text.split('\n').slice(0, -1);
-  const events = type === 'text/event-stream' ? lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5)) : lines.filter((line) => line !== '');
+  const events =
+    type === 'text/event-stream'
+      ? lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5))
+      : lines.filter((line) => line !== '');
   for (const line of events) {
     const event = parsed(line) as { type?: unknown; object?: { kind?: unknown; metadata?: unknown } } | undefined;
-    if (event === undefined || !['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'].includes(String(event.type))) return violation('success body', `no event: ${line.slice(0, 200)}`);
-    if (event.type === 'ERROR' && event.object?.kind !== 'Status') return violation('success body', `no Status: ${line.slice(0, 200)}`);
+    if (event === undefined || !['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'].includes(String(event.type)))
+      return violation('success body', `no event: ${line.slice(0, 200)}`);
+    if (event.type === 'ERROR' && event.object?.kind !== 'Status')
+      return violation('success body', `no Status: ${line.slice(0, 200)}`);
     if (prototypeKey.test(line)) return violation('success body', `a prototype key in an event: ${line.slice(0, 200)}`);
   }
   return undefined;

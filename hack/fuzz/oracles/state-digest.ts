@@ -2,7 +2,10 @@ import pg from 'pg';
 
 /** What is stored, as texts to compare. */
 export interface State {
-  /** Of the models every run begins with: their objects, the end of their log, remembered keys. Nobody writes there but clients. */
+  /**
+   * Of the models every run begins with: their objects, the end of their log, remembered keys. Nobody writes there but
+   * clients.
+   */
   own: string;
   /** Of definitions and what hangs on them, which the server goes on with of its own accord. */
   others: string;

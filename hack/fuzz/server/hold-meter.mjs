@@ -1,9 +1,11 @@
 /**
- * Loaded into the server by `--import`: tells on file descriptor 3 whenever the event loop was held, as `<began> <ended> <cpu>` in milliseconds.
+ * Loaded into the server by `--import`: tells on file descriptor 3 whenever the event loop was held, as `<began>
+ * <ended> <cpu>` in milliseconds.
  *
- * A timer of a few milliseconds beats once a turn of the loop; the processor time between two beats is that of the longest turn, and at most one interval more.
- * Processor time, not time: on a busy machine a turn lasts as long as the machine likes. The process's own includes its helper threads, the thread's own is
- * told in hundredths of a second: the smaller counts.
+ * A timer of a few milliseconds beats once a turn of the loop; the processor time between two beats is that of the
+ * longest turn, and at most one interval more. Processor time, not time: on a busy machine a turn lasts as long as the
+ * machine likes. The process's own includes its helper threads, the thread's own is told in hundredths of a second: the
+ * smaller counts.
  */
 import { readFileSync, writeSync } from 'node:fs';
 

@@ -34,7 +34,10 @@ export interface AttackedService {
   judge: OutcomeJudge;
 }
 
-/** The built program in a process of its own, its event loop and its log under watch, on a PostgreSQL that need not survive. */
+/**
+ * The built program in a process of its own, its event loop and its log under watch, on a PostgreSQL that need not
+ * survive.
+ */
 export class ServerProcess implements FuzzTarget {
   readonly port: number;
   /** Of the first administrator, on the content platform. */
@@ -57,7 +60,13 @@ export class ServerProcess implements FuzzTarget {
     const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
     const postgres = await EmbeddedPostgres.start({ dataDir, log: silent, settings });
     try {
-      const server = new ServerProcess({ dataDir, postgres, service, port: await freePort(), digest: await StateDigest.open(postgres.connection, service.readState) });
+      const server = new ServerProcess({
+        dataDir,
+        postgres,
+        service,
+        port: await freePort(),
+        digest: await StateDigest.open(postgres.connection, service.readState),
+      });
       await server.restart();
       return server;
     } catch (error) {
@@ -66,7 +75,19 @@ export class ServerProcess implements FuzzTarget {
     }
   }
 
-  private constructor({ dataDir, postgres, service, port, digest }: { dataDir: string; postgres: EmbeddedPostgres; service: AttackedService; port: number; digest: StateDigest }) {
+  private constructor({
+    dataDir,
+    postgres,
+    service,
+    port,
+    digest,
+  }: {
+    dataDir: string;
+    postgres: EmbeddedPostgres;
+    service: AttackedService;
+    port: number;
+    digest: StateDigest;
+  }) {
     this.#dataDir = dataDir;
     this.#postgres = postgres;
     this.#service = service;
@@ -86,21 +107,32 @@ export class ServerProcess implements FuzzTarget {
 
   /** In megabytes. */
   get residentMemory(): number {
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child!.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    return (
+      Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child!.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+    );
   }
 
   async call(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${this.token}` };
-    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     return { status: response.status, body: await response.json() };
   }
 
   async health(): Promise<Violation | undefined> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) {
-      return violation('server gone', `the process ended: ${child?.exitCode ?? child?.signalCode}; ${this.#errors.splice(0).join('\n').slice(0, 3000)}`);
+      return violation(
+        'server gone',
+        `the process ended: ${child?.exitCode ?? child?.signalCode}; ${this.#errors.splice(0).join('\n').slice(0, 3000)}`,
+      );
     }
-    const answer = await fetch(`http://127.0.0.1:${this.port}/livez`, { signal: AbortSignal.timeout(livezTimeoutMs) }).catch(() => undefined);
+    const answer = await fetch(`http://127.0.0.1:${this.port}/livez`, {
+      signal: AbortSignal.timeout(livezTimeoutMs),
+    }).catch(() => undefined);
     return answer?.ok === true ? undefined : violation('server silent', `/livez: ${answer?.status ?? 'no answer'}`);
   }
 
@@ -118,7 +150,11 @@ export class ServerProcess implements FuzzTarget {
     await this.#end('SIGKILL');
     const { command, portOption, options } = this.#service;
     const own = [...options, `--${portOption}=${this.port}`, '--svc.log.level=warn'];
-    const child = spawn(process.execPath, ['--import', meter, program, command, ...own], { cwd: this.#dataDir, env: this.#environment, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, ['--import', meter, program, command, ...own], {
+      cwd: this.#dataDir,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    });
     this.#child = child;
     createInterface(child.stdout!).on('line', (line) => this.#takeLine(line));
     createInterface(child.stderr!).on('line', (line) => this.#errors.push(line));
@@ -128,7 +164,8 @@ export class ServerProcess implements FuzzTarget {
     });
     const deadline = Date.now() + startTimeoutMs;
     while (!(await this.#isReady())) {
-      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the server did not start:\n${this.#errors.join('\n')}`);
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error(`the server did not start:\n${this.#errors.join('\n')}`);
       await delay(50);
     }
     await this.takeHolds();
@@ -136,13 +173,20 @@ export class ServerProcess implements FuzzTarget {
 
   /** What a command prints that an operator gives beside the running server. */
   async command(...args: string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], { cwd: this.#dataDir, env: this.#environment });
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], {
+      cwd: this.#dataDir,
+      env: this.#environment,
+    });
     return stdout.trim();
   }
 
   get #environment(): Record<string, string> {
     const url = `postgres://svc@${encodeURIComponent(String(this.#postgres.connection.host))}/postgres`;
-    return { SVC_DATABASE_URL: url, SVC_SECURITY_INITIAL_ADMIN_TOKEN: this.adminToken, SVC_SECURITY_INITIAL_ADMIN_PASSWORD: this.adminPassword };
+    return {
+      SVC_DATABASE_URL: url,
+      SVC_SECURITY_INITIAL_ADMIN_TOKEN: this.adminToken,
+      SVC_SECURITY_INITIAL_ADMIN_PASSWORD: this.adminPassword,
+    };
   }
 
   async stop(): Promise<void> {

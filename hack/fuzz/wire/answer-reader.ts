@@ -13,7 +13,11 @@ export class MalformedAnswerError extends Error {
   }
 }
 
-type Body = { type: 'none' } | { type: 'length'; left: number } | { type: 'chunked'; decoder: ChunkedBody } | { type: 'until close' };
+type Body =
+  | { type: 'none' }
+  | { type: 'length'; left: number }
+  | { type: 'chunked'; decoder: ChunkedBody }
+  | { type: 'until close' };
 
 /**
  * Reads answers as strictly as RFC 9112 allows, so that one garbled by another is not mistaken for one.
@@ -38,7 +42,10 @@ export class AnswerReader {
   end(): void {
     if (this.#current?.body.type === 'until close') this.#finish(true);
     if (this.#current !== undefined) throw new MalformedAnswerError('the connection ended within an answer');
-    if (this.#rest.length > 0) throw new MalformedAnswerError(`the connection ended with ${JSON.stringify(this.#rest.toString('latin1', 0, 80))}`);
+    if (this.#rest.length > 0)
+      throw new MalformedAnswerError(
+        `the connection ended with ${JSON.stringify(this.#rest.toString('latin1', 0, 80))}`,
+      );
   }
 
   /** Bytes came that are no part of the answers so far. */
@@ -87,13 +94,15 @@ export class AnswerReader {
   #readHead(): boolean {
     const end = this.#rest.indexOf('\r\n\r\n');
     if (end === -1) {
-      if (!'HTTP/1.1 '.startsWith(this.#rest.toString('latin1', 0, 9))) throw new MalformedAnswerError(`no answer: ${JSON.stringify(this.#rest.toString('latin1', 0, 80))}`);
+      if (!'HTTP/1.1 '.startsWith(this.#rest.toString('latin1', 0, 9)))
+        throw new MalformedAnswerError(`no answer: ${JSON.stringify(this.#rest.toString('latin1', 0, 80))}`);
       return false;
     }
     const [first, ...lines] = this.#rest.toString('latin1', 0, end).split('\r\n');
     this.#rest = this.#rest.subarray(end + 4);
     const status = Number(statusLine.exec(first!)?.[1]);
-    if (!(status >= 100 && status <= 599)) throw new MalformedAnswerError(`no status line: ${JSON.stringify(first!.slice(0, 80))}`);
+    if (!(status >= 100 && status <= 599))
+      throw new MalformedAnswerError(`no status line: ${JSON.stringify(first!.slice(0, 80))}`);
     const headers = readHeaders(lines);
     // "100 Continue" comes before an answer and is none.
     if (status >= 200) this.#begin(status, headers);
@@ -121,12 +130,15 @@ function readHeaders(lines: readonly string[]): Map<string, string[]> {
 function bodyOf(status: number, headers: ReadonlyMap<string, readonly string[]>, method: string | undefined): Body {
   const lengths = headers.get('content-length') ?? [];
   const codings = headers.get('transfer-encoding') ?? [];
-  if (lengths.length > 1 || codings.length > 1 || (lengths.length === 1 && codings.length === 1)) throw new MalformedAnswerError('the length of the body is told twice');
-  if (lengths.length === 1 && !/^\d{1,15}$/.test(lengths[0]!)) throw new MalformedAnswerError(`Content-Length: ${lengths[0]}`);
+  if (lengths.length > 1 || codings.length > 1 || (lengths.length === 1 && codings.length === 1))
+    throw new MalformedAnswerError('the length of the body is told twice');
+  if (lengths.length === 1 && !/^\d{1,15}$/.test(lengths[0]!))
+    throw new MalformedAnswerError(`Content-Length: ${lengths[0]}`);
   // The parser that refuses a request may not know what its method was.
   if (method === 'HEAD' && status >= 400 && headers.get('connection')?.[0] === 'close') return { type: 'until close' };
   if (method === 'HEAD' || status === 204 || status === 304) return { type: 'none' };
-  if (codings[0] === 'chunked') return { type: 'chunked', decoder: new ChunkedBody((detail) => new MalformedAnswerError(detail)) };
+  if (codings[0] === 'chunked')
+    return { type: 'chunked', decoder: new ChunkedBody((detail) => new MalformedAnswerError(detail)) };
   if (codings.length > 0) throw new MalformedAnswerError(`Transfer-Encoding: ${codings[0]}`);
   return lengths[0] === undefined ? { type: 'until close' } : { type: 'length', left: Number(lengths[0]) };
 }

@@ -9,20 +9,27 @@ export function encodeRequest(request: FuzzRequest, token: string): Buffer[] {
   if (!has('host')) lines.push('Host: fuzz');
   if (!isAnonymous && !has('authorization')) lines.push(`Authorization: Bearer ${token}`);
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
-  if (body !== undefined && !has('content-length') && !has('transfer-encoding')) lines.push(`Content-Length: ${body.length}`);
+  if (body !== undefined && !has('content-length') && !has('transfer-encoding'))
+    lines.push(`Content-Length: ${body.length}`);
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   return [body === undefined || body.length === 0 ? head : Buffer.concat([head, body])];
 }
 
 /** One line a request, which `node -e` or a person can send again; the token is not shown. */
 export function showRequest(request: FuzzRequest): string {
-  const ending = request.raw === undefined ? '' : request.ending === 'wait' ? ' (and then nothing)' : ' (and then the end)';
-  return `${encodeRequest(request, '$TOKEN').map((piece) => quoteBytes(piece)).join(' + ')}${ending}`;
+  const ending =
+    request.raw === undefined ? '' : request.ending === 'wait' ? ' (and then nothing)' : ' (and then the end)';
+  return `${encodeRequest(request, '$TOKEN')
+    .map((piece) => quoteBytes(piece))
+    .join(' + ')}${ending}`;
 }
 
 function quoteBytes(bytes: Buffer): string {
   const longest = 4000;
-  const shown = JSON.stringify(bytes.toString('latin1', 0, longest)).replaceAll(/[^\x20-\x7e]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  const shown = JSON.stringify(bytes.toString('latin1', 0, longest)).replaceAll(
+    /[^\x20-\x7e]/g,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
   return bytes.length > longest ? `${shown} and ${bytes.length - longest} bytes more` : shown;
 }
 

@@ -29,7 +29,10 @@ const streamMs = 20;
 /** After which a server that says nothing to raw bytes is taken to wait for more of them. */
 const quietMs = 40;
 
-/** Sends requests over bare sockets, so that nothing mends what they are; connections are kept where the answer allows it. */
+/**
+ * Sends requests over bare sockets, so that nothing mends what they are; connections are kept where the answer allows
+ * it.
+ */
 export class WireClient {
   readonly #options: WireClientOptions;
   readonly #idle: Socket[] = [];
@@ -44,7 +47,8 @@ export class WireClient {
     const kept = isRaw ? undefined : this.#takeIdle();
     const outcome = await this.#exchange(request, kept ?? (await open(this.#options.port)), slow);
     // The server may have closed a kept connection just as this was sent; it has then read nothing.
-    if (kept !== undefined && outcome.failure === 'closed' && outcome.answers.length === 0) return this.#exchange(request, await open(this.#options.port), slow);
+    if (kept !== undefined && outcome.failure === 'closed' && outcome.answers.length === 0)
+      return this.#exchange(request, await open(this.#options.port), slow);
     return outcome;
   }
 
@@ -74,7 +78,8 @@ export class WireClient {
         socket.removeAllListeners();
         // Anything may still come of a connection that is given up.
         socket.on('error', () => socket.destroy());
-        const answers = stream === true && reader.partial !== undefined ? [...reader.answers, reader.partial] : reader.answers;
+        const answers =
+          stream === true && reader.partial !== undefined ? [...reader.answers, reader.partial] : reader.answers;
         if (failure === undefined && raw === undefined && mayBeKept(answers)) this.#keep(socket);
         else socket.destroy();
         resolve({ answers, ...(failure === undefined ? {} : { failure }), began, ended: monotonicMs() });
@@ -92,7 +97,8 @@ export class WireClient {
           reader.take(bytes);
           quiet?.refresh();
           if (raw !== undefined && ending !== 'first answer') return;
-          if (reader.answers.length > 0) settle(raw === undefined && reader.hasMore ? { malformed: 'bytes after an answer' } : undefined);
+          if (reader.answers.length > 0)
+            settle(raw === undefined && reader.hasMore ? { malformed: 'bytes after an answer' } : undefined);
           else if (stream === true && reader.partial !== undefined) streaming ??= setTimeout(settle, streamMs);
         }),
       );
@@ -139,5 +145,9 @@ function mayBeKept(answers: readonly Answer[]): boolean {
 
 /** Of pipelined requests, as far as it can be told: only HEAD matters. */
 function methodsIn(raw: readonly Buffer[]): string[] {
-  return Buffer.concat(raw).toString('latin1').match(/^[A-Z]+(?= +\S)/gm) ?? [];
+  return (
+    Buffer.concat(raw)
+      .toString('latin1')
+      .match(/^[A-Z]+(?= +\S)/gm) ?? []
+  );
 }

@@ -11,8 +11,8 @@ import { ofKind, podsOf, type Container, type Pods, type Release } from './relea
 const verbs = new Set(['apiserver', 'access-server', 'controller-manager', 'migrate']);
 
 /**
- * Each container that runs the program starts it with options that it takes: a file and variables that are read as the program reads them, and fit together;
- * and Kubernetes waits longer for its end than it takes.
+ * Each container that runs the program starts it with options that it takes: a file and variables that are read as the
+ * program reads them, and fit together; and Kubernetes waits longer for its end than it takes.
  */
 export function optionsExist(release: Release): string[] {
   return podsOf(release).flatMap((pods) =>
@@ -35,17 +35,25 @@ function problemsOf(release: Release, pods: Pods, container: Container): string[
   if (verb === 'apiserver') checkOptions(options);
   if (verb === 'controller-manager') pluginHostUrl(options, 8092);
   const graceMs = (pods.spec.terminationGracePeriodSeconds ?? 30) * 1000;
-  if (verb !== 'migrate' && graceMs <= options['svc.server.drain-timeout']) return ['Kubernetes kills it before its drain is over'];
+  if (verb !== 'migrate' && graceMs <= options['svc.server.drain-timeout'])
+    return ['Kubernetes kills it before its drain is over'];
   return [];
 }
 
 function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): Options {
   const name = spec.volumes?.find((volume) => volume.name === 'config')?.configMap?.name;
-  const files = ofKind(release, 'ConfigMap').find(({ metadata }) => metadata.name === name)?.['data'] as Record<string, string>;
+  const files = ofKind(release, 'ConfigMap').find(({ metadata }) => metadata.name === name)?.['data'] as Record<
+    string,
+    string
+  >;
   const configFolder = mkdtempSync(join(tmpdir(), 'svc-chart-options-'));
   try {
     for (const [file, text] of Object.entries(files)) writeFileSync(join(configFolder, file), text);
-    const environment = Object.fromEntries(env.filter((each) => each.name.startsWith('SVC_')).map((each) => [each.name, each.value?.replaceAll('$(POD_IP)', '10.0.0.1') ?? secretFor(each.name)]));
+    const environment = Object.fromEntries(
+      env
+        .filter((each) => each.name.startsWith('SVC_'))
+        .map((each) => [each.name, each.value?.replaceAll('$(POD_IP)', '10.0.0.1') ?? secretFor(each.name)]),
+    );
     return loadOptions({ configFolder, environment, args: [] }).options;
   } finally {
     rmSync(configFolder, { recursive: true });

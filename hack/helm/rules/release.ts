@@ -91,7 +91,9 @@ export function hookOf({ metadata }: KubernetesDocument): string | undefined {
 export function podsOf({ documents }: Release): Pods[] {
   return documents.flatMap((document) => {
     const template = templateOf(document);
-    return template === undefined ? [] : [{ owner: titleOf(document), document, labels: template.metadata?.labels ?? {}, spec: template.spec }];
+    return template === undefined
+      ? []
+      : [{ owner: titleOf(document), document, labels: template.metadata?.labels ?? {}, spec: template.spec }];
   });
 }
 
@@ -102,8 +104,10 @@ interface Template {
 
 function templateOf(document: KubernetesDocument): Template | undefined {
   if (document.kind === 'Pod') return document as unknown as Template;
-  if (document.kind === 'Deployment' || document.kind === 'Job') return (document['spec'] as { template: Template }).template;
-  if (document.kind === 'CronJob') return (document['spec'] as { jobTemplate: { spec: { template: Template } } }).jobTemplate.spec.template;
+  if (document.kind === 'Deployment' || document.kind === 'Job')
+    return (document['spec'] as { template: Template }).template;
+  if (document.kind === 'CronJob')
+    return (document['spec'] as { jobTemplate: { spec: { template: Template } } }).jobTemplate.spec.template;
   return undefined;
 }
 

@@ -10,17 +10,32 @@ export function selectorsMatch(release: Release): string[] {
   const services = ofKind(release, 'Service').map(({ metadata }) => ({ labels: metadata.labels ?? {} }));
   const deployments = new Set(ofKind(release, 'Deployment').map(({ metadata }) => metadata.name));
   return [
-    ...ofKind(release, 'Deployment').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, pods)),
-    ...ofKind(release, 'Service').flatMap((document) => counted(titleOf(document), { matchLabels: (document['spec'] as { selector: Labels }).selector }, pods)),
-    ...ofKind(release, 'PodDisruptionBudget').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, pods)),
-    ...ofKind(release, 'NetworkPolicy').flatMap((document) => counted(titleOf(document), (document['spec'] as { podSelector: Selector }).podSelector, pods)),
-    ...ofKind(release, 'ServiceMonitor').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, services)),
+    ...ofKind(release, 'Deployment').flatMap((document) =>
+      counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, pods),
+    ),
+    ...ofKind(release, 'Service').flatMap((document) =>
+      counted(titleOf(document), { matchLabels: (document['spec'] as { selector: Labels }).selector }, pods),
+    ),
+    ...ofKind(release, 'PodDisruptionBudget').flatMap((document) =>
+      counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, pods),
+    ),
+    ...ofKind(release, 'NetworkPolicy').flatMap((document) =>
+      counted(titleOf(document), (document['spec'] as { podSelector: Selector }).podSelector, pods),
+    ),
+    ...ofKind(release, 'ServiceMonitor').flatMap((document) =>
+      counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, services),
+    ),
     ...ofKind(release, 'HorizontalPodAutoscaler').flatMap((document) => {
-      const { scaleTargetRef: { name } } = document['spec'] as { scaleTargetRef: { name: string } };
-      const { replicas } = (ofKind(release, 'Deployment').find(({ metadata }) => metadata.name === name)?.['spec'] ?? {}) as { replicas?: number };
+      const {
+        scaleTargetRef: { name },
+      } = document['spec'] as { scaleTargetRef: { name: string } };
+      const { replicas } = (ofKind(release, 'Deployment').find(({ metadata }) => metadata.name === name)?.['spec'] ??
+        {}) as { replicas?: number };
       if (!deployments.has(name)) return [`${titleOf(document)} scales nothing`];
       // What is rendered without the cluster, and applied again, would cut back to it.
-      return replicas === undefined ? [] : [`${titleOf(document)}: the Deployment says ${replicas} replicas, which autoscaling decides`];
+      return replicas === undefined
+        ? []
+        : [`${titleOf(document)}: the Deployment says ${replicas} replicas, which autoscaling decides`];
     }),
   ];
 }

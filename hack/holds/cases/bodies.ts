@@ -20,7 +20,11 @@ function postMetadata(metadata: Record<string, unknown>): MeasuredRequest {
 
 function postAs(version: string, spec: unknown): MeasuredRequest {
   made += 1;
-  return { method: 'POST', path: collectionOf(plural, version), body: JSON.stringify(object(plural, `b${made}`, { spec }, version)) };
+  return {
+    method: 'POST',
+    path: collectionOf(plural, version),
+    body: JSON.stringify(object(plural, `b${made}`, { spec }, version)),
+  };
 }
 
 function postText(body: string | Buffer, type = 'application/json'): MeasuredRequest {
@@ -29,7 +33,10 @@ function postText(body: string | Buffer, type = 'application/json'): MeasuredReq
 
 function yaml(lines: string): MeasuredRequest {
   made += 1;
-  return postText(`apiVersion: holds.svc.example/v1\nkind: Bodies\nmetadata: {name: b${made}}\nspec:\n${lines}`, 'application/yaml');
+  return postText(
+    `apiVersion: holds.svc.example/v1\nkind: Bodies\nmetadata: {name: b${made}}\nspec:\n${lines}`,
+    'application/yaml',
+  );
 }
 
 function filled(piece: (position: number) => string, size: number): string {
@@ -44,11 +51,25 @@ function filled(piece: (position: number) => string, size: number): string {
 
 /** What decoding a body, and storing one that any schema takes, may cost. */
 export function bodyCases(): HoldCase[] {
-  const prepare = once(async (server) => define(server, plural, [{ schema: withSpec(openObject) }, { schema: withSpec({ type: 'object', properties: { known: { type: 'string' } } }) }]));
+  const prepare = once(async (server) =>
+    define(server, plural, [
+      { schema: withSpec(openObject) },
+      { schema: withSpec({ type: 'object', properties: { known: { type: 'string' } } }) },
+    ]),
+  );
   const json: [string, () => MeasuredRequest][] = [
     ['one text', () => post({ text: 'x'.repeat(largest) })],
-    ['one text of escapes', () => postText(`{"apiVersion":"holds.svc.example/v1","kind":"Bodies","metadata":{"name":"e${(made += 1)}"},"spec":{"text":"${'\\u00e9'.repeat(largest / 6 - 100)}"}}`)],
-    ['one text of lone surrogates', () => postText(`{"apiVersion":"holds.svc.example/v1","spec":{"text":"${'\\ud800'.repeat(largest / 6 - 100)}"}}`)],
+    [
+      'one text of escapes',
+      () =>
+        postText(
+          `{"apiVersion":"holds.svc.example/v1","kind":"Bodies","metadata":{"name":"e${(made += 1)}"},"spec":{"text":"${'\\u00e9'.repeat(largest / 6 - 100)}"}}`,
+        ),
+    ],
+    [
+      'one text of lone surrogates',
+      () => postText(`{"apiVersion":"holds.svc.example/v1","spec":{"text":"${'\\ud800'.repeat(largest / 6 - 100)}"}}`),
+    ],
     ['as many numbers as allowed', () => post({ list: many(values, (i) => i * 1.5) })],
     ['as many keys as allowed', () => post(members(values / 2, (i) => i))],
     ['as many long texts as allowed', () => post({ list: many(values, (i) => `${i} of many texts, somewhat`) })],
@@ -57,19 +78,40 @@ export function bodyCases(): HoldCase[] {
     ['lists in lists', () => post({ list: many(1000, () => nested<unknown>(90, 1, (inner) => [inner])) })],
     ['too many values', () => postText(`[${'1,'.repeat(largest / 2 - 1)}1]`)],
     ['too many brackets', () => postText('['.repeat(largest))],
-    ['duplicate keys', () => postText(`{${filled((i) => `"d${i % 100}":${i},`, 1_000_000).slice(0, -20).replace(/,[^,]*$/, '')}}`)],
+    [
+      'duplicate keys',
+      () =>
+        postText(
+          `{${filled((i) => `"d${i % 100}":${i},`, 1_000_000)
+            .slice(0, -20)
+            .replace(/,[^,]*$/, '')}}`,
+        ),
+    ],
     ['prototype keys', () => postText(`{"a":[${'{"__proto__":1},'.repeat(30_000)}{}]}`)],
     ['numbers that cannot be kept', () => postText(`{"a":[${'12345678901234567890,'.repeat(90_000)}1]}`)],
     ['not JSON, at the end', () => postText(`{"a":"${'x'.repeat(largest - 20)}",}`)],
     ['not UTF-8, at the end', () => postText(Buffer.concat([Buffer.alloc(largest, 'x'), Buffer.from([0xff])]))],
-    ['unknown fields', () => postAs('v2', members(values / 2, (i) => i))],
+    [
+      'unknown fields',
+      () =>
+        postAs(
+          'v2',
+          members(values / 2, (i) => i),
+        ),
+    ],
     ['annotations', () => postMetadata({ annotations: members(20_000, () => 'x', 'example.com/a') })],
-    ['managed fields', () => postMetadata({ managedFields: [{ manager: 'm', fieldsV1: members(45_000, () => ({})) }] })],
+    [
+      'managed fields',
+      () => postMetadata({ managedFields: [{ manager: 'm', fieldsV1: members(45_000, () => ({})) }] }),
+    ],
   ];
   const texts: [string, () => MeasuredRequest][] = [
     ['short lines', () => yaml(filled((i) => `  k${i}: ${i}\n`, 100_000).replace(/[^\n]*$/, ''))],
     ['as many lines as fit', () => yaml(filled((i) => `  k${i}: ${i}\n`, yamlLargest))],
-    ['lines with long values', () => yaml(filled((i) => `  key${i}: "a value of some length, which is said of number ${i}"\n`, yamlLargest))],
+    [
+      'lines with long values',
+      () => yaml(filled((i) => `  key${i}: "a value of some length, which is said of number ${i}"\n`, yamlLargest)),
+    ],
     ['flow sequence', () => yaml(`  list: [${filled(() => '1,', 35_000)}1]\n`)],
     ['nested flow', () => yaml(`  list: [${filled(() => '{a: {b: {c: [1]}}}, ', 48_000).replace(/\{[^}]*$/, '')}1]\n`)],
     ['block scalar', () => yaml(`  text: |\n${filled((i) => `    line ${i} of a text\n`, yamlLargest)}`)],

@@ -14,7 +14,10 @@ const limitMs = 100;
 const reads = 2000;
 const warmUp = 4000;
 
-/** Many models: what the first and the last of them cost, their documents, a read of one, memory, and the start with all of them. */
+/**
+ * Many models: what the first and the last of them cost, their documents, a read of one, memory, and the start with all
+ * of them.
+ */
 export async function measureModels({ parent, models, report, print }: ModelsRun): Promise<void> {
   let server = await MeasuredServer.start(parent);
   let dataDir = '';
@@ -34,19 +37,49 @@ export async function measureModels({ parent, models, report, print }: ModelsRun
       rows.cpuMs = Math.max(rows.cpuMs, hold.cpuMs);
       rows.wallMs = Math.max(rows.wallMs, hold.wallMs);
     }
-    print(`models: POST of a definition: ${rows.first.toFixed(1)} ms for the first fifty, ${rows.last.toFixed(1)} ms for the last fifty`);
-    report({ name: `models: definitions posted, up to ${models}`, size: 0, statuses: '201', cpuMs: rows.cpuMs, wallMs: rows.wallMs, limitMs });
+    print(
+      `models: POST of a definition: ${rows.first.toFixed(1)} ms for the first fifty, ${rows.last.toFixed(1)} ms for the last fifty`,
+    );
+    report({
+      name: `models: definitions posted, up to ${models}`,
+      size: 0,
+      statuses: '201',
+      cpuMs: rows.cpuMs,
+      wallMs: rows.wallMs,
+      limitMs,
+    });
     print(`models: GET of one object with ${models} models: ${(await timeReads(server, reads)).toFixed(3)} ms of CPU`);
     print(`models: memory grew from ${before.toFixed(0)} to ${memoryOf(server).toFixed(0)} MB`);
     await documents(server, 'served for long', report);
-    await measuredRow(server, 'models: a definition changes', { method: 'PATCH', path: `${definitionsPath}/${pluralOf(7)}.${group}`, body: '{"spec":{"names":{"categories":["c"]}}}', headers: { 'Content-Type': 'application/merge-patch+json' } }, report);
+    await measuredRow(
+      server,
+      'models: a definition changes',
+      {
+        method: 'PATCH',
+        path: `${definitionsPath}/${pluralOf(7)}.${group}`,
+        body: '{"spec":{"names":{"categories":["c"]}}}',
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+      },
+      report,
+    );
     await documents(server, 'after a change', report);
     dataDir = await server.stop({ keep: true });
     const started = performance.now();
     server = await MeasuredServer.start(parent, dataDir);
-    print(`models: start with ${models}: ready after ${(performance.now() - started).toFixed(0)} ms, ${memoryOf(server).toFixed(0)} MB, longest hold ${server.startHold.cpuMs.toFixed(0)} ms`);
+    print(
+      `models: start with ${models}: ready after ${(performance.now() - started).toFixed(0)} ms, ${memoryOf(server).toFixed(0)} MB, longest hold ${server.startHold.cpuMs.toFixed(0)} ms`,
+    );
     await documents(server, 'after a start', report);
-    await measuredRow(server, 'models: first write of a model', { method: 'POST', path: collectionOf(pluralOf(5)), body: JSON.stringify(object(pluralOf(5), 'one', { spec: { title: 'x' } })) }, report);
+    await measuredRow(
+      server,
+      'models: first write of a model',
+      {
+        method: 'POST',
+        path: collectionOf(pluralOf(5)),
+        body: JSON.stringify(object(pluralOf(5), 'one', { spec: { title: 'x' } })),
+      },
+      report,
+    );
   } finally {
     await server.stop();
   }
@@ -55,7 +88,9 @@ export async function measureModels({ parent, models, report, print }: ModelsRun
   dataDir = await none.stop({ keep: true });
   const started = performance.now();
   const again = await MeasuredServer.start(parent, dataDir);
-  print(`models: start with none: ready after ${(performance.now() - started).toFixed(0)} ms (the very first: ${(started - empty).toFixed(0)} ms), ${memoryOf(again).toFixed(0)} MB`);
+  print(
+    `models: start with none: ready after ${(performance.now() - started).toFixed(0)} ms (the very first: ${(started - empty).toFixed(0)} ms), ${memoryOf(again).toFixed(0)} MB`,
+  );
   await again.stop();
 }
 
@@ -78,26 +113,52 @@ function definitionOf(position: number): Record<string, unknown> {
     },
   };
   const schema = { type: 'object', properties: { spec, status: { type: 'object', properties: { phase: text } } } };
-  return definition(pluralOf(position), [{ schema, extra: { subresources: { status: {} }, indexes: [{ name: 'spec.slug', path: 'spec.slug', type: 'string' }] } }]);
+  return definition(pluralOf(position), [
+    {
+      schema,
+      extra: { subresources: { status: {} }, indexes: [{ name: 'spec.slug', path: 'spec.slug', type: 'string' }] },
+    },
+  ]);
 }
 
 async function post(server: MeasuredServer, position: number): Promise<void> {
   await server.expect({ method: 'POST', path: definitionsPath, body: JSON.stringify(definitionOf(position)) });
 }
 
-async function measured(server: MeasuredServer, position: number): Promise<{ hold: { cpuMs: number; wallMs: number } }> {
+async function measured(
+  server: MeasuredServer,
+  position: number,
+): Promise<{ hold: { cpuMs: number; wallMs: number } }> {
   return server.measure(() => post(server, position), 0);
 }
 
-async function measuredRow(server: MeasuredServer, name: string, request: MeasuredRequest, report: (row: HoldRow) => void): Promise<void> {
+async function measuredRow(
+  server: MeasuredServer,
+  name: string,
+  request: MeasuredRequest,
+  report: (row: HoldRow) => void,
+): Promise<void> {
   const { result, hold } = await server.measure(() => server.request(request));
   report({ name, size: result.text.length, statuses: String(result.status), ...hold, limitMs });
 }
 
 async function documents(server: MeasuredServer, when: string, report: (row: HoldRow) => void): Promise<void> {
   const aggregated = { Accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' };
-  for (const path of ['/apis', `/apis/${group}/v1`, '/openapi/v3', `/openapi/v3/apis/${group}/v1`, '/docs/openapi/extension.json', '/docs/openapi/aggregated.json', definitionsPath]) {
-    await measuredRow(server, `models: ${path}, ${when}`, { method: 'GET', path, ...(path === '/apis' ? { headers: aggregated } : {}) }, report);
+  for (const path of [
+    '/apis',
+    `/apis/${group}/v1`,
+    '/openapi/v3',
+    `/openapi/v3/apis/${group}/v1`,
+    '/docs/openapi/extension.json',
+    '/docs/openapi/aggregated.json',
+    definitionsPath,
+  ]) {
+    await measuredRow(
+      server,
+      `models: ${path}, ${when}`,
+      { method: 'GET', path, ...(path === '/apis' ? { headers: aggregated } : {}) },
+      report,
+    );
   }
 }
 

@@ -4,12 +4,16 @@ import { parse } from 'yaml';
 import type { HoldCase } from '../hold-case.ts';
 import { definitionsPath } from '../sample-model.ts';
 
-const folders = ['gateway-api', 'cert-manager'].map((project) => fileURLToPath(new URL(`../../../../shared/data/${project}/crds`, import.meta.url)));
+const folders = ['gateway-api', 'cert-manager'].map((project) =>
+  fileURLToPath(new URL(`../../../../shared/data/${project}/crds`, import.meta.url)),
+);
 const realLimitMs = 50;
 
 /** Definitions of public projects, in both forms: created, changed, and stored again as they are. */
 export function realDefinitionCases(): HoldCase[] {
-  const files = folders.filter((folder) => existsSync(folder)).flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`));
+  const files = folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`));
   if (files.length === 0) process.stderr.write(`warning: no real definitions in ${folders.join(', ')}\n`);
   return files.map((file) => {
     const text = readFileSync(file, 'utf8');

@@ -32,7 +32,10 @@ export interface ComposeFile {
 /** deploy/compose.yaml as an engine reads it: merged, and with variables (`${NAME:-default}`) put in. */
 export async function readComposeFile(variables: Readonly<Record<string, string>> = {}): Promise<ComposeFile> {
   const text = await readFile(join(deployFolder, 'compose.yaml'), 'utf8');
-  const filled = text.replaceAll(/\$\{([A-Z]+):-([^}]*)\}/g, (_whole, name: string, fallback: string) => variables[name] ?? fallback);
+  const filled = text.replaceAll(
+    /\$\{([A-Z]+):-([^}]*)\}/g,
+    (_whole, name: string, fallback: string) => variables[name] ?? fallback,
+  );
   return parse(filled, { merge: true }) as ComposeFile;
 }
 

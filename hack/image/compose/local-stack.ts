@@ -26,8 +26,9 @@ export interface StackOptions {
 }
 
 /**
- * What deploy/compose.yaml describes, as processes of this machine: the same commands, variables, secrets, numbers of replicas and health checks, each replica at an address of its own,
- * and haproxy with deploy/haproxy.cfg in front. Only what an engine would do is done otherwise: names of services become addresses, and paths of mounts folders.
+ * What deploy/compose.yaml describes, as processes of this machine: the same commands, variables, secrets, numbers of
+ * replicas and health checks, each replica at an address of its own, and haproxy with deploy/haproxy.cfg in front. Only
+ * what an engine would do is done otherwise: names of services become addresses, and paths of mounts folders.
  */
 export class LocalStack {
   /** Of the proxy. */
@@ -64,14 +65,27 @@ export class LocalStack {
     await mkdir(join(this.#folder, 'plugins'));
     const programs = programsOf(this.#file);
     // Addresses first: the proxy's file names them all.
-    const planned = programs.flatMap(([service, definition]) => Array.from({ length: definition.deploy?.replicas ?? 1 }, () => ({ service, definition, address: this.#loopback.take() })));
+    const planned = programs.flatMap(([service, definition]) =>
+      Array.from({ length: definition.deploy?.replicas ?? 1 }, () => ({
+        service,
+        definition,
+        address: this.#loopback.take(),
+      })),
+    );
     await this.#startProxy(planned);
     // In the order of the file, which depends_on asks for.
     for (const [service] of programs) {
-      const replicas = await Promise.all(planned.filter((plan) => plan.service === service).map((plan) => this.#run(plan)));
+      const replicas = await Promise.all(
+        planned.filter((plan) => plan.service === service).map((plan) => this.#run(plan)),
+      );
       await Promise.all(replicas.map((replica) => this.#healthy(replica)));
     }
-    for (const port of [8090, 8091]) await until(`haproxy leads to port ${port}`, waitMs, async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok);
+    for (const port of [8090, 8091])
+      await until(
+        `haproxy leads to port ${port}`,
+        waitMs,
+        async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok,
+      );
   }
 
   async #startProxy(planned: readonly { service: string; address: string }[]): Promise<void> {
@@ -81,7 +95,10 @@ export class LocalStack {
       .replaceAll(/^resolvers docker\n(?: {2}.*\n)+/gm, '')
       .replace(' resolvers docker init-addr none', '')
       .replaceAll(/^ {2}server-template (\S+) \d+ \S+:(\d+)$/gm, (_line, service: string, port: string) =>
-        planned.filter((plan) => plan.service === service).map(({ address }, index) => `  server ${service}${index} ${address}:${port}`).join('\n'),
+        planned
+          .filter((plan) => plan.service === service)
+          .map(({ address }, index) => `  server ${service}${index} ${address}:${port}`)
+          .join('\n'),
       );
     const file = join(this.#folder, 'haproxy.cfg');
     await writeFile(file, text);
@@ -89,38 +106,69 @@ export class LocalStack {
     let said = '';
     for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
     this.#proxy = proxy;
-    await until('haproxy listens', waitMs, async () => proxy.exitCode !== null || (await fetch(`http://${this.address}:8090/`)).status === 503);
+    await until(
+      'haproxy listens',
+      waitMs,
+      async () => proxy.exitCode !== null || (await fetch(`http://${this.address}:8090/`)).status === 503,
+    );
     if (proxy.exitCode !== null) throw new Error(`haproxy ended:\n${said}`);
   }
 
-  async #run({ service, definition, address }: { service: string; definition: Service; address: string }): Promise<Replica> {
+  async #run({
+    service,
+    definition,
+    address,
+  }: {
+    service: string;
+    definition: Service;
+    address: string;
+  }): Promise<Replica> {
     const home = await mkdtemp(join(this.#folder, `${service}-`));
     await mkdir(join(home, 'config'));
     for (const secret of definition.secrets ?? []) {
-      if (typeof secret !== 'string') await writeFile(join(home, secret.target.replace('/app/', '')), await this.#secret(secret.source), { mode: 0o444 });
+      if (typeof secret !== 'string')
+        await writeFile(join(home, secret.target.replace('/app/', '')), await this.#secret(secret.source), {
+          mode: 0o444,
+        });
     }
-    const environment = Object.fromEntries(Object.entries(definition.environment ?? {}).map(([name, value]) => [name, this.#here(value)]));
+    const environment = Object.fromEntries(
+      Object.entries(definition.environment ?? {}).map(([name, value]) => [name, this.#here(value)]),
+    );
     // What the image sets.
     const image = { SVC_SERVER_HOST: address, SVC_ACCESS_HOST: address, SVC_DATA_DIR: join(home, 'data') };
-    const child = spawn(process.execPath, ['--enable-source-maps', program, ...definition.command!], { cwd: home, env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...image, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, ['--enable-source-maps', program, ...definition.command!], {
+      cwd: home,
+      env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...image, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const replica: Replica = { service, address, child, log: '' };
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (replica.log += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (replica.log += chunk.toString()));
     this.replicas.push(replica);
     return replica;
   }
 
   async #secret(name: string): Promise<string> {
-    const text = await readFile(join(this.#options.secrets, this.#file.secrets[name]!.file.replace('./secrets/', '')), 'utf8');
+    const text = await readFile(
+      join(this.#options.secrets, this.#file.secrets[name]!.file.replace('./secrets/', '')),
+      'utf8',
+    );
     return text.replace(/^svc\.database\.url: .*$/m, `svc.database.url: ${this.#options.databaseUrl}`);
   }
 
   /** A value as it must be here. */
   #here(value: string): string {
-    return value.replace('//proxy:', `//${this.address}:`).replace('/run/secrets/', `${this.#options.secrets}/`).replace(/^\/plugins$/, join(this.#folder, 'plugins')).replace('172.30.90.0/24', '127.0.0.0/8');
+    return value
+      .replace('//proxy:', `//${this.address}:`)
+      .replace('/run/secrets/', `${this.#options.secrets}/`)
+      .replace(/^\/plugins$/, join(this.#folder, 'plugins'))
+      .replace('172.30.90.0/24', '127.0.0.0/8');
   }
 
   async #healthy(replica: Replica): Promise<void> {
-    const [, command, ...args] = this.#file.services[replica.service]!.healthcheck!.test.map((word) => word.replace('127.0.0.1', replica.address));
+    const [, command, ...args] = this.#file.services[replica.service]!.healthcheck!.test.map((word) =>
+      word.replace('127.0.0.1', replica.address),
+    );
     await until(`${replica.service} is healthy`, waitMs, async () => {
       if (replica.child.exitCode !== null) throw new Error('it has ended');
       const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
@@ -137,7 +185,10 @@ export class LocalStack {
   }
 
   async stop(): Promise<void> {
-    for (const child of [...this.replicas.map((replica) => replica.child), ...(this.#proxy === undefined ? [] : [this.#proxy])]) {
+    for (const child of [
+      ...this.replicas.map((replica) => replica.child),
+      ...(this.#proxy === undefined ? [] : [this.#proxy]),
+    ]) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       child.kill('SIGKILL');
       await once(child, 'exit');

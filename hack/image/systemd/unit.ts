@@ -20,7 +20,8 @@ export class Unit {
   /** Its one value; throws where there is another number of them. */
   setting(key: string): string {
     const [value, ...others] = this.settings(key);
-    if (value === undefined || others.length > 0) throw new Error(`${key} is there ${others.length + 1} times, or not at all`);
+    if (value === undefined || others.length > 0)
+      throw new Error(`${key} is there ${others.length + 1} times, or not at all`);
     return value;
   }
 

@@ -19,13 +19,22 @@ function tlsDropIn(): string {
 }
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).error === undefined;
-if (!hasSystemd && process.env['CI'] !== 'true') process.stderr.write('WARNING: systemd-analyze is not installed, so the units are not verified.\n');
+if (!hasSystemd && process.env['CI'] !== 'true')
+  process.stderr.write('WARNING: systemd-analyze is not installed, so the units are not verified.\n');
 const testWithSystemd = hasSystemd || process.env['CI'] === 'true' ? test : test.skip;
 
 testWithSystemd('systemd finds nothing wrong in the units', async () => {
-  const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...[...services, 'svc-backup.timer'].map((unit) => join(unitsFolder, unit))]);
+  const { stdout, stderr } = await run('systemd-analyze', [
+    'verify',
+    '--man=no',
+    ...[...services, 'svc-backup.timer'].map((unit) => join(unitsFolder, unit)),
+  ]);
   // The program of an installation is not on this machine.
-  expect(`${stdout}${stderr}`.split('\n').filter((line) => line !== '' && !/Command \/(usr\/bin\/node|opt\/svc\S*) is not executable/.test(line))).toEqual([]);
+  expect(
+    `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => line !== '' && !/Command \/(usr\/bin\/node|opt\/svc\S*) is not executable/.test(line)),
+  ).toEqual([]);
 });
 
 testWithSystemd('systemd finds nothing wrong in the drop-in for TLS of docs/deploy.md, and takes it', async () => {
@@ -35,7 +44,11 @@ testWithSystemd('systemd finds nothing wrong in the drop-in for TLS of docs/depl
     await mkdir(join(folder, 'svc@.service.d'));
     const verify = async (dropIn: string): Promise<string[]> => {
       await writeFile(join(folder, 'svc@.service.d/tls.conf'), dropIn);
-      const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', join(folder, 'svc@apiserver.service')]);
+      const { stdout, stderr } = await run('systemd-analyze', [
+        'verify',
+        '--man=no',
+        join(folder, 'svc@apiserver.service'),
+      ]);
       return `${stdout}${stderr}`.split('\n').filter((line) => line.includes('tls.conf'));
     };
     expect(await verify(tlsDropIn())).toEqual([]);
@@ -49,13 +62,23 @@ test('the drop-in for TLS names options that exist, and files that its group is 
   const [, variables] = /^Environment=(.*)$/m.exec(tlsDropIn())!;
   const { options } = loadOptions({ environment: variablesOf(variables!), args: [], configFolder: undefined });
   const [, group] = /^SupplementaryGroups=(.*)$/m.exec(tlsDropIn())!;
-  const given = [...page.matchAll(/^install -m 0640 -g (\S+) "\$RENEWED_LINEAGE\/\S+" (\S+)$/gm)].map(([, owner, path]) => [owner, path]);
-  expect(given).toEqual([[group, options['svc.tls.cert-file']], [group, options['svc.tls.key-file']]]);
+  const given = [...page.matchAll(/^install -m 0640 -g (\S+) "\$RENEWED_LINEAGE\/\S+" (\S+)$/gm)].map(
+    ([, owner, path]) => [owner, path],
+  );
+  expect(given).toEqual([
+    [group, options['svc.tls.cert-file']],
+    [group, options['svc.tls.key-file']],
+  ]);
   expect(page).toContain(`groupadd --system ${group}\n`);
 });
 
 testWithSystemd.each(services)('%s is exposed as little as a server can be', async (service) => {
-  const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', join(unitsFolder, service)]);
+  const { stdout } = await run('systemd-analyze', [
+    'security',
+    '--offline=true',
+    '--no-pager',
+    join(unitsFolder, service),
+  ]);
   const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? [];
   expect(Number(exposure)).toBeLessThanOrEqual(1.5);
 });
@@ -64,18 +87,27 @@ test('the options of the unit, and of the sample of options, exist; stopping has
   const sample = sampleOptions();
   expect(Object.keys(sample).length).toBeGreaterThan(3);
   const unit = new Unit('svc@.service');
-  const { options } = loadOptions({ environment: { ...unit.environment, ...sample }, args: [], configFolder: undefined });
-  expect(Number(/^(\d+)s$/.exec(unit.setting('TimeoutStopSec'))?.[1]) * 1000).toBeGreaterThan(options['svc.server.drain-timeout']);
+  const { options } = loadOptions({
+    environment: { ...unit.environment, ...sample },
+    args: [],
+    configFolder: undefined,
+  });
+  expect(Number(/^(\d+)s$/.exec(unit.setting('TimeoutStopSec'))?.[1]) * 1000).toBeGreaterThan(
+    options['svc.server.drain-timeout'],
+  );
 });
 
 test('the page has the same options for two machines as the sample, and where programs of other addresses find the API', () => {
   const [, block] = /in `\/etc\/svc\/svc\.env`[^\n]*\n\n```console\n([\s\S]*?)^```/m.exec(page)!;
   expect(variablesOf(block!)).toEqual(sampleOptions());
-  expect(Object.keys(sampleOptions())).toEqual(expect.arrayContaining(['SVC_SERVER_HOST', 'SVC_ACCESS_API_URL', 'SVC_CONTROLLERS_API_URL']));
+  expect(Object.keys(sampleOptions())).toEqual(
+    expect.arrayContaining(['SVC_SERVER_HOST', 'SVC_ACCESS_API_URL', 'SVC_CONTROLLERS_API_URL']),
+  );
 });
 
 test('the page switches to a version in a line of its own, and in an upgrade once that was copied and checked', () => {
-  for (const line of page.split('\n').filter((text) => text.includes('ln -sfn'))) expect(line).toMatch(/^# ln -sfn \S+ \/opt\/svc$/);
+  for (const line of page.split('\n').filter((text) => text.includes('ln -sfn')))
+    expect(line).toMatch(/^# ln -sfn \S+ \/opt\/svc$/);
   const [, upgrade] = /^An upgrade, one machine after another[^\n]*\n\n```console\n([\s\S]*?)^```/m.exec(page)!;
   expect(upgrade).toMatch(/cp -a [\s\S]* migrate --check [\s\S]*^# ln -sfn [\s\S]*^# systemctl restart /m);
 });
@@ -86,11 +118,19 @@ test('old backups go, and what is left of killed ones, though systemd has the fo
   await mkdir(join(folder, 'private'));
   await symlink('private', state);
   const now = Date.now() / 1000;
-  for (const [name, days] of [['svc-a.backup', 16], ['svc-b.backup.partial', 16], ['svc-c.backup', 13], ['notes', 16]] as const) {
+  for (const [name, days] of [
+    ['svc-a.backup', 16],
+    ['svc-b.backup.partial', 16],
+    ['svc-c.backup', 13],
+    ['notes', 16],
+  ] as const) {
     await writeFile(join(state, name), '');
     await utimes(join(state, name), now, now - days * 86_400);
   }
-  const [command, ...args] = new Unit('svc-backup.service').setting('ExecStartPost').split(' ').map((word) => word.replace(/^"(.*)"$/, '$1').replace('${STATE_DIRECTORY}', state));
+  const [command, ...args] = new Unit('svc-backup.service')
+    .setting('ExecStartPost')
+    .split(' ')
+    .map((word) => word.replace(/^"(.*)"$/, '$1').replace('${STATE_DIRECTORY}', state));
   await run(command!, args);
   expect(await readdir(state)).toEqual(['notes', 'svc-c.backup']);
   await rm(folder, { recursive: true });

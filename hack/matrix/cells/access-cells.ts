@@ -24,26 +24,55 @@ export interface AccessCells {
 const headShare = 0.06;
 
 /** The cell of a number: routes in turn, all else by chance. */
-export function accessCell(number: number, random: Random, { facts, wallet, routes, inOrganization }: AccessCells): Cell {
+export function accessCell(
+  number: number,
+  random: Random,
+  { facts, wallet, routes, inOrganization }: AccessCells,
+): Cell {
   const route = routes[number % routes.length]!;
   const choice = organization(random, facts);
-  const operation: AccessOperation = { ...route, isInOrganization: isAboutSelected(route, choice) && inOrganization.has(`${route.method} ${route.path}`) };
+  const operation: AccessOperation = {
+    ...route,
+    isInOrganization: isAboutSelected(route, choice) && inOrganization.has(`${route.method} ${route.path}`),
+  };
   // A form needs a body to be in.
-  const { person, another, credential } = somebody(random, facts.people, wallet, ({ session, restriction }) => restriction === undefined && (session?.csrf !== 'form' || route.body !== undefined));
+  const { person, another, credential } = somebody(
+    random,
+    facts.people,
+    wallet,
+    ({ session, restriction }) => restriction === undefined && (session?.csrf !== 'form' || route.body !== undefined),
+  );
   const judged = judgeAccess({ operation, credential, person, another, choice, orgs: facts.orgNames });
   const identity = identifyOnAccess(credential, person, another, operation.path);
-  const verdict = route.isNowhere === true ? nowhere(route, judged, identity === 'authentication_failed') : route.isPage === true ? onPage(judged, identity) : judged;
+  const verdict =
+    route.isNowhere === true
+      ? nowhere(route, judged, identity === 'authentication_failed')
+      : route.isPage === true
+        ? onPage(judged, identity)
+        : judged;
   const isBare = random.chance(0.2);
   const isHead = route.method === 'GET' && random.chance(headShare);
   return {
     number,
     credential: credential.name,
-    facts: { route: `${isHead ? 'HEAD' : route.method} ${route.path} ${route.id ?? ''}`.trim(), person: describe(person), organization: choice.name, ...(credential.session?.another === true ? { another: another.username } : {}) },
+    facts: {
+      route: `${isHead ? 'HEAD' : route.method} ${route.path} ${route.id ?? ''}`.trim(),
+      person: describe(person),
+      organization: choice.name,
+      ...(credential.session?.another === true ? { another: another.username } : {}),
+    },
     verdict: isHead ? { allowed: verdict.allowed, status: verdict.status, why: verdict.why } : verdict,
-    ...(route.id?.startsWith('new ') === true ? { makes: { what: route.id.slice(4) as Making['what'], userId: facts.userIds.get(person.username)! } } : {}),
+    ...(route.id?.startsWith('new ') === true
+      ? { makes: { what: route.id.slice(4) as Making['what'], userId: facts.userIds.get(person.username)! } }
+      : {}),
     request: (origins, made) => {
       const path = route.path.replace('{id}', () => made ?? idOf(route.id, person, facts));
-      const request: MatrixRequest = { server: 'access', method: isHead ? 'HEAD' : route.method, target: isBare ? path.replace(/\/$/, '') : path, headers: { Accept: 'application/json', ...route.headers } };
+      const request: MatrixRequest = {
+        server: 'access',
+        method: isHead ? 'HEAD' : route.method,
+        target: isBare ? path.replace(/\/$/, '') : path,
+        headers: { Accept: 'application/json', ...route.headers },
+      };
       if (route.body !== undefined) {
         request.body = JSON.stringify(route.body);
         request.headers['Content-Type'] = 'application/json';
@@ -65,7 +94,10 @@ function isAboutSelected({ namesOrganization, listsOfAll }: AccessRoute, { oid, 
   return namesOrganization !== true && (listsOfAll !== true || (oid ?? header ?? cookie) !== undefined);
 }
 
-/** Where there is no operation, the refusals on the way to it may come first or not at all; a header that is not good always does. */
+/**
+ * Where there is no operation, the refusals on the way to it may come first or not at all; a header that is not good
+ * always does.
+ */
 function nowhere({ judge }: AccessRoute, judged: Verdict, isHeaderWrong: boolean): Verdict {
   if (isHeaderWrong) return judged;
   const { status, why } = judge({ username: '', systemRoles: [], orgRoles: {}, groups: [], isAlive: true }, '');
@@ -84,7 +116,24 @@ function idOf(id: string | undefined, person: Person, { userIds, accessKeys }: F
 }
 
 function organization(random: Random, { orgs: { a, b, empty } }: Facts): OrgChoice {
-  const one = (): string => random.pick([a, a, b, b, empty, rootOrgId, defaultOrgId, 'ROOT', 'default', 'matrix-a', 'Matrix-B', '22222222-2222-4222-8222-222222222222', 'no such organization', a.slice(1), `${a}0`]);
+  const one = (): string =>
+    random.pick([
+      a,
+      a,
+      b,
+      b,
+      empty,
+      rootOrgId,
+      defaultOrgId,
+      'ROOT',
+      'default',
+      'matrix-a',
+      'Matrix-B',
+      '22222222-2222-4222-8222-222222222222',
+      'no such organization',
+      a.slice(1),
+      `${a}0`,
+    ]);
   return random.one<OrgChoice>(
     () => ({ name: 'none' }),
     () => named('X-SVC-ORG', { header: one() }),
@@ -104,8 +153,18 @@ function named(name: string, choice: Omit<OrgChoice, 'name'>): OrgChoice {
 }
 
 function withOrganization(request: MatrixRequest, { oid, header, cookie }: OrgChoice): MatrixRequest {
-  const search = oid === undefined ? '' : `?${[oid].flat().map((each) => `oid=${encodeURIComponent(each)}`).join('&')}`;
-  const chosen = { ...request, target: `${request.target}${search}`, headers: { ...request.headers, ...(header === undefined ? {} : { 'X-SVC-ORG': header }) } };
+  const search =
+    oid === undefined
+      ? ''
+      : `?${[oid]
+          .flat()
+          .map((each) => `oid=${encodeURIComponent(each)}`)
+          .join('&')}`;
+  const chosen = {
+    ...request,
+    target: `${request.target}${search}`,
+    headers: { ...request.headers, ...(header === undefined ? {} : { 'X-SVC-ORG': header }) },
+  };
   if (cookie !== undefined) addCookie(chosen, `X-SVC-ORG=${encodeURIComponent(cookie)}`);
   return chosen;
 }

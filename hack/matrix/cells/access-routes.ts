@@ -35,15 +35,35 @@ const nowhere = { isUndocumented: true, isNowhere: true } as const;
 
 const isAdministrator = (person: Person): boolean => hasSystemRole(person, 'SystemAdmin');
 const isSystemReader = (person: Person): boolean => hasSystemRole(person, 'SystemAdmin', 'SystemAuditor');
-const reads = (person: Person, org: string): boolean => isSystemReader(person) || hasOrgRole(person, org, 'OrgAdmin', 'OrgAuditor');
-const manages = (person: Person, org: string): boolean => isAdministrator(person) || hasOrgRole(person, org, 'OrgAdmin');
+const reads = (person: Person, org: string): boolean =>
+  isSystemReader(person) || hasOrgRole(person, org, 'OrgAdmin', 'OrgAuditor');
+const manages = (person: Person, org: string): boolean =>
+  isAdministrator(person) || hasOrgRole(person, org, 'OrgAdmin');
 
-const anybody = (...status: number[]): Rule => () => allow(status, 'open, or of oneself');
-const readers = (...status: number[]): Rule => (person, org) => permit(reads(person, org), status, 'administrators and auditors, of the organization too');
-const systemReaders = (...status: number[]): Rule => (person) => permit(isSystemReader(person), status, 'SystemAdmin and SystemAuditor');
-const administrators = (...status: number[]): Rule => (person) => permit(isAdministrator(person), status, 'SystemAdmin');
-const managers = (...status: number[]): Rule => (person, org) => permit(manages(person, org), status, 'SystemAdmin, and OrgAdmin of the organization');
-const never = (status: number | readonly number[], why: string): Rule => () => refuse(status, why);
+const anybody =
+  (...status: number[]): Rule =>
+  () =>
+    allow(status, 'open, or of oneself');
+const readers =
+  (...status: number[]): Rule =>
+  (person, org) =>
+    permit(reads(person, org), status, 'administrators and auditors, of the organization too');
+const systemReaders =
+  (...status: number[]): Rule =>
+  (person) =>
+    permit(isSystemReader(person), status, 'SystemAdmin and SystemAuditor');
+const administrators =
+  (...status: number[]): Rule =>
+  (person) =>
+    permit(isAdministrator(person), status, 'SystemAdmin');
+const managers =
+  (...status: number[]): Rule =>
+  (person, org) =>
+    permit(manages(person, org), status, 'SystemAdmin, and OrgAdmin of the organization');
+const never =
+  (status: number | readonly number[], why: string): Rule =>
+  () =>
+    refuse(status, why);
 
 /** Every operation of the contract, and beside it everything that is served without one. */
 export function accessRoutes(facts: Facts): AccessRoute[] {
@@ -55,9 +75,17 @@ function users({ targets, userIds }: Facts): AccessRoute[] {
   const one = `${path}{id}/`;
   const all = { inA: targets.inA, inB: targets.inB };
   const isVisible = (target: Person, org: string): boolean => org === rootOrgId || hasOrgRole(target, org);
-  const seen = (target: Person): Rule => (person, org) => (reads(person, org) && !isVisible(target, org) ? refuse(404, 'no member of the organization') : readers(200)(person, org));
+  const seen =
+    (target: Person): Rule =>
+    (person, org) =>
+      reads(person, org) && !isVisible(target, org)
+        ? refuse(404, 'no member of the organization')
+        : readers(200)(person, org);
   /** What somebody outside of the selected organization is to a SystemAdmin, the contract does not say. */
-  const changed = (target: Person, status: number): Rule => (person, org) => administrators(...(isVisible(target, org) ? [status] : [status, 404]))(person, org);
+  const changed =
+    (target: Person, status: number): Rule =>
+    (person, org) =>
+      administrators(...(isVisible(target, org) ? [status] : [status, 404]))(person, org);
   const inOrganization = { mustBeInOrganization: true } as const;
   return [
     { method: 'GET', path, judge: readers(200), ...inOrganization },
@@ -75,7 +103,16 @@ function users({ targets, userIds }: Facts): AccessRoute[] {
     }),
     { method: 'GET', path: one, id: unknownId, judge: readers(404), ...inOrganization },
     { method: 'PATCH', path: one, id: unknownId, body: {}, judge: administrators(404) },
-    { method: 'GET', path: one, id: 'own user', judge: (person, org) => (reads(person, org) && !isVisible(person, org) ? refuse(404, 'no member of the organization') : readers(200)(person, org)), ...inOrganization },
+    {
+      method: 'GET',
+      path: one,
+      id: 'own user',
+      judge: (person, org) =>
+        reads(person, org) && !isVisible(person, org)
+          ? refuse(404, 'no member of the organization')
+          : readers(200)(person, org),
+      ...inOrganization,
+    },
     { method: 'DELETE', path: one, id: 'own user', judge: never([403, 404], 'nobody deletes oneself') },
     { method: 'DELETE', path: one, id: 'new user', judge: administrators(204, 404) },
   ];
@@ -96,8 +133,20 @@ function own({ userIds, accessKeys, targets, sessionInA }: Facts): AccessRoute[]
     { method: 'POST', path: keys, body: { ip_group: 'nowhere' }, judge: anybody(400) },
     { method: 'POST', path: keys, body: {}, headers: { 'Idempotency-Key': 'matrix' }, judge: anybody(400) },
     ...['GET', 'PUT', 'PATCH', 'DELETE'].flatMap((method): AccessRoute[] => [
-      { method, path: `${keys}{id}/`, id: foreign, ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }), judge: notOwn },
-      { method, path: `${keys}{id}/`, id: unknownId, ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }), judge: notOwn },
+      {
+        method,
+        path: `${keys}{id}/`,
+        id: foreign,
+        ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+        judge: notOwn,
+      },
+      {
+        method,
+        path: `${keys}{id}/`,
+        id: unknownId,
+        ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+        judge: notOwn,
+      },
     ]),
     { method: 'GET', path: `${keys}{id}/`, id: 'own key', judge: anybody(200) },
     { method: 'PATCH', path: `${keys}{id}/`, id: 'own key', body: { is_active: 'perhaps' }, judge: anybody(400) },
@@ -108,7 +157,13 @@ function own({ userIds, accessKeys, targets, sessionInA }: Facts): AccessRoute[]
     { method: 'GET', path: `${v1}/audits/my-login-logs/`, judge: anybody(200) },
     { method: 'GET', path: `${v1}/audits/login-logs/`, judge: readers(200), mustBeInOrganization: true },
     { method: 'GET', path: `${v1}/audits/operate-logs/`, judge: readers(200), mustBeInOrganization: true },
-    { method: 'GET', path: `${v1}/users/users/{id}/nothing/`, id: userIds.get(targets.inA.username)!, ...nowhere, judge: never(404, 'no such path') },
+    {
+      method: 'GET',
+      path: `${v1}/users/users/{id}/nothing/`,
+      id: userIds.get(targets.inA.username)!,
+      ...nowhere,
+      judge: never(404, 'no such path'),
+    },
   ];
 }
 
@@ -116,9 +171,18 @@ function orgs({ orgs: { a, empty } }: Facts): AccessRoute[] {
   const path = `${v1}/orgs/orgs/`;
   const one = `${path}{id}/`;
   /** Whether what one has no part in is told from what is not there, the contract leaves open. */
-  const seen = (org: string): Rule => (person) => (isSystemReader(person) || hasOrgRole(person, org) ? allow([200], 'a part in it') : refuse([403, 404], 'no part in it'));
-  const changed = (org: string, ...status: number[]): Rule => (person) =>
-    isAdministrator(person) ? allow(status, 'SystemAdmin') : refuse(isSystemReader(person) || hasOrgRole(person, org) ? 403 : [403, 404], 'SystemAdmin alone');
+  const seen =
+    (org: string): Rule =>
+    (person) =>
+      isSystemReader(person) || hasOrgRole(person, org)
+        ? allow([200], 'a part in it')
+        : refuse([403, 404], 'no part in it');
+  const changed =
+    (org: string, ...status: number[]): Rule =>
+    (person) =>
+      isAdministrator(person)
+        ? allow(status, 'SystemAdmin')
+        : refuse(isSystemReader(person) || hasOrgRole(person, org) ? 403 : [403, 404], 'SystemAdmin alone');
   return [
     { method: 'GET', path, judge: anybody(200) },
     { method: 'POST', path, body: {}, judge: administrators(400) },
@@ -139,22 +203,56 @@ function roles({ bindings, orgs: { a, b }, targets, userIds }: Facts): AccessRou
   const system = `${v1}/rbac/system-role-bindings/`;
   const org = `${v1}/rbac/org-role-bindings/`;
   const role = `${v1}/rbac/roles/`;
-  const member = (target: Person, of: string): Record<string, string> => ({ user: userIds.get(target.username)!, role: 'OrgUser', org: of });
+  const member = (target: Person, of: string): Record<string, string> => ({
+    user: userIds.get(target.username)!,
+    role: 'OrgUser',
+    org: of,
+  });
   /** The organization that counts is the binding's. */
-  const of = (id: string, may: (person: Person, org: string) => boolean, ...status: number[]): Rule => (person) => (may(person, id) ? allow(status, 'of that organization') : refuse([403, 404], 'not of that organization'));
-  const readsAny = (person: Person): boolean => isSystemReader(person) || orgsOf(person).some((each) => reads(person, each));
+  const of =
+    (id: string, may: (person: Person, org: string) => boolean, ...status: number[]): Rule =>
+    (person) =>
+      may(person, id) ? allow(status, 'of that organization') : refuse([403, 404], 'not of that organization');
+  const readsAny = (person: Person): boolean =>
+    isSystemReader(person) || orgsOf(person).some((each) => reads(person, each));
   return [
     { method: 'GET', path: role, judge: anybody(200) },
     { method: 'GET', path: `${role}{id}/`, id: '00000000-0000-0000-0000-000000000005', judge: anybody(200) },
     { method: 'GET', path: `${role}{id}/`, id: unknownId, judge: never(404, 'no such role') },
     { method: 'GET', path: system, judge: systemReaders(200) },
     { method: 'POST', path: system, body: {}, judge: administrators(400) },
-    { method: 'POST', path: system, body: { user: userIds.get('auditor')!, role: 'SystemAuditor' }, judge: administrators(400) },
+    {
+      method: 'POST',
+      path: system,
+      body: { user: userIds.get('auditor')!, role: 'SystemAuditor' },
+      judge: administrators(400),
+    },
     { method: 'GET', path: `${system}{id}/`, id: bindings.system, judge: systemReaders(200) },
-    { method: 'PATCH', path: `${system}{id}/`, id: bindings.system, body: {}, ...nowhere, judge: never(405, 'bindings are not changed') },
+    {
+      method: 'PATCH',
+      path: `${system}{id}/`,
+      id: bindings.system,
+      body: {},
+      ...nowhere,
+      judge: never(405, 'bindings are not changed'),
+    },
     // An auditor sees what there is, and may hear that it is not.
-    { method: 'DELETE', path: `${system}{id}/`, id: unknownId, judge: (person) => (isAdministrator(person) ? allow([404], 'SystemAdmin') : refuse(isSystemReader(person) ? [403, 404] : 403, 'SystemAdmin alone')) },
-    { method: 'GET', path: org, listsOfAll: true, judge: (person, selected) => permit(selected === '' ? readsAny(person) : reads(person, selected), [200], 'administrators and auditors') },
+    {
+      method: 'DELETE',
+      path: `${system}{id}/`,
+      id: unknownId,
+      judge: (person) =>
+        isAdministrator(person)
+          ? allow([404], 'SystemAdmin')
+          : refuse(isSystemReader(person) ? [403, 404] : 403, 'SystemAdmin alone'),
+    },
+    {
+      method: 'GET',
+      path: org,
+      listsOfAll: true,
+      judge: (person, selected) =>
+        permit(selected === '' ? readsAny(person) : reads(person, selected), [200], 'administrators and auditors'),
+    },
     { method: 'POST', path: org, body: member(targets.inA, a), namesOrganization: true, judge: of(a, manages, 400) },
     { method: 'POST', path: org, body: member(targets.inB, b), namesOrganization: true, judge: of(b, manages, 400) },
     { method: 'GET', path: `${org}{id}/`, id: bindings.inA, judge: of(a, reads, 200, 404) },
@@ -168,14 +266,36 @@ function open(): AccessRoute[] {
   const login = `${v1}/authentication/auth/`;
   const undocumented = { isUndocumented: true } as const;
   return [
-    { method: 'POST', path: `${v1}/authentication/tokens/`, body: {}, isOpen: true, ignoresSession: true, ...undocumented, judge: anybody(400) },
+    {
+      method: 'POST',
+      path: `${v1}/authentication/tokens/`,
+      body: {},
+      isOpen: true,
+      ignoresSession: true,
+      ...undocumented,
+      judge: anybody(400),
+    },
     { method: 'POST', path: login, body: {}, isOpen: true, ignoresSession: true, judge: anybody(400) },
     { method: 'GET', path: login, ...nowhere, judge: never(405, 'a login is posted') },
     { method: 'GET', path: '/api/docs/', isOpen: true, ...undocumented, judge: anybody(200) },
     { method: 'GET', path: '/api/openapi.json', isOpen: true, ...undocumented, judge: anybody(200) },
     { method: 'GET', path: '/login/', isOpen: true, ...undocumented, judge: anybody(200, 303) },
-    { method: 'POST', path: '/login/', body: {}, isOpen: true, ignoresSession: true, ...undocumented, judge: never(403, 'no form of ours') },
-    ...['', 'password/', 'access-keys/', 'personal-tokens/', 'sessions/'].map((part): AccessRoute => ({ method: 'GET', path: `/settings/${part}`, isPage: true, ...undocumented, judge: anybody(200) })),
+    {
+      method: 'POST',
+      path: '/login/',
+      body: {},
+      isOpen: true,
+      ignoresSession: true,
+      ...undocumented,
+      judge: never(403, 'no form of ours'),
+    },
+    ...['', 'password/', 'access-keys/', 'personal-tokens/', 'sessions/'].map((part): AccessRoute => ({
+      method: 'GET',
+      path: `/settings/${part}`,
+      isPage: true,
+      ...undocumented,
+      judge: anybody(200),
+    })),
     { method: 'POST', path: '/settings/password/', body: {}, isPage: true, ...undocumented, judge: anybody(400) },
     { method: 'GET', path: '/metrics', ...undocumented, judge: administrators(200) },
     { method: 'GET', path: `${v1}/nothing/`, ...nowhere, judge: never(404, 'no such path') },

@@ -31,11 +31,22 @@ export function platformCell(number: number, random: Random, world: PlatformCell
   const credential = narrowed(random, plain, wallet.restrictionsOf(person));
   const server = random.chance(0.5) ? 'platform' : 'basic';
   const impersonation = random.chance(impersonationShare) ? somebodyElse(random, facts) : undefined;
-  const review = random.chance(reviewShare) && typeof asked.asks !== 'string' ? reviewOf(random, asked.asks, facts) : undefined;
+  const review =
+    random.chance(reviewShare) && typeof asked.asks !== 'string' ? reviewOf(random, asked.asks, facts) : undefined;
   const operation = review?.route ?? headed(random, asked);
-  const question: PlatformQuestion = { operation, credential, person, isBasicOn: server === 'basic', book: facts.book, ...(impersonation === undefined ? {} : { impersonation }) };
+  const question: PlatformQuestion = {
+    operation,
+    credential,
+    person,
+    isBasicOn: server === 'basic',
+    book: facts.book,
+    ...(impersonation === undefined ? {} : { impersonation }),
+  };
   const verdict = judgePlatform(question);
-  const reviews = verdict.allowed && review !== undefined ? isAllowed(facts.book, review.of ?? requesterIn(question), review.attributes) : undefined;
+  const reviews =
+    verdict.allowed && review !== undefined
+      ? isAllowed(facts.book, review.of ?? requesterIn(question), review.attributes)
+      : undefined;
   return {
     number,
     credential: credential.name,
@@ -44,15 +55,30 @@ export function platformCell(number: number, random: Random, world: PlatformCell
       ...(credential.restriction === undefined ? {} : { 'narrowed to': credential.restriction }),
       person: describe(person),
       server: server === 'basic' ? 'the replica that takes Basic' : 'the one that does not',
-      ...(impersonation === undefined ? {} : { impersonates: [impersonation.username, ...impersonation.groups].join(', ') }),
+      ...(impersonation === undefined
+        ? {}
+        : { impersonates: [impersonation.username, ...impersonation.groups].join(', ') }),
     },
     verdict,
     ...(reviews === undefined ? {} : { reviews }),
     ...(operation.isStream === true ? { isStream: true } : {}),
     request: (origins) => {
-      const headers: MatrixRequest['headers'] = { ...(operation.body === undefined ? {} : { 'Content-Type': 'application/json' }), ...operation.headers };
-      if (impersonation !== undefined) Object.assign(headers, { 'Impersonate-User': impersonation.username, ...(impersonation.groups.length === 0 ? {} : { 'Impersonate-Group': impersonation.groups }) });
-      const request: MatrixRequest = { server, method: operation.method, target: operation.target, headers, ...(operation.body === undefined ? {} : { body: JSON.stringify(operation.body) }) };
+      const headers: MatrixRequest['headers'] = {
+        ...(operation.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...operation.headers,
+      };
+      if (impersonation !== undefined)
+        Object.assign(headers, {
+          'Impersonate-User': impersonation.username,
+          ...(impersonation.groups.length === 0 ? {} : { 'Impersonate-Group': impersonation.groups }),
+        });
+      const request: MatrixRequest = {
+        server,
+        method: operation.method,
+        target: operation.target,
+        headers,
+        ...(operation.body === undefined ? {} : { body: JSON.stringify(operation.body) }),
+      };
       wallet.present(credential, request, { person, another, origin: origins[server] });
       return request;
     },
@@ -63,34 +89,57 @@ export function platformCell(number: number, random: Random, world: PlatformCell
 function headed(random: Random, route: PlatformRoute): PlatformRoute {
   const { method, asks, isStream } = route;
   if (method !== 'GET' || isStream === true || !random.chance(headShare)) return route;
-  return { ...route, method: 'HEAD', asks: typeof asks !== 'string' && 'path' in asks ? { ...asks, verb: 'head' } : asks };
+  return {
+    ...route,
+    method: 'HEAD',
+    asks: typeof asks !== 'string' && 'path' in asks ? { ...asks, verb: 'head' } : asks,
+  };
 }
 
 function narrowed(random: Random, credential: Credential, restrictions: readonly string[]): Credential {
   const { header } = credential;
-  if (header?.kind !== 'personal' || header.fault !== undefined || restrictions.length === 0 || random.chance(narrowedShare)) return credential;
+  if (
+    header?.kind !== 'personal' ||
+    header.fault !== undefined ||
+    restrictions.length === 0 ||
+    random.chance(narrowedShare)
+  )
+    return credential;
   return { ...credential, restriction: random.pick(restrictions) };
 }
 
 function somebodyElse(random: Random, { people, orgs: { a } }: Facts): Impersonation {
   const username = random.chance(0.3) ? 'matrix-stranger' : random.pick(people).username;
-  return { username, groups: random.pick([[], [], ['matrix-red'], ['system:masters'], [`org:${a}:OrgAdmin`, 'matrix-blue']]) };
+  return {
+    username,
+    groups: random.pick([[], [], ['matrix-red'], ['system:masters'], [`org:${a}:OrgAdmin`, 'matrix-blue']]),
+  };
 }
 
 function requesterIn({ person, credential, impersonation, isBasicOn }: PlatformQuestion): Requester {
-  if (impersonation !== undefined) return { username: impersonation.username, groups: [...impersonation.groups, 'system:authenticated'] };
+  if (impersonation !== undefined)
+    return { username: impersonation.username, groups: [...impersonation.groups, 'system:authenticated'] };
   const identity = identifyOnPlatform(credential, person, isBasicOn);
-  return requesterOf(person, typeof identity === 'object' && identity.via === 'header' ? credential.restriction : undefined);
+  return requesterOf(
+    person,
+    typeof identity === 'object' && identity.via === 'header' ? credential.restriction : undefined,
+  );
 }
 
 /** The question instead of the request, about oneself or about somebody else; `of` is who that is. */
-function reviewOf(random: Random, attributes: Attributes, { people }: Facts): { route: PlatformRoute; attributes: Attributes; of?: Requester } {
+function reviewOf(
+  random: Random,
+  attributes: Attributes,
+  { people }: Facts,
+): { route: PlatformRoute; attributes: Attributes; of?: Requester } {
   const isAboutSelf = random.chance(0.6);
   const kind = isAboutSelf ? 'SelfSubjectAccessReview' : 'SubjectAccessReview';
   const resource = `${kind.toLowerCase()}s`;
   const of = isAboutSelf ? undefined : requesterOf(random.pick(people));
   const spec = {
-    ...('path' in attributes ? { nonResourceAttributes: attributes } : { resourceAttributes: { version: 'v1', ...attributes } }),
+    ...('path' in attributes
+      ? { nonResourceAttributes: attributes }
+      : { resourceAttributes: { version: 'v1', ...attributes } }),
     ...(of === undefined ? {} : { user: of.username, groups: of.groups }),
   };
   const route: PlatformRoute = {

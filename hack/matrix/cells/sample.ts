@@ -8,7 +8,12 @@ import type { Wallet } from '../wire/wallet.ts';
 const goodShare = 0.6;
 
 /** Somebody, and a way to present themselves that they have got. */
-export function somebody(random: Random, people: readonly Person[], wallet: Wallet, taken: (credential: Credential) => boolean): { person: Person; another: Person; credential: Credential } {
+export function somebody(
+  random: Random,
+  people: readonly Person[],
+  wallet: Wallet,
+  taken: (credential: Credential) => boolean,
+): { person: Person; another: Person; credential: Credential } {
   const another = random.pick(people.filter(({ isAlive }) => isAlive));
   for (;;) {
     const credential = random.pick((random.chance(goodShare) ? goodCredentials : badCredentials).filter(taken));

@@ -3,7 +3,10 @@ import { choose, type OrgChoice, type OrgNames } from './org-choice.ts';
 import type { Person } from './person.ts';
 import { allow, refuse, type Verdict } from './verdict.ts';
 
-/** What somebody who has got in may do by their roles in the selected organization (undefined where the operation is about none). */
+/**
+ * What somebody who has got in may do by their roles in the selected organization (undefined where the operation is
+ * about none).
+ */
 export type Rule = (person: Person, org: string) => Verdict;
 
 /** One request to the access service, but for who sends it and in which organization. */
@@ -35,12 +38,23 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** What the access service must answer: contract access-api.md, sections 2, 3 and 5. */
 export function judgeAccess({ operation, credential, person, another, choice, orgs }: AccessQuestion): Verdict {
   const identity = identifyOnAccess(credential, person, another, operation.path);
-  if (identity === 'not_authenticated' || identity === 'authentication_failed') return refuse(401, 'a header that is not good, even where nothing is needed', credential.header?.fault === 'sent twice' ? undefined : identity);
+  if (identity === 'not_authenticated' || identity === 'authentication_failed')
+    return refuse(
+      401,
+      'a header that is not good, even where nothing is needed',
+      credential.header?.fault === 'sent twice' ? undefined : identity,
+    );
   if (identity === 'anonymous' && operation.isOpen !== true) return refuse(401, 'nobody', 'not_authenticated');
   const { session } = credential;
-  const isSessionsChange = identity !== 'anonymous' && identity.via === 'session' && !safeMethods.has(operation.method) && operation.ignoresSession !== true;
-  if (isSessionsChange && session?.csrf !== 'header' && session?.csrf !== 'form') return refuse(403, 'a session without its CSRF token', 'csrf_failed');
-  if (isSessionsChange && session?.origin === 'foreign') return refuse(403, "a session's change asked for by a page of another address", 'csrf_failed');
+  const isSessionsChange =
+    identity !== 'anonymous' &&
+    identity.via === 'session' &&
+    !safeMethods.has(operation.method) &&
+    operation.ignoresSession !== true;
+  if (isSessionsChange && session?.csrf !== 'header' && session?.csrf !== 'form')
+    return refuse(403, 'a session without its CSRF token', 'csrf_failed');
+  if (isSessionsChange && session?.origin === 'foreign')
+    return refuse(403, "a session's change asked for by a page of another address", 'csrf_failed');
   const caller = identity === 'anonymous' ? nobody : identity.person;
   const org = operation.isInOrganization ? choose(choice, caller, orgs) : '';
   return typeof org === 'string' ? operation.judge(caller, org) : alsoRefusedOtherwise(org, operation, caller);
@@ -49,7 +63,9 @@ export function judgeAccess({ operation, credential, person, another, choice, or
 /** Where the role would not do in any organization, the contract does not say which of the two is told. */
 function alsoRefusedOtherwise(verdict: Verdict, operation: AccessOperation, caller: Person): Verdict {
   const byRole = operation.judge(caller, '');
-  return byRole.allowed || byRole.status.every((status) => verdict.status.includes(status)) ? verdict : refuse([...verdict.status, ...byRole.status], verdict.why);
+  return byRole.allowed || byRole.status.every((status) => verdict.status.includes(status))
+    ? verdict
+    : refuse([...verdict.status, ...byRole.status], verdict.why);
 }
 
 const nobody: Person = { username: '', systemRoles: [], orgRoles: {}, groups: [], isAlive: false };

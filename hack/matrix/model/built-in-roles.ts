@@ -20,36 +20,78 @@ function rolesOfModel({ group, plural }: KnownModel): ClusterRole[] {
   const resources = [plural, `${plural}/status`];
   return [
     // A status has no list of its own, so the verbs do no harm on it.
-    { name: `${plural}.${group}:view`, labels: aggregateTo('view'), rules: [{ apiGroups: [group], resources, verbs: read }] },
-    { name: `${plural}.${group}:manage`, labels: aggregateTo('edit'), rules: [{ apiGroups: [group], resources, verbs: [...read, 'create', 'update', 'patch', 'delete', 'deletecollection'] }] },
+    {
+      name: `${plural}.${group}:view`,
+      labels: aggregateTo('view'),
+      rules: [{ apiGroups: [group], resources, verbs: read }],
+    },
+    {
+      name: `${plural}.${group}:manage`,
+      labels: aggregateTo('edit'),
+      rules: [
+        { apiGroups: [group], resources, verbs: [...read, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
+      ],
+    },
   ];
 }
 
 /**
- * What Kubernetes' `view`, `edit` and `admin` say of the kinds that there are here: everybody who may look sees namespaces and events, and plugins;
- * who is admin of a namespace gives roles in it. Definitions, leases and roles for the whole server are for administrators.
+ * What Kubernetes' `view`, `edit` and `admin` say of the kinds that there are here: everybody who may look sees
+ * namespaces and events, and plugins; who is admin of a namespace gives roles in it. Definitions, leases and roles for
+ * the whole server are for administrators.
  */
 const builtInView: readonly Rule[] = [
   { apiGroups: [''], resources: ['namespaces', 'namespaces/status', 'events'], verbs: read },
   { apiGroups: ['plugin.svc.run'], resources: ['plugins', 'plugins/status'], verbs: read },
 ];
 const builtInAdmin: readonly Rule[] = [
-  { apiGroups: [rbacGroup], resources: ['roles', 'rolebindings'], verbs: [...read, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
+  {
+    apiGroups: [rbacGroup],
+    resources: ['roles', 'rolebindings'],
+    verbs: [...read, 'create', 'update', 'patch', 'delete', 'deletecollection'],
+  },
   { apiGroups: ['authorization.k8s.io'], resources: ['localsubjectaccessreviews'], verbs: ['create'] },
 ];
 
 /** Kubernetes' of that name, and the documents of the reference, which say no more than `/openapi`. */
 const discovery: readonly Rule[] = [
-  { nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/version', '/version/', '/livez', '/readyz', '/healthz', '/docs', '/docs/*'], verbs: ['get'] },
+  {
+    nonResourceURLs: [
+      '/api',
+      '/api/*',
+      '/apis',
+      '/apis/*',
+      '/openapi',
+      '/openapi/*',
+      '/version',
+      '/version/',
+      '/livez',
+      '/readyz',
+      '/healthz',
+      '/docs',
+      '/docs/*',
+    ],
+    verbs: ['get'],
+  },
 ];
 const basicUser: readonly Rule[] = [
-  { apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'], verbs: ['create'] },
+  {
+    apiGroups: ['authorization.k8s.io'],
+    resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
+    verbs: ['create'],
+  },
   { apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'], verbs: ['create'] },
 ];
 
 export function builtInRoles(models: readonly KnownModel[]): ClusterRole[] {
   return [
-    { name: 'cluster-admin', rules: [{ apiGroups: ['*'], resources: ['*'], verbs: anyVerb }, { nonResourceURLs: ['*'], verbs: anyVerb }] },
+    {
+      name: 'cluster-admin',
+      rules: [
+        { apiGroups: ['*'], resources: ['*'], verbs: anyVerb },
+        { nonResourceURLs: ['*'], verbs: anyVerb },
+      ],
+    },
     { name: 'admin', rules: [], aggregates: [aggregateTo('admin')] },
     { name: 'edit', labels: aggregateTo('admin'), rules: [], aggregates: [aggregateTo('edit')] },
     { name: 'view', labels: aggregateTo('edit'), rules: [], aggregates: [aggregateTo('view')] },
@@ -57,7 +99,16 @@ export function builtInRoles(models: readonly KnownModel[]): ClusterRole[] {
     { name: 'system:aggregate-to-admin', labels: aggregateTo('admin'), rules: builtInAdmin },
     { name: 'system:discovery', rules: discovery },
     { name: 'system:basic-user', rules: basicUser },
-    { name: 'svc:personal-tokens', rules: [{ apiGroups: ['uc.api.security.svc.run'], resources: ['personalaccesstokens', 'personalaccesstokens/actions'], verbs: anyVerb }] },
+    {
+      name: 'svc:personal-tokens',
+      rules: [
+        {
+          apiGroups: ['uc.api.security.svc.run'],
+          resources: ['personalaccesstokens', 'personalaccesstokens/actions'],
+          verbs: anyVerb,
+        },
+      ],
+    },
     ...models.flatMap(rolesOfModel),
   ];
 }
@@ -73,7 +124,9 @@ export function builtInBindings(orgs: readonly string[]): Binding[] {
   return [
     toGroup('cluster-admin', 'cluster-admin', masters),
     toGroup('svc:system-auditors', 'view', 'svc:system-auditors'),
-    ...['system:discovery', 'system:basic-user', 'svc:personal-tokens'].map((role) => toGroup(role, role, 'system:authenticated')),
+    ...['system:discovery', 'system:basic-user', 'svc:personal-tokens'].map((role) =>
+      toGroup(role, role, 'system:authenticated'),
+    ),
     ...[defaultOrgId, ...orgs].flatMap((org) => [
       toGroup('svc:org-admins', 'admin', `org:${org}:OrgAdmin`, namespaceOf(org)),
       toGroup('svc:org-users', 'edit', `org:${org}:OrgUser`, namespaceOf(org)),

@@ -19,17 +19,44 @@ export const goodCredentials: readonly Credential[] = [
 const faults: Readonly<Record<HeaderKind, readonly string[]>> = {
   bearer: ['invented', 'expired', 'two words', 'no value', 'sent twice', 'old password'],
   private: ['invented', 'replaced', 'two words', 'no value', 'sent twice'],
-  signature: ['wrong secret', 'invented key', 'inactive key', 'other address', 'stale date', 'no date', 'no request-target', 'hmac-sha1', 'other target', 'other method', 'parameter twice', 'no parameters', 'sent twice'],
-  'message signature': ['wrong secret', 'invented key', 'inactive key', 'stale', 'no method', 'no target', 'other target'],
+  signature: [
+    'wrong secret',
+    'invented key',
+    'inactive key',
+    'other address',
+    'stale date',
+    'no date',
+    'no request-target',
+    'hmac-sha1',
+    'other target',
+    'other method',
+    'parameter twice',
+    'no parameters',
+    'sent twice',
+  ],
+  'message signature': [
+    'wrong secret',
+    'invented key',
+    'inactive key',
+    'stale',
+    'no method',
+    'no target',
+    'other target',
+  ],
   personal: ['invented', 'bad checksum', 'expired', 'revoked', 'deleted', 'sent twice'],
   basic: ['wrong password', 'invented user', 'no colon', 'not base64', 'personal token as password', 'sent twice'],
   'unknown scheme': ['Digest', 'no scheme'],
 };
 
 export const badCredentials: readonly Credential[] = [
-  ...Object.entries(faults).flatMap(([kind, each]) => each.map((fault) => ({ name: `${kind}: ${fault}`, header: { kind: kind as HeaderKind, fault } }))),
+  ...Object.entries(faults).flatMap(([kind, each]) =>
+    each.map((fault) => ({ name: `${kind}: ${fault}`, header: { kind: kind as HeaderKind, fault } })),
+  ),
   { name: 'none' },
-  ...['invented', 'expired', 'ended', 'old password'].map((fault) => ({ name: `session: ${fault}`, session: { ...session, fault } })),
+  ...['invented', 'expired', 'ended', 'old password'].map((fault) => ({
+    name: `session: ${fault}`,
+    session: { ...session, fault },
+  })),
   { name: 'session without CSRF token', session: { csrf: 'none', origin: 'same' } },
   { name: 'session with a wrong CSRF token', session: { csrf: 'wrong', origin: 'same' } },
   { name: 'session with the CSRF token in a form', session: { csrf: 'form', origin: 'same' } },

@@ -9,15 +9,34 @@ import { faultOf, refuse } from './verdict.ts';
 
 const a = 'aaaaaaaa-0000-4000-8000-000000000000';
 const b = 'bbbbbbbb-0000-4000-8000-000000000000';
-const orgs = new Map([[a, a], [b, b], ['press', a], ['root', rootOrgId], [rootOrgId, rootOrgId], ['default', defaultOrgId], [defaultOrgId, defaultOrgId]]);
-const member: Person = { username: 'mia', systemRoles: ['SystemUser'], orgRoles: { [a]: ['OrgAdmin'] }, groups: [], isAlive: true };
+const orgs = new Map([
+  [a, a],
+  [b, b],
+  ['press', a],
+  ['root', rootOrgId],
+  [rootOrgId, rootOrgId],
+  ['default', defaultOrgId],
+  [defaultOrgId, defaultOrgId],
+]);
+const member: Person = {
+  username: 'mia',
+  systemRoles: ['SystemUser'],
+  orgRoles: { [a]: ['OrgAdmin'] },
+  groups: [],
+  isAlive: true,
+};
 const root: Person = { username: 'root', systemRoles: ['SystemAdmin'], orgRoles: {}, groups: [], isAlive: true };
 
 describe('the organization of a call', () => {
   const choices: { reason: string; choice: Omit<OrgChoice, 'name'>; person?: Person; is: string | number }[] = [
     { reason: 'the only one', choice: {}, is: a },
     { reason: 'DEFAULT, for who has none', choice: {}, person: root, is: defaultOrgId },
-    { reason: 'DEFAULT, for who has two, and no role there', choice: {}, person: { ...member, orgRoles: { [a]: ['OrgUser'], [b]: ['OrgUser'] } }, is: 403 },
+    {
+      reason: 'DEFAULT, for who has two, and no role there',
+      choice: {},
+      person: { ...member, orgRoles: { [a]: ['OrgUser'], [b]: ['OrgUser'] } },
+      is: 403,
+    },
     { reason: 'a name, in any case', choice: { header: 'Press' }, is: a },
     { reason: 'oid before the header before the cookie', choice: { oid: a, header: 'nowhere', cookie: b }, is: a },
     { reason: 'the header before the cookie', choice: { header: b, cookie: a }, is: 403 },
@@ -36,41 +55,104 @@ describe('the organization of a call', () => {
 });
 
 describe('who is let in by the access service', () => {
-  const operation: AccessOperation = { method: 'POST', path: '/', isInOrganization: false, judge: () => permit(true, [200], '') };
+  const operation: AccessOperation = {
+    method: 'POST',
+    path: '/',
+    isInOrganization: false,
+    judge: () => permit(true, [200], ''),
+  };
   const session = { csrf: 'header', origin: 'same' } as const;
-  const answers: { reason: string; credential: Omit<Credential, 'name'>; person?: Person; path?: string; isOpen?: true; is: [number, string?] }[] = [
+  const answers: {
+    reason: string;
+    credential: Omit<Credential, 'name'>;
+    person?: Person;
+    path?: string;
+    isOpen?: true;
+    is: [number, string?];
+  }[] = [
     { reason: 'a token', credential: { header: { kind: 'bearer' } }, is: [200] },
-    { reason: 'a token of who is disabled', credential: { header: { kind: 'bearer' } }, person: { ...member, isAlive: false }, is: [401, 'authentication_failed'] },
+    {
+      reason: 'a token of who is disabled',
+      credential: { header: { kind: 'bearer' } },
+      person: { ...member, isAlive: false },
+      is: [401, 'authentication_failed'],
+    },
     { reason: 'nobody', credential: {}, is: [401, 'not_authenticated'] },
     { reason: 'nobody, where it is open', credential: {}, isOpen: true, is: [200] },
     { reason: 'Basic', credential: { header: { kind: 'basic' } }, is: [401, 'not_authenticated'] },
-    { reason: 'a wrong token, where it is open', credential: { header: { kind: 'private', fault: 'x' } }, isOpen: true, is: [401, 'authentication_failed'] },
+    {
+      reason: 'a wrong token, where it is open',
+      credential: { header: { kind: 'private', fault: 'x' } },
+      isOpen: true,
+      is: [401, 'authentication_failed'],
+    },
     { reason: 'a personal token', credential: { header: { kind: 'personal' } }, is: [401, 'authentication_failed'] },
-    { reason: 'a personal token, for metrics', credential: { header: { kind: 'personal' } }, path: '/metrics', is: [200] },
+    {
+      reason: 'a personal token, for metrics',
+      credential: { header: { kind: 'personal' } },
+      path: '/metrics',
+      is: [200],
+    },
     { reason: 'a session', credential: { session }, is: [200] },
-    { reason: 'a session without its token', credential: { session: { ...session, csrf: 'none' } }, is: [403, 'csrf_failed'] },
-    { reason: 'a session that ended, where it is open', credential: { session: { ...session, fault: 'x' } }, isOpen: true, is: [200] },
-    { reason: 'a wrong token beside a good session', credential: { header: { kind: 'bearer', fault: 'x' }, session }, is: [401, 'authentication_failed'] },
-    { reason: 'a token beside the session of another', credential: { header: { kind: 'bearer' }, session: { ...session, another: true } }, is: [401, 'authentication_failed'] },
+    {
+      reason: 'a session without its token',
+      credential: { session: { ...session, csrf: 'none' } },
+      is: [403, 'csrf_failed'],
+    },
+    {
+      reason: 'a session that ended, where it is open',
+      credential: { session: { ...session, fault: 'x' } },
+      isOpen: true,
+      is: [200],
+    },
+    {
+      reason: 'a wrong token beside a good session',
+      credential: { header: { kind: 'bearer', fault: 'x' }, session },
+      is: [401, 'authentication_failed'],
+    },
+    {
+      reason: 'a token beside the session of another',
+      credential: { header: { kind: 'bearer' }, session: { ...session, another: true } },
+      is: [401, 'authentication_failed'],
+    },
   ];
   test.each(answers)('$reason: $is', ({ credential, person = member, path = '/', isOpen, is: [status, code] }) => {
-    const verdict = judgeAccess({ operation: { ...operation, path, ...(isOpen === undefined ? {} : { isOpen }) }, credential: { name: '', ...credential }, person, another: root, choice: { name: '' }, orgs });
+    const verdict = judgeAccess({
+      operation: { ...operation, path, ...(isOpen === undefined ? {} : { isOpen }) },
+      credential: { name: '', ...credential },
+      person,
+      another: root,
+      choice: { name: '' },
+      orgs,
+    });
     expect([verdict.status, verdict.code]).toEqual([[status], code]);
   });
 });
 
 describe('who is let in by the content platform', () => {
-  const book = { clusterRoles: builtInRoles([{ group: 'x.io', plural: 'things' }]), roles: [], bindings: builtInBindings([a, b]) };
-  const status = (person: Person, credential: Omit<Credential, 'name'>, verb: string, namespace: string | undefined): number | undefined => {
+  const book = {
+    clusterRoles: builtInRoles([{ group: 'x.io', plural: 'things' }]),
+    roles: [],
+    bindings: builtInBindings([a, b]),
+  };
+  const status = (
+    person: Person,
+    credential: Omit<Credential, 'name'>,
+    verb: string,
+    namespace: string | undefined,
+  ): number | undefined => {
     const asks = { verb, group: 'x.io', resource: 'things', ...(namespace === undefined ? {} : { namespace }) };
     const operation = { method: verb === 'get' ? 'GET' : 'POST', asks, status: [200] };
-    return judgePlatform({ operation, credential: { name: '', ...credential }, person, isBasicOn: false, book }).status[0];
+    return judgePlatform({ operation, credential: { name: '', ...credential }, person, isBasicOn: false, book })
+      .status[0];
   };
   const personal = { header: { kind: 'personal' } } as const;
   test('members in the namespace of their organization, auditors by reading, administrators anywhere', () => {
     const inA = namespaceOf(a);
     expect([status(member, personal, 'get', inA), status(member, personal, 'create', inA)]).toEqual([200, 200]);
-    expect([status(member, personal, 'get', namespaceOf(b)), status(member, personal, 'get', undefined)]).toEqual([403, 403]);
+    expect([status(member, personal, 'get', namespaceOf(b)), status(member, personal, 'get', undefined)]).toEqual([
+      403, 403,
+    ]);
     const auditor: Person = { ...member, orgRoles: { [a]: ['OrgAuditor'] } };
     expect([status(auditor, personal, 'get', inA), status(auditor, personal, 'create', inA)]).toEqual([200, 403]);
     expect(status(root, personal, 'create', undefined)).toBe(200);

@@ -13,12 +13,17 @@ export interface OrgChoice {
 /** Names and ids, as they may be given, of those that exist. */
 export type OrgNames = ReadonlyMap<string, string>;
 
-/** What a choice comes to for somebody: an organization in which they have a part, or the answer that it has not. Contract access-api.md, section 5. */
+/**
+ * What a choice comes to for somebody: an organization in which they have a part, or the answer that it has not.
+ * Contract access-api.md, section 5.
+ */
 export function choose(choice: OrgChoice, person: Person, names: OrgNames): string | Verdict {
   const given = choice.oid ?? choice.header ?? choice.cookie;
-  if (Array.isArray(given) || (typeof given === 'string' && given.includes(','))) return refuse(400, 'two organizations at once');
+  if (Array.isArray(given) || (typeof given === 'string' && given.includes(',')))
+    return refuse(400, 'two organizations at once');
   const own = orgsOf(person);
-  const org = given === undefined ? (own.length === 1 ? own[0]! : defaultOrgId) : names.get(String(given).toLowerCase());
+  const org =
+    given === undefined ? (own.length === 1 ? own[0]! : defaultOrgId) : names.get(String(given).toLowerCase());
   if (org === undefined) return refuse(404, 'no such organization', 'org_not_found');
   if (hasSystemRole(person, 'SystemAdmin', 'SystemAuditor')) return org;
   if (org === rootOrgId) return refuse(403, 'ROOT needs a system role');

@@ -5,7 +5,18 @@ const mia = { username: 'mia', groups: ['readers', 'system:authenticated'] };
 const get = { verb: 'get', group: 'x.io', resource: 'things' };
 
 function bound(rule: Rule, namespace?: string): RoleBook {
-  return { clusterRoles: [{ name: 'r', rules: [rule] }], roles: [], bindings: [{ name: 'b', role: { kind: 'ClusterRole', name: 'r' }, subjects: [{ kind: 'Group', name: 'readers' }], ...(namespace === undefined ? {} : { namespace }) }] };
+  return {
+    clusterRoles: [{ name: 'r', rules: [rule] }],
+    roles: [],
+    bindings: [
+      {
+        name: 'b',
+        role: { kind: 'ClusterRole', name: 'r' },
+        subjects: [{ kind: 'Group', name: 'readers' }],
+        ...(namespace === undefined ? {} : { namespace }),
+      },
+    ],
+  };
 }
 
 describe('a rule allows', () => {
@@ -16,16 +27,56 @@ describe('a rule allows', () => {
     { reason: 'no other group', rule, asks: { ...get, group: '' }, is: false },
     { reason: 'no subresource', rule, asks: { ...get, subresource: 'status' }, is: false },
     { reason: 'a subresource alone', rule: { ...rule, resources: ['things/status'] }, asks: get, is: false },
-    { reason: 'a subresource of all', rule: { ...rule, resources: ['*/status'] }, asks: { ...get, subresource: 'status' }, is: true },
-    { reason: 'no resource for a subresource of all', rule: { ...rule, resources: ['*/status'] }, asks: get, is: false },
-    { reason: 'subresources by the star', rule: { ...rule, resources: ['*'] }, asks: { ...get, subresource: 'status' }, is: true },
-    { reason: 'nothing by a star behind a slash', rule: { ...rule, resources: ['things/*'] }, asks: { ...get, subresource: 'status' }, is: false },
+    {
+      reason: 'a subresource of all',
+      rule: { ...rule, resources: ['*/status'] },
+      asks: { ...get, subresource: 'status' },
+      is: true,
+    },
+    {
+      reason: 'no resource for a subresource of all',
+      rule: { ...rule, resources: ['*/status'] },
+      asks: get,
+      is: false,
+    },
+    {
+      reason: 'subresources by the star',
+      rule: { ...rule, resources: ['*'] },
+      asks: { ...get, subresource: 'status' },
+      is: true,
+    },
+    {
+      reason: 'nothing by a star behind a slash',
+      rule: { ...rule, resources: ['things/*'] },
+      asks: { ...get, subresource: 'status' },
+      is: false,
+    },
     { reason: 'a name', rule: { ...rule, resourceNames: ['a'] }, asks: { ...get, name: 'a' }, is: true },
     { reason: 'no other name', rule: { ...rule, resourceNames: ['a'] }, asks: { ...get, name: 'b' }, is: false },
-    { reason: 'nothing without a name, where it has names', rule: { ...rule, resourceNames: ['a'] }, asks: get, is: false },
-    { reason: 'a path', rule: { verbs: ['get'], nonResourceURLs: ['/metrics'] }, asks: { verb: 'get', path: '/metrics' }, is: true },
-    { reason: 'paths below', rule: { verbs: ['get'], nonResourceURLs: ['/m*'] }, asks: { verb: 'get', path: '/metrics' }, is: true },
-    { reason: 'no path by stars for resources', rule: { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }, asks: { verb: 'get', path: '/metrics' }, is: false },
+    {
+      reason: 'nothing without a name, where it has names',
+      rule: { ...rule, resourceNames: ['a'] },
+      asks: get,
+      is: false,
+    },
+    {
+      reason: 'a path',
+      rule: { verbs: ['get'], nonResourceURLs: ['/metrics'] },
+      asks: { verb: 'get', path: '/metrics' },
+      is: true,
+    },
+    {
+      reason: 'paths below',
+      rule: { verbs: ['get'], nonResourceURLs: ['/m*'] },
+      asks: { verb: 'get', path: '/metrics' },
+      is: true,
+    },
+    {
+      reason: 'no path by stars for resources',
+      rule: { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      asks: { verb: 'get', path: '/metrics' },
+      is: false,
+    },
   ];
   test.each(cases)('$reason: $is', ({ rule: own, asks, is }) => {
     expect(isAllowed(bound(own), mia, asks)).toBe(is);
@@ -40,7 +91,13 @@ describe('a binding reaches', () => {
     ['not all of them', undefined, false],
   ])('%s', (_, namespace, is) => {
     expect(isAllowed(book, mia, { ...get, ...(namespace === undefined ? {} : { namespace }) })).toBe(is);
-    expect(isAllowed(book, { username: 'readers', groups: [] }, { ...get, ...(namespace === undefined ? {} : { namespace }) })).toBe(false);
+    expect(
+      isAllowed(
+        book,
+        { username: 'readers', groups: [] },
+        { ...get, ...(namespace === undefined ? {} : { namespace }) },
+      ),
+    ).toBe(false);
   });
 });
 
@@ -48,7 +105,11 @@ test('an aggregated role has the rules of those it selects, through others too, 
   const labels = { part: 'a' };
   const book: RoleBook = {
     clusterRoles: [
-      { name: 'r', rules: [{ verbs: ['delete'], apiGroups: ['x.io'], resources: ['things'] }], aggregates: [{ part: 'b' }] },
+      {
+        name: 'r',
+        rules: [{ verbs: ['delete'], apiGroups: ['x.io'], resources: ['things'] }],
+        aggregates: [{ part: 'b' }],
+      },
       { name: 'middle', labels: { part: 'b' }, rules: [], aggregates: [labels, { part: 'b' }] },
       { name: 'source', labels, rules: [{ verbs: ['get'], apiGroups: ['x.io'], resources: ['things'] }] },
     ],
@@ -61,17 +122,28 @@ test('an aggregated role has the rules of those it selects, through others too, 
 
 test('a narrowed requester may do what both they and the role may, masters too', () => {
   const book = bound({ verbs: ['get', 'list'], apiGroups: ['x.io'], resources: ['things'] });
-  const narrow: RoleBook = { ...book, clusterRoles: [...book.clusterRoles, { name: 'narrow', rules: [{ verbs: ['get', 'delete'], apiGroups: ['x.io'], resources: ['things'] }] }] };
+  const narrow: RoleBook = {
+    ...book,
+    clusterRoles: [
+      ...book.clusterRoles,
+      { name: 'narrow', rules: [{ verbs: ['get', 'delete'], apiGroups: ['x.io'], resources: ['things'] }] },
+    ],
+  };
   const restricted = { ...mia, restriction: ['narrow'] };
   expect(['get', 'list', 'delete'].filter((verb) => isAllowed(narrow, restricted, { ...get, verb }))).toEqual(['get']);
   const master = { username: 'root', groups: ['system:masters'], restriction: ['narrow'] };
-  expect(['get', 'list', 'delete'].filter((verb) => isAllowed(narrow, master, { ...get, verb }))).toEqual(['get', 'delete']);
+  expect(['get', 'list', 'delete'].filter((verb) => isAllowed(narrow, master, { ...get, verb }))).toEqual([
+    'get',
+    'delete',
+  ]);
 });
 
 test('one holds what one rule after the other covers, and a star only by a star', () => {
   const book = bound({ verbs: ['get', 'list'], apiGroups: ['x.io'], resources: ['things', '*/status'] });
   const held = (rule: Rule): boolean => holdsAll(book, mia, [rule]);
-  expect(held({ verbs: ['list', 'get'], apiGroups: ['x.io'], resources: ['things', 'others/status'], resourceNames: ['a'] })).toBe(true);
+  expect(
+    held({ verbs: ['list', 'get'], apiGroups: ['x.io'], resources: ['things', 'others/status'], resourceNames: ['a'] }),
+  ).toBe(true);
   expect(held({ verbs: ['get'], apiGroups: ['x.io'], resources: ['others'] })).toBe(false);
   expect(held({ verbs: ['*'], apiGroups: ['x.io'], resources: ['things'] })).toBe(false);
   expect(held({ verbs: ['get'], nonResourceURLs: ['/metrics'] })).toBe(false);

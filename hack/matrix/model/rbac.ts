@@ -1,6 +1,6 @@
 /**
- * Kubernetes' RBAC as its documentation tells it (https://kubernetes.io/docs/reference/access-authn-authz/rbac/), read slowly and written plainly:
- * no index, no cache, every rule looked at each time.
+ * Kubernetes' RBAC as its documentation tells it (https://kubernetes.io/docs/reference/access-authn-authz/rbac/), read
+ * slowly and written plainly: no index, no cache, every rule looked at each time.
  */
 export interface Rule {
   readonly verbs: readonly string[];
@@ -74,19 +74,30 @@ const alwaysKept = ['system:discovery', 'system:basic-user'];
 
 export function isAllowed(book: RoleBook, requester: Requester, attributes: Attributes): boolean {
   const namespace = 'path' in attributes ? undefined : attributes.namespace;
-  const owner = requester.groups.includes(masters) || ownRules(book, requester, namespace).some((rule) => matches(rule, attributes));
-  return owner && (requester.restriction === undefined || restrictedRules(book, requester.restriction).some((rule) => matches(rule, attributes)));
+  const owner =
+    requester.groups.includes(masters) ||
+    ownRules(book, requester, namespace).some((rule) => matches(rule, attributes));
+  return (
+    owner &&
+    (requester.restriction === undefined ||
+      restrictedRules(book, requester.restriction).some((rule) => matches(rule, attributes)))
+  );
 }
 
 /** Does the requester hold every one of these rules themselves, where they are to be granted? */
 export function holdsAll(book: RoleBook, requester: Requester, rules: readonly Rule[], namespace?: string): boolean {
-  const covered = (held: readonly Rule[]): boolean => rules.flatMap(singleRules).every((single) => held.some((rule) => covers(rule, single)));
+  const covered = (held: readonly Rule[]): boolean =>
+    rules.flatMap(singleRules).every((single) => held.some((rule) => covers(rule, single)));
   const owner = requester.groups.includes(masters) || covered(ownRules(book, requester, namespace));
   return owner && (requester.restriction === undefined || covered(restrictedRules(book, requester.restriction)));
 }
 
 /** Of a ClusterRole, or of a Role of that namespace; undefined where there is none. */
-export function rulesOf(book: RoleBook, { kind, name }: Binding['role'], namespace?: string): readonly Rule[] | undefined {
+export function rulesOf(
+  book: RoleBook,
+  { kind, name }: Binding['role'],
+  namespace?: string,
+): readonly Rule[] | undefined {
   if (kind === 'Role') return book.roles.find((role) => role.name === name && role.namespace === namespace)?.rules;
   const role = book.clusterRoles.find((each) => each.name === name);
   return role === undefined ? undefined : rulesOfClusterRole(book, role, new Set());
@@ -97,13 +108,18 @@ function rulesOfClusterRole(book: RoleBook, role: ClusterRole, seen: Set<string>
   if (seen.has(role.name)) return [];
   seen.add(role.name);
   if (role.aggregates === undefined) return role.rules;
-  const isSelected = ({ labels = {} }: ClusterRole): boolean => role.aggregates!.some((selector) => Object.entries(selector).every(([key, value]) => labels[key] === value));
-  return book.clusterRoles.filter((each) => each !== role && isSelected(each)).flatMap((each) => rulesOfClusterRole(book, each, seen));
+  const isSelected = ({ labels = {} }: ClusterRole): boolean =>
+    role.aggregates!.some((selector) => Object.entries(selector).every(([key, value]) => labels[key] === value));
+  return book.clusterRoles
+    .filter((each) => each !== role && isSelected(each))
+    .flatMap((each) => rulesOfClusterRole(book, each, seen));
 }
 
 function ownRules(book: RoleBook, requester: Requester, namespace: string | undefined): readonly Rule[] {
-  const isMeant = ({ kind, name }: Subject): boolean => (kind === 'User' ? name === requester.username : requester.groups.includes(name));
-  const counts = (binding: Binding): boolean => (binding.namespace === undefined || binding.namespace === namespace) && binding.subjects.some(isMeant);
+  const isMeant = ({ kind, name }: Subject): boolean =>
+    kind === 'User' ? name === requester.username : requester.groups.includes(name);
+  const counts = (binding: Binding): boolean =>
+    (binding.namespace === undefined || binding.namespace === namespace) && binding.subjects.some(isMeant);
   return book.bindings.filter(counts).flatMap((binding) => rulesOf(book, binding.role, binding.namespace) ?? []);
 }
 
@@ -120,7 +136,10 @@ function matches(rule: Rule, attributes: Attributes): boolean {
   return isNamed && (rule.resources ?? []).some((each) => matchesResource(each, resource, subresource));
 }
 
-/** `posts`, `posts/status`, `*` for all with their subresources, and `* /status` (without the space) for one subresource of all. */
+/**
+ * `posts`, `posts/status`, `*` for all with their subresources, and `* /status` (without the space) for one subresource
+ * of all.
+ */
 function matchesResource(written: string, resource: string, subresource: string | undefined): boolean {
   if (written === '*' || written === (subresource === undefined ? resource : `${resource}/${subresource}`)) return true;
   return subresource !== undefined && written === `*/${subresource}`;
@@ -134,8 +153,15 @@ function matchesPath(written: string, path: string): boolean {
 function singleRules(rule: Rule): Rule[] {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [[]] : resourceNames.map((name) => [name]);
-  const onResources = apiGroups.flatMap((group) => resources.flatMap((resource) => names.map((each) => ({ apiGroups: [group], resources: [resource], resourceNames: each }))));
-  return verbs.flatMap((verb) => [...onResources.map((each) => ({ verbs: [verb], ...each })), ...nonResourceURLs.map((url) => ({ verbs: [verb], nonResourceURLs: [url] }))]);
+  const onResources = apiGroups.flatMap((group) =>
+    resources.flatMap((resource) =>
+      names.map((each) => ({ apiGroups: [group], resources: [resource], resourceNames: each })),
+    ),
+  );
+  return verbs.flatMap((verb) => [
+    ...onResources.map((each) => ({ verbs: [verb], ...each })),
+    ...nonResourceURLs.map((url) => ({ verbs: [verb], nonResourceURLs: [url] })),
+  ]);
 }
 
 function covers(held: Rule, single: Rule): boolean {
@@ -145,7 +171,11 @@ function covers(held: Rule, single: Rule): boolean {
   const [resource = '', subresource] = single.resources![0]!.split('/');
   const [name] = single.resourceNames ?? [];
   const isNamed = (held.resourceNames ?? []).length === 0 || (name !== undefined && held.resourceNames!.includes(name));
-  return isNamed && hasOrAny(held.apiGroups, single.apiGroups![0]!) && (held.resources ?? []).some((each) => matchesResource(each, resource, subresource));
+  return (
+    isNamed &&
+    hasOrAny(held.apiGroups, single.apiGroups![0]!) &&
+    (held.resources ?? []).some((each) => matchesResource(each, resource, subresource))
+  );
 }
 
 function hasOrAny(values: readonly string[] | undefined, value: string): boolean {

@@ -13,15 +13,27 @@ export function allow(status: readonly number[], why: string): Verdict {
 }
 
 export function refuse(status: number | readonly number[], why: string, code?: string): Verdict {
-  return { allowed: false, status: typeof status === 'number' ? [status] : status, why, ...(code === undefined ? {} : { code }) };
+  return {
+    allowed: false,
+    status: typeof status === 'number' ? [status] : status,
+    why,
+    ...(code === undefined ? {} : { code }),
+  };
 }
 
-/** Of an answer that is not what was expected: does it let in whom it should not, keep out whom it should not, or say it in another way? */
+/**
+ * Of an answer that is not what was expected: does it let in whom it should not, keep out whom it should not, or say it
+ * in another way?
+ */
 export type Fault = 'wrong allow' | 'wrong deny' | 'wrong status' | 'wrong code' | 'wrong review';
 
-/** 401 and 403 refuse; 404 does where the verdict is one; 400 to 422 otherwise come of looking at what was asked for, which the refused must not get to. */
+/**
+ * 401 and 403 refuse; 404 does where the verdict is one; 400 to 422 otherwise come of looking at what was asked for,
+ * which the refused must not get to.
+ */
 export function faultOf(verdict: Verdict, answer: { status: number; code: string | undefined }): Fault | undefined {
-  if (verdict.status.includes(answer.status)) return verdict.code !== undefined && verdict.code !== answer.code ? 'wrong code' : undefined;
+  if (verdict.status.includes(answer.status))
+    return verdict.code !== undefined && verdict.code !== answer.code ? 'wrong code' : undefined;
   if (answer.status >= 500 || answer.status === 429) return 'wrong status';
   const refused = answer.status === 401 || answer.status === 403;
   if (verdict.allowed) return refused ? 'wrong deny' : 'wrong status';

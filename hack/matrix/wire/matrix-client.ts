@@ -22,7 +22,10 @@ export class MatrixClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   }
 
-  /** With `isStream` the head is the answer. What the server cannot answer at the moment, or closed the connection on, is sent again. */
+  /**
+   * With `isStream` the head is the answer. What the server cannot answer at the moment, or closed the connection on,
+   * is sent again.
+   */
   async send(request: MatrixRequest, isStream = false): Promise<MatrixAnswer> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -43,7 +46,15 @@ export class MatrixClient {
     const { hostname, port } = new URL(this.origins[server]);
     const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
-      const sent = httpRequest({ hostname, port, method, path: target, headers: { ...(headers as Record<string, string | string[]>), ...length }, agent: this.#agent, timeout: timeoutMs });
+      const sent = httpRequest({
+        hostname,
+        port,
+        method,
+        path: target,
+        headers: { ...(headers as Record<string, string | string[]>), ...length },
+        agent: this.#agent,
+        timeout: timeoutMs,
+      });
       sent.on('timeout', () => sent.destroy(new Error(`no answer to ${method} ${target} within ${timeoutMs} ms`)));
       sent.on('error', reject);
       sent.on('response', (answer) => {

@@ -14,9 +14,13 @@ export interface MatrixRequest {
 
 /** For a shell; the secrets are those of a server that is gone by then. */
 export function curlOf(request: MatrixRequest, origin: string): string {
-  const headers = Object.entries(request.headers).flatMap(([name, value]) => (typeof value === 'string' ? [value] : value).map((each) => `-H ${quote(`${name}: ${each}`)}`));
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    (typeof value === 'string' ? [value] : value).map((each) => `-H ${quote(`${name}: ${each}`)}`),
+  );
   const body = request.body === undefined ? [] : ['--data-binary', quote(request.body)];
-  return ['curl -i --path-as-is', '-X', request.method, ...headers, ...body, quote(`${origin}${request.target}`)].join(' ');
+  return ['curl -i --path-as-is', '-X', request.method, ...headers, ...body, quote(`${origin}${request.target}`)].join(
+    ' ',
+  );
 }
 
 function quote(text: string): string {

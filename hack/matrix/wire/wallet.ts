@@ -37,9 +37,11 @@ export class Wallet {
   has({ name, header, session, restriction }: Credential, person: Person): boolean {
     const purse = this.#purses.get(person.username)!;
     if (restriction !== undefined) return purse.narrowed[restriction] !== undefined;
-    if (isStored(header?.kind, header?.fault) || isStored('session', session?.fault)) return purse.dead[header?.fault === undefined ? `session: ${session!.fault}` : name] !== undefined;
+    if (isStored(header?.kind, header?.fault) || isStored('session', session?.fault))
+      return purse.dead[header?.fault === undefined ? `session: ${session!.fault}` : name] !== undefined;
     // Wrong passwords lock the login of their user.
-    if (header?.kind === 'basic' && header.fault === undefined) return purse.dead['basic: wrong password'] === undefined;
+    if (header?.kind === 'basic' && header.fault === undefined)
+      return purse.dead['basic: wrong password'] === undefined;
     return header?.kind !== 'private' || header.fault === 'invented' || purse.privateToken !== undefined;
   }
 
@@ -48,9 +50,17 @@ export class Wallet {
   }
 
   /** Adds what the credential is to the request, which must be complete but for that; `origin` is the server's own. */
-  present(credential: Credential, request: MatrixRequest, { person, another, origin }: { person: Person; another: Person; origin: string }): void {
+  present(
+    credential: Credential,
+    request: MatrixRequest,
+    { person, another, origin }: { person: Person; another: Person; origin: string },
+  ): void {
     const { session, header } = credential;
-    if (session !== undefined) presentSession(session, request, { purse: this.#purses.get((session.another === true ? another : person).username)!, origin });
+    if (session !== undefined)
+      presentSession(session, request, {
+        purse: this.#purses.get((session.another === true ? another : person).username)!,
+        origin,
+      });
     if (header !== undefined) this.#presentHeader(credential, request, this.#purses.get(person.username)!);
   }
 
@@ -58,7 +68,13 @@ export class Wallet {
     const { kind, fault } = header!;
     const dead = purse.dead[name];
     if (kind === 'signature' || kind === 'message signature') {
-      const key = typeof dead === 'object' && 'secret' in dead ? dead : { id: fault === 'invented key' ? randomUUID() : purse.key.id, secret: fault === 'wrong secret' ? `${purse.key.secret.slice(1)}x` : purse.key.secret };
+      const key =
+        typeof dead === 'object' && 'secret' in dead
+          ? dead
+          : {
+              id: fault === 'invented key' ? randomUUID() : purse.key.id,
+              secret: fault === 'wrong secret' ? `${purse.key.secret.slice(1)}x` : purse.key.secret,
+            };
       if (kind === 'signature') signDraft(request, key, fault);
       else signMessage(request, key, fault);
       return;
@@ -73,7 +89,20 @@ export class Wallet {
 /** Made when the users were: they cannot be made up, or lock their user out. */
 function isStored(kind: string | undefined, fault: string | undefined): boolean {
   if (fault === undefined) return false;
-  return ['expired', 'old password', 'replaced', 'revoked', 'deleted', 'inactive key', 'other address', 'wrong password', 'personal token as password'].includes(fault) || (kind === 'session' && fault === 'ended');
+  return (
+    [
+      'expired',
+      'old password',
+      'replaced',
+      'revoked',
+      'deleted',
+      'inactive key',
+      'other address',
+      'wrong password',
+      'personal token as password',
+    ].includes(fault) ||
+    (kind === 'session' && fault === 'ended')
+  );
 }
 
 export function basic(username: string, password: string): string {
@@ -98,7 +127,11 @@ function schemeOf(kind: string, purse: Purse): [scheme: string, value: string] {
 function wrongValue(kind: string, fault: string | undefined, good: string): string {
   switch (fault) {
     case 'invented':
-      return kind === 'personal' ? newPersonalToken() : kind === 'private' ? randomBytes(20).toString('hex') : randomBytes(18).toString('hex');
+      return kind === 'personal'
+        ? newPersonalToken()
+        : kind === 'private'
+          ? randomBytes(20).toString('hex')
+          : randomBytes(18).toString('hex');
     case 'two words':
       return `${good} ${good}`;
     case 'no value':
@@ -118,7 +151,11 @@ function wrongValue(kind: string, fault: string | undefined, good: string): stri
   }
 }
 
-function presentSession({ fault, csrf, origin }: NonNullable<Credential['session']>, request: MatrixRequest, { purse, origin: own }: { purse: Purse; origin: string }): void {
+function presentSession(
+  { fault, csrf, origin }: NonNullable<Credential['session']>,
+  request: MatrixRequest,
+  { purse, origin: own }: { purse: Purse; origin: string },
+): void {
   const dead = fault === undefined ? undefined : purse.dead[`session: ${fault}`];
   const invented = { id: randomBytes(24).toString('hex'), csrfToken: randomBytes(24).toString('hex') };
   const cookies = fault === undefined ? purse.session : ((dead ?? invented) as SessionCookies);
@@ -127,7 +164,10 @@ function presentSession({ fault, csrf, origin }: NonNullable<Credential['session
   if (csrf === 'header' || csrf === 'wrong') request.headers['X-CSRFToken'] = token;
   if (csrf === 'form' && request.body !== undefined) {
     request.headers['Content-Type'] = 'application/x-www-form-urlencoded';
-    request.body = new URLSearchParams({ ...(JSON.parse(request.body) as Record<string, string>), csrfmiddlewaretoken: token }).toString();
+    request.body = new URLSearchParams({
+      ...(JSON.parse(request.body) as Record<string, string>),
+      csrfmiddlewaretoken: token,
+    }).toString();
   }
   if (origin !== 'none') request.headers['Origin'] = origin === 'same' ? own : 'https://evil.example';
 }

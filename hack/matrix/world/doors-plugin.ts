@@ -37,5 +37,9 @@ export async function writeDoorsPlugin(folder: string): Promise<void> {
 
 /** Every replica answers for it. */
 export async function waitForDoors(api: WorldApi): Promise<void> {
-  for (const server of ['platform', 'basic'] as const) await api.until(`${server} has the endpoints of the plugin`, async () => (await api.platform('GET', `/apis/${audienceGroup('public')}/v1/open`, { server })) !== undefined);
+  for (const server of ['platform', 'basic'] as const)
+    await api.until(
+      `${server} has the endpoints of the plugin`,
+      async () => (await api.platform('GET', `/apis/${audienceGroup('public')}/v1/open`, { server })) !== undefined,
+    );
 }

@@ -15,7 +15,12 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const startTimeoutMs = 90_000;
 const stopTimeoutMs = 60_000;
 /** So that a hundred thousand requests of one address are no flood. */
-const noThrottle = ['--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.http.max-wrong-credentials=0'];
+const noThrottle = [
+  '--svc.access.throttle.anonymous=1000000000',
+  '--svc.access.throttle.user=1000000000',
+  '--svc.access.login.ip-limit=1000000',
+  '--svc.http.max-wrong-credentials=0',
+];
 
 export interface MatrixServersOptions {
   /** Of a database that nobody else is on. */
@@ -26,7 +31,10 @@ export interface MatrixServersOptions {
   readonly hasPlugin: boolean;
 }
 
-/** `svc serve`, and beside it `svc apiserver` as a second replica of the content platform, on which Basic is on; in processes of their own. */
+/**
+ * `svc serve`, and beside it `svc apiserver` as a second replica of the content platform, on which Basic is on; in
+ * processes of their own.
+ */
 export class MatrixServers {
   readonly adminToken = newPersonalToken();
   readonly adminPassword = randomBytes(12).toString('hex');
@@ -44,8 +52,20 @@ export class MatrixServers {
     const servers = new MatrixServers(options, dataDir);
     try {
       if (options.hasPlugin) await writeDoorsPlugin(join(dataDir, 'plugins'));
-      const [serve, replica] = await Promise.all([servers.#run('serve', [...noThrottle, '--svc.access.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0']), servers.#run('apiserver', ['--svc.security.basic-auth.disabled=false', ...noThrottle])]);
-      servers.#origins = { access: String(serve['accessUrl']), platform: String(serve['url']), basic: String(replica['url']) };
+      const [serve, replica] = await Promise.all([
+        servers.#run('serve', [
+          ...noThrottle,
+          '--svc.access.port=0',
+          '--svc.server.tls.port=0',
+          '--svc.access.tls.port=0',
+        ]),
+        servers.#run('apiserver', ['--svc.security.basic-auth.disabled=false', ...noThrottle]),
+      ]);
+      servers.#origins = {
+        access: String(serve['accessUrl']),
+        platform: String(serve['url']),
+        basic: String(replica['url']),
+      };
       return servers;
     } catch (error) {
       await servers.stop();
@@ -55,7 +75,10 @@ export class MatrixServers {
 
   private constructor({ databaseUrl, program }: MatrixServersOptions, dataDir: string) {
     this.#dataDir = dataDir;
-    this.#command = program === 'built' ? [join(root, 'dist/cmd/svc/main.js')] : ['--conditions=source', '--import', 'tsx', join(root, 'cmd/svc/main.ts')];
+    this.#command =
+      program === 'built'
+        ? [join(root, 'dist/cmd/svc/main.js')]
+        : ['--conditions=source', '--import', 'tsx', join(root, 'cmd/svc/main.ts')];
     this.#environment = {
       PATH: process.env['PATH'],
       SVC_DATABASE_URL: databaseUrl,
@@ -75,7 +98,8 @@ export class MatrixServers {
     const lines: string[] = [];
     createInterface(child.stdout).on('line', (line) => lines.push(line));
     const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0 || lines.length !== 1) throw new Error(`svc private-token ${verb} --user ${user} ended with ${code}: ${this.errors.join('\n')}`);
+    if (code !== 0 || lines.length !== 1)
+      throw new Error(`svc private-token ${verb} --user ${user} ended with ${code}: ${this.errors.join('\n')}`);
     return lines[0]!;
   }
 
@@ -102,7 +126,11 @@ export class MatrixServers {
   }
 
   #spawn(verb: string, args: readonly string[]): ChildProcessByStdio<null, Readable, Readable> {
-    const child = spawn(process.execPath, [...this.#command, verb, ...args, `--svc.data.dir=${this.#dataDir}`], { cwd: root, env: this.#environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [...this.#command, verb, ...args, `--svc.data.dir=${this.#dataDir}`], {
+      cwd: root,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.#children.push(child);
     createInterface(child.stderr).on('line', (line) => this.errors.push(line));
     return child;

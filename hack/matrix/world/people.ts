@@ -7,7 +7,12 @@ export const customGroups = ['matrix-red', 'matrix-blue'];
 export const spoilt = 'spoilt';
 export const changed = 'changed';
 
-type Sketch = [username: string, systemRoles: readonly SystemRole[], orgRoles: Readonly<Record<string, readonly OrgRole[]>>, groups?: readonly string[]];
+type Sketch = [
+  username: string,
+  systemRoles: readonly SystemRole[],
+  orgRoles: Readonly<Record<string, readonly OrgRole[]>>,
+  groups?: readonly string[],
+];
 
 /** Every role alone, the combinations that are easily confused, and `chance` more as it comes. */
 export function inventPeople(random: Random, { a, b }: { a: string; b: string }, chance: number): Person[] {
@@ -29,13 +34,30 @@ export function inventPeople(random: Random, { a, b }: { a: string; b: string },
     ['disabled-root', ['SystemAdmin'], {}],
     ['expired-root', ['SystemAdmin'], {}],
     ['disabled-admin-a', [], { [a]: ['OrgAdmin'] }],
-    ...Array.from({ length: chance }, (_, i): Sketch => [`somebody-${i}`, random.chance(0.1) ? [random.pick(['SystemAdmin', 'SystemAuditor'] as const)] : [], randomOrgRoles(random, [a, b, defaultOrgId]), customGroups.filter(() => random.chance(0.3))]),
+    ...Array.from({ length: chance }, (_, i): Sketch => [
+      `somebody-${i}`,
+      random.chance(0.1) ? [random.pick(['SystemAdmin', 'SystemAuditor'] as const)] : [],
+      randomOrgRoles(random, [a, b, defaultOrgId]),
+      customGroups.filter(() => random.chance(0.3)),
+    ]),
   ];
-  return sketches.map(([username, systemRoles, orgRoles, groups = []]) => ({ username, systemRoles: ['SystemUser', ...systemRoles], orgRoles, groups, isAlive: !/^(?:disabled|expired)-/.test(username) }));
+  return sketches.map(([username, systemRoles, orgRoles, groups = []]) => ({
+    username,
+    systemRoles: ['SystemUser', ...systemRoles],
+    orgRoles,
+    groups,
+    isAlive: !/^(?:disabled|expired)-/.test(username),
+  }));
 }
 
 export function inventTargets({ a, b }: { a: string; b: string }): { inA: Person; inB: Person } {
-  const member = (username: string, org: string): Person => ({ username, systemRoles: ['SystemUser'], orgRoles: { [org]: ['OrgUser'] }, groups: [], isAlive: true });
+  const member = (username: string, org: string): Person => ({
+    username,
+    systemRoles: ['SystemUser'],
+    orgRoles: { [org]: ['OrgUser'] },
+    groups: [],
+    isAlive: true,
+  });
   return { inA: member('target-a', a), inB: member('target-b', b) };
 }
 

@@ -11,17 +11,38 @@ const anyRoles = ['view', 'edit', 'cluster-admin', 'gadgets.matrix.svc.example:v
 const most = 4;
 
 /** The token's own text. */
-export async function makePersonalToken(api: WorldApi, session: SessionCookies, { name, roles }: { name: string; roles?: readonly string[] }): Promise<string> {
-  const made = await api.platform<{ status: { token: string } }>('POST', personalTokens, { session, body: { metadata: { name }, spec: roles === undefined ? {} : { roles } } });
+export async function makePersonalToken(
+  api: WorldApi,
+  session: SessionCookies,
+  { name, roles }: { name: string; roles?: readonly string[] },
+): Promise<string> {
+  const made = await api.platform<{ status: { token: string } }>('POST', personalTokens, {
+    session,
+    body: { metadata: { name }, spec: roles === undefined ? {} : { roles } },
+  });
   return made.status.token;
 }
 
 /** A token for each of some roles that they surely have. */
-export async function makeNarrowedTokens(api: WorldApi, { person, session, book }: { person: Person; session: SessionCookies; book: RoleBook }): Promise<Record<string, string>> {
+export async function makeNarrowedTokens(
+  api: WorldApi,
+  { person, session, book }: { person: Person; session: SessionCookies; book: RoleBook },
+): Promise<Record<string, string>> {
   const { username, groups } = requesterOf(person);
-  const bound = book.bindings.filter(({ namespace, subjects }) => namespace === undefined && subjects.some(({ kind, name }) => (kind === 'User' ? name === username : groups.includes(name))));
+  const bound = book.bindings.filter(
+    ({ namespace, subjects }) =>
+      namespace === undefined &&
+      subjects.some(({ kind, name }) => (kind === 'User' ? name === username : groups.includes(name))),
+  );
   const held = ['svc:personal-tokens', ...(groups.includes(masters) ? anyRoles : bound.map(({ role }) => role.name))];
-  const roles = [...new Set(held)].filter((role) => !role.startsWith('system:')).slice(0, groups.includes(masters) ? held.length : most);
-  const tokens = await Promise.all(roles.map(async (role, i) => [role, await makePersonalToken(api, session, { name: `matrix-narrowed-${i}`, roles: [role] })] as const));
+  const roles = [...new Set(held)]
+    .filter((role) => !role.startsWith('system:'))
+    .slice(0, groups.includes(masters) ? held.length : most);
+  const tokens = await Promise.all(
+    roles.map(
+      async (role, i) =>
+        [role, await makePersonalToken(api, session, { name: `matrix-narrowed-${i}`, roles: [role] })] as const,
+    ),
+  );
   return Object.fromEntries(tokens);
 }

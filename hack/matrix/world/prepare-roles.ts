@@ -17,21 +17,54 @@ const models = [
 const sentinel = 'matrix-sentinel';
 
 /** Models with objects, roles of chance and their bindings; answers when every replica decides by all of them. */
-export async function prepareRoles(api: WorldApi, random: Random, { people, orgs }: { people: readonly Person[]; orgs: Readonly<Record<'a' | 'b' | 'empty', string>> }): Promise<RoleBook> {
+export async function prepareRoles(
+  api: WorldApi,
+  random: Random,
+  { people, orgs }: { people: readonly Person[]; orgs: Readonly<Record<'a' | 'b' | 'empty', string>> },
+): Promise<RoleBook> {
   const ofMembers = [orgs.a, orgs.b].map(namespaceOf);
   const namespaces = [...ofMembers, 'default', 'matrix-free'];
-  for (const model of models) await api.platform('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: definitionOf(model) });
-  await api.platform('POST', '/api/v1/namespaces', { body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'matrix-free' } } });
+  for (const model of models)
+    await api.platform('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      body: definitionOf(model),
+    });
+  await api.platform('POST', '/api/v1/namespaces', {
+    body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'matrix-free' } },
+  });
   await makeObjects(api, namespaces);
-  const roleGround = { usernames: people.map(({ username }) => username), groups: [...customGroups, ...customGroups, `org:${orgs.a}:OrgUser`, `org:${orgs.b}:OrgAdmin`, 'svc:system-auditors'], namespaces: [ofMembers[0]!, 'matrix-free', 'default'] };
+  const roleGround = {
+    usernames: people.map(({ username }) => username),
+    groups: [
+      ...customGroups,
+      ...customGroups,
+      `org:${orgs.a}:OrgUser`,
+      `org:${orgs.b}:OrgAdmin`,
+      'svc:system-auditors',
+    ],
+    namespaces: [ofMembers[0]!, 'matrix-free', 'default'],
+  };
   const made = randomRoles(random, roleGround);
   const ofNoRules: ClusterRole = { name: 'matrix-of-no-rules', rules: [] };
-  const last: Binding = { name: sentinel, role: { kind: 'ClusterRole', name: 'cluster-admin' }, subjects: [{ kind: 'User', name: sentinel }] };
-  for (const role of [ofNoRules, ...made.clusterRoles]) await api.platform('POST', `${base}/clusterroles`, { body: clusterRoleOf(role) });
-  for (const role of made.roles) await api.platform('POST', `${base}/namespaces/${role.namespace}/roles`, { body: { apiVersion: `${rbacGroup}/v1`, kind: 'Role', metadata: { name: role.name }, rules: role.rules } });
+  const last: Binding = {
+    name: sentinel,
+    role: { kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'User', name: sentinel }],
+  };
+  for (const role of [ofNoRules, ...made.clusterRoles])
+    await api.platform('POST', `${base}/clusterroles`, { body: clusterRoleOf(role) });
+  for (const role of made.roles)
+    await api.platform('POST', `${base}/namespaces/${role.namespace}/roles`, {
+      body: { apiVersion: `${rbacGroup}/v1`, kind: 'Role', metadata: { name: role.name }, rules: role.rules },
+    });
   await waitForControllers(api, namespaces);
-  for (const binding of [...made.bindings, last]) await api.platform('POST', `${base}/${binding.namespace === undefined ? 'clusterrolebindings' : `namespaces/${binding.namespace}/rolebindings`}`, { body: bindingOf(binding) });
-  for (const server of ['platform', 'basic'] as const) await api.until(`${server} knows the newest binding`, () => isAllowed(api, server, sentinel));
+  for (const binding of [...made.bindings, last])
+    await api.platform(
+      'POST',
+      `${base}/${binding.namespace === undefined ? 'clusterrolebindings' : `namespaces/${binding.namespace}/rolebindings`}`,
+      { body: bindingOf(binding) },
+    );
+  for (const server of ['platform', 'basic'] as const)
+    await api.until(`${server} knows the newest binding`, () => isAllowed(api, server, sentinel));
   const known = models.map(({ plural }) => ({ group: modelGroup, plural }));
   return {
     clusterRoles: [...builtInRoles(known), ofNoRules, ...made.clusterRoles],
@@ -49,24 +82,41 @@ async function makeObjects(api: WorldApi, namespaces: readonly string[]): Promis
     });
   }
   for (const name of ['one', 'two']) {
-    await api.platform('POST', `/apis/${apiVersion}/gadgets`, { body: { apiVersion, kind: 'Gadget', metadata: { name }, spec: { size: 2 } } });
-    for (const namespace of namespaces) await api.platform('POST', `/apis/${apiVersion}/namespaces/${namespace}/widgets`, { body: { apiVersion, kind: 'Widget', metadata: { name }, spec: { size: 2 } } });
+    await api.platform('POST', `/apis/${apiVersion}/gadgets`, {
+      body: { apiVersion, kind: 'Gadget', metadata: { name }, spec: { size: 2 } },
+    });
+    for (const namespace of namespaces)
+      await api.platform('POST', `/apis/${apiVersion}/namespaces/${namespace}/widgets`, {
+        body: { apiVersion, kind: 'Widget', metadata: { name }, spec: { size: 2 } },
+      });
   }
 }
 
 /** The roles of models, and those of the members of organizations, come a moment after what they are for. */
 async function waitForControllers(api: WorldApi, namespaces: readonly string[]): Promise<void> {
   for (const { plural } of models) {
-    for (const right of ['view', 'manage']) await api.until(`${plural} have their role ${right}`, async () => (await api.platform('GET', `${base}/clusterroles/${plural}.${modelGroup}:${right}`)) !== undefined);
+    for (const right of ['view', 'manage'])
+      await api.until(
+        `${plural} have their role ${right}`,
+        async () => (await api.platform('GET', `${base}/clusterroles/${plural}.${modelGroup}:${right}`)) !== undefined,
+      );
   }
   for (const namespace of namespaces.filter((each) => each !== 'matrix-free')) {
-    for (const name of ['svc:org-admins', 'svc:org-users', 'svc:org-auditors']) await api.until(`${namespace} has its ${name}`, async () => (await api.platform('GET', `${base}/namespaces/${namespace}/rolebindings/${name}`)) !== undefined);
+    for (const name of ['svc:org-admins', 'svc:org-users', 'svc:org-auditors'])
+      await api.until(
+        `${namespace} has its ${name}`,
+        async () => (await api.platform('GET', `${base}/namespaces/${namespace}/rolebindings/${name}`)) !== undefined,
+      );
   }
 }
 
 async function isAllowed(api: WorldApi, server: 'platform' | 'basic', user: string): Promise<boolean> {
   const spec = { user, resourceAttributes: { verb: 'list', group: modelGroup, resource: 'gadgets' } };
-  const { status } = await api.platform<{ status: { allowed: boolean } }>('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { server, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec } });
+  const { status } = await api.platform<{ status: { allowed: boolean } }>(
+    'POST',
+    '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    { server, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec } },
+  );
   return status.allowed;
 }
 
@@ -75,7 +125,9 @@ function clusterRoleOf({ name, labels, rules, aggregates }: ClusterRole): object
     apiVersion: `${rbacGroup}/v1`,
     kind: 'ClusterRole',
     metadata: { name, ...(labels === undefined ? {} : { labels }) },
-    ...(aggregates === undefined ? { rules } : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) }, rules: [] }),
+    ...(aggregates === undefined
+      ? { rules }
+      : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) }, rules: [] }),
   };
 }
 

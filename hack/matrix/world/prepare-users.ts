@@ -24,11 +24,17 @@ export async function makeOrganization(api: WorldApi, admin: string, name: strin
   return id;
 }
 
-/** A user with roles and one credential of every kind that a user gets by HTTP; `admin` is the administrator's Bearer token. */
+/**
+ * A user with roles and one credential of every kind that a user gets by HTTP; `admin` is the administrator's Bearer
+ * token.
+ */
 export async function makeUser(api: WorldApi, admin: string, person: Person): Promise<Member> {
   const { username, groups } = person;
   const password = randomBytes(12).toString('hex');
-  const { id } = await api.access<{ id: string }>('POST', `${v1}/users/users/${inRoot}`, { token: admin, body: { username, name: username, email: `${username}@matrix.example`, password, groups } });
+  const { id } = await api.access<{ id: string }>('POST', `${v1}/users/users/${inRoot}`, {
+    token: admin,
+    body: { username, name: username, email: `${username}@matrix.example`, password, groups },
+  });
   const bindings = await giveRoles(api, admin, { id, person });
   const bearer = await logIn(api, username, password);
   const key = await makeKey(api, bearer, {});
@@ -36,28 +42,46 @@ export async function makeUser(api: WorldApi, admin: string, person: Person): Pr
 }
 
 export async function logIn(api: WorldApi, username: string, password: string): Promise<string> {
-  const { token } = await api.access<{ token: string }>('POST', `${v1}/authentication/auth/`, { body: { username, password } });
+  const { token } = await api.access<{ token: string }>('POST', `${v1}/authentication/auth/`, {
+    body: { username, password },
+  });
   return token;
 }
 
-export async function makeKey(api: WorldApi, bearer: string, body: { ip_group?: readonly string[] }): Promise<AccessKey> {
+export async function makeKey(
+  api: WorldApi,
+  bearer: string,
+  body: { ip_group?: readonly string[] },
+): Promise<AccessKey> {
   return api.access<AccessKey>('POST', `${v1}/authentication/access-keys/`, { token: bearer, body });
 }
 
 /** Of their credentials none is good any more. */
-export async function endUser(api: WorldApi, admin: string, { id, person }: Pick<Member, 'id' | 'person'>): Promise<void> {
+export async function endUser(
+  api: WorldApi,
+  admin: string,
+  { id, person }: Pick<Member, 'id' | 'person'>,
+): Promise<void> {
   const body = person.username.startsWith('expired-') ? { date_expired: '2020-02-02T02:02:02Z' } : { is_active: false };
   await api.access('PATCH', `${v1}/users/users/${id}/${inRoot}`, { token: admin, body });
 }
 
-async function giveRoles(api: WorldApi, admin: string, { id, person }: { id: string; person: Person }): Promise<Map<string, string>> {
+async function giveRoles(
+  api: WorldApi,
+  admin: string,
+  { id, person }: { id: string; person: Person },
+): Promise<Map<string, string>> {
   const bindings = new Map<string, string>();
   const bind = async (kind: 'system' | 'org', name: string, body: Record<string, string>): Promise<void> => {
-    const made = await api.access<{ id: string }>('POST', `${v1}/rbac/${kind}-role-bindings/${inRoot}`, { token: admin, body: { user: id, ...body } });
+    const made = await api.access<{ id: string }>('POST', `${v1}/rbac/${kind}-role-bindings/${inRoot}`, {
+      token: admin,
+      body: { user: id, ...body },
+    });
     bindings.set(name, made.id);
   };
   // A new user is a SystemUser.
   for (const role of person.systemRoles) if (role !== 'SystemUser') await bind('system', role, { role });
-  for (const [org, roles] of Object.entries(person.orgRoles)) for (const role of roles) await bind('org', `${role} ${org}`, { role, org });
+  for (const [org, roles] of Object.entries(person.orgRoles))
+    for (const role of roles) await bind('org', `${role} ${org}`, { role, org });
   return bindings;
 }

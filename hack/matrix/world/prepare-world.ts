@@ -31,10 +31,20 @@ export interface WorldOptions {
 }
 
 /** Everything the cells are about, made through the servers themselves wherever they have a way to make it. */
-export async function prepareWorld({ servers, client, pool, random, chance, privateTokens, hasPlugin }: WorldOptions): Promise<{ facts: Facts; wallet: Wallet }> {
+export async function prepareWorld({
+  servers,
+  client,
+  pool,
+  random,
+  chance,
+  privateTokens,
+  hasPlugin,
+}: WorldOptions): Promise<{ facts: Facts; wallet: Wallet }> {
   const api = new WorldApi(client, servers.adminToken);
   const admin = await logIn(api, 'admin', servers.adminPassword);
-  const [a = '', b = '', empty = ''] = await someAtOnce(['matrix-a', 'matrix-b', 'matrix-empty'], (name) => makeOrganization(api, admin, name));
+  const [a = '', b = '', empty = ''] = await someAtOnce(['matrix-a', 'matrix-b', 'matrix-empty'], (name) =>
+    makeOrganization(api, admin, name),
+  );
   const orgs = { a, b, empty };
   const people = inventPeople(random, orgs, chance);
   const targets = inventTargets(orgs);
@@ -44,16 +54,30 @@ export async function prepareWorld({ servers, client, pool, random, chance, priv
   const filled = await someAtOnce(members, async (member) => {
     const { username } = member.person;
     const hasPrivate = members.indexOf(member) < privateTokens || (privateTokens > 0 && username === spoilt);
-    return fill(member, { api, book, ...(hasPrivate ? { privateToken: await servers.privateToken('create', username) } : {}) });
+    return fill(member, {
+      api,
+      book,
+      ...(hasPrivate ? { privateToken: await servers.privateToken('create', username) } : {}),
+    });
   });
   const purses = new Map(filled.map((purse) => [purse.username, purse]));
-  const memberOf = (person: Person | string): Member => members.find((each) => each.person.username === (typeof person === 'string' ? person : person.username))!;
+  const memberOf = (person: Person | string): Member =>
+    members.find((each) => each.person.username === (typeof person === 'string' ? person : person.username))!;
   const toSpoil = purses.get(spoilt)!;
-  purses.set(spoilt, { ...toSpoil, ...(await spoilCredentials(toSpoil, { api, pool, rotatePrivateToken: (user) => servers.privateToken('rotate', user) })) });
+  purses.set(spoilt, {
+    ...toSpoil,
+    ...(await spoilCredentials(toSpoil, {
+      api,
+      pool,
+      rotatePrivateToken: (user) => servers.privateToken('rotate', user),
+    })),
+  });
   purses.set(changed, await changePassword(purses.get(changed)!, api));
   await makePersonalToken(api, memberOf(targets.inA).session, { name: 'matrix-of-another' });
   for (const member of members) if (!member.person.isAlive) await endUser(api, admin, member);
-  const [session] = await api.access<{ id: string }[]>('GET', '/api/v1/authentication/sessions/', { token: memberOf(targets.inA).bearer });
+  const [session] = await api.access<{ id: string }[]>('GET', '/api/v1/authentication/sessions/', {
+    token: memberOf(targets.inA).bearer,
+  });
   const facts: Facts = {
     people,
     orgs,
@@ -63,27 +87,52 @@ export async function prepareWorld({ servers, client, pool, random, chance, priv
     orgNames: namesOf(orgs),
     userIds: new Map(members.map(({ person, id }) => [person.username, id])),
     accessKeys: new Map(members.map(({ person, key }) => [person.username, key.id])),
-    bindings: { inA: memberOf(targets.inA).bindings.get(`OrgUser ${a}`)!, inB: memberOf(targets.inB).bindings.get(`OrgUser ${b}`)!, system: memberOf('auditor').bindings.get('SystemAuditor')! },
+    bindings: {
+      inA: memberOf(targets.inA).bindings.get(`OrgUser ${a}`)!,
+      inB: memberOf(targets.inB).bindings.get(`OrgUser ${b}`)!,
+      system: memberOf('auditor').bindings.get('SystemAuditor')!,
+    },
     sessionInA: session!.id,
   };
   return { facts, wallet: new Wallet(purses) };
 }
 
-async function fill({ person, password, bearer, session, key }: Member, { api, book, privateToken }: { api: WorldApi; book: RoleBook; privateToken?: string }): Promise<Purse> {
+async function fill(
+  { person, password, bearer, session, key }: Member,
+  { api, book, privateToken }: { api: WorldApi; book: RoleBook; privateToken?: string },
+): Promise<Purse> {
   const personalToken = await makePersonalToken(api, session, { name: 'matrix' });
   const narrowed = await makeNarrowedTokens(api, { person, session, book });
-  return { username: person.username, password, bearer, session, key, personalToken, narrowed, dead: {}, ...(privateToken === undefined ? {} : { privateToken }) };
+  return {
+    username: person.username,
+    password,
+    bearer,
+    session,
+    key,
+    personalToken,
+    narrowed,
+    dead: {},
+    ...(privateToken === undefined ? {} : { privateToken }),
+  };
 }
 
 /** An organization goes by its id, by its name, and two by their words, in whatever case. */
 function namesOf(orgs: Facts['orgs']): OrgNames {
   const ids = [...Object.values(orgs), rootOrgId, defaultOrgId].map((id) => [id, id] as const);
-  return new Map([...ids, ['matrix-a', orgs.a], ['matrix-b', orgs.b], ['matrix-empty', orgs.empty], ['root', rootOrgId], ['default', defaultOrgId]]);
+  return new Map([
+    ...ids,
+    ['matrix-a', orgs.a],
+    ['matrix-b', orgs.b],
+    ['matrix-empty', orgs.empty],
+    ['root', rootOrgId],
+    ['default', defaultOrgId],
+  ]);
 }
 
 /** In the order of the items. */
 async function someAtOnce<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
-  for (let i = 0; i < items.length; i += atOnce) results.push(...(await Promise.all(items.slice(i, i + atOnce).map(work))));
+  for (let i = 0; i < items.length; i += atOnce)
+    results.push(...(await Promise.all(items.slice(i, i + atOnce).map(work))));
   return results;
 }

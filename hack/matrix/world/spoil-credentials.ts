@@ -14,18 +14,41 @@ interface SpoilParts {
   readonly rotatePrivateToken: (user: string) => Promise<string>;
 }
 
-/** What was good once and is not any more, or is for another address: `<kind>: <fault>` as `model/credentials.ts` has them. */
-export async function spoilCredentials({ username, password, bearer, session, personalToken, privateToken }: Purse, { api, pool, rotatePrivateToken }: SpoilParts): Promise<{ dead: Dead; privateToken?: string }> {
+/**
+ * What was good once and is not any more, or is for another address: `<kind>: <fault>` as `model/credentials.ts` has
+ * them.
+ */
+export async function spoilCredentials(
+  { username, password, bearer, session, personalToken, privateToken }: Purse,
+  { api, pool, rotatePrivateToken }: SpoilParts,
+): Promise<{ dead: Dead; privateToken?: string }> {
   const inactive = await makeKey(api, bearer, {});
-  await api.access('PATCH', `/api/v1/authentication/access-keys/${inactive.id}/`, { token: bearer, body: { is_active: false } });
+  await api.access('PATCH', `/api/v1/authentication/access-keys/${inactive.id}/`, {
+    token: bearer,
+    body: { is_active: false },
+  });
   const elsewhere = await makeKey(api, bearer, { ip_group: ['192.0.2.7'] });
   const expiredBearer = await logIn(api, username, password);
   const expiredSession = await api.logIn(username, password);
   const past = "now() - interval '1 minute'";
-  await expire(pool, `UPDATE access.bearer_tokens SET expires = ${past} WHERE hash = sha256($1::text::bytea)`, expiredBearer);
-  await expire(pool, `UPDATE access.sessions SET expires = ${past} WHERE hash = sha256($1::text::bytea)`, expiredSession.id);
-  const [expired, revoked, deleted] = await Promise.all(['expired', 'revoked', 'deleted'].map((name) => makePersonalToken(api, session, { name: `matrix-${name}` })));
-  await expire(pool, `UPDATE access.personal_tokens SET expires = ${past} WHERE hash = sha256($1::text::bytea)`, expired!);
+  await expire(
+    pool,
+    `UPDATE access.bearer_tokens SET expires = ${past} WHERE hash = sha256($1::text::bytea)`,
+    expiredBearer,
+  );
+  await expire(
+    pool,
+    `UPDATE access.sessions SET expires = ${past} WHERE hash = sha256($1::text::bytea)`,
+    expiredSession.id,
+  );
+  const [expired, revoked, deleted] = await Promise.all(
+    ['expired', 'revoked', 'deleted'].map((name) => makePersonalToken(api, session, { name: `matrix-${name}` })),
+  );
+  await expire(
+    pool,
+    `UPDATE access.personal_tokens SET expires = ${past} WHERE hash = sha256($1::text::bytea)`,
+    expired!,
+  );
   await api.platform('PUT', `${personalTokens}/matrix-revoked/actions/revocation`, { session });
   await api.platform('DELETE', `${personalTokens}/matrix-deleted`, { session });
   const dead: Dead = {
@@ -50,14 +73,27 @@ export async function changePassword(purse: Purse, api: WorldApi): Promise<Purse
   const { username, password, session, bearer } = purse;
   const fresh = `${password}-new`;
   const other = await api.logIn(username, password);
-  await api.access('PUT', '/api/v1/users/profile/password/', { session: other, body: { old_password: password, new_password: fresh, new_password_again: fresh } });
-  return { ...purse, password: fresh, session: other, bearer: await logIn(api, username, fresh), dead: { ...purse.dead, 'bearer: old password': bearer, 'session: old password': session } };
+  await api.access('PUT', '/api/v1/users/profile/password/', {
+    session: other,
+    body: { old_password: password, new_password: fresh, new_password_again: fresh },
+  });
+  return {
+    ...purse,
+    password: fresh,
+    session: other,
+    bearer: await logIn(api, username, fresh),
+    dead: { ...purse.dead, 'bearer: old password': bearer, 'session: old password': session },
+  };
 }
 
 async function endedSession(api: WorldApi, username: string, password: string): Promise<SessionCookies> {
   const session = await api.logIn(username, password);
-  const sessions = await api.access<{ id: string; is_current: boolean }[]>('GET', '/api/v1/authentication/sessions/', { session });
-  await api.access('DELETE', `/api/v1/authentication/sessions/${sessions.find((each) => each.is_current)!.id}/`, { session });
+  const sessions = await api.access<{ id: string; is_current: boolean }[]>('GET', '/api/v1/authentication/sessions/', {
+    session,
+  });
+  await api.access('DELETE', `/api/v1/authentication/sessions/${sessions.find((each) => each.is_current)!.id}/`, {
+    session,
+  });
   return session;
 }
 

@@ -29,7 +29,8 @@ export class Throwaways {
   }
 
   async #makeSession(userId: string): Promise<Throwaway> {
-    const insert = "INSERT INTO access.sessions (hash, user_id, expires) VALUES ($1, $2, now() + interval '1 minute') RETURNING id";
+    const insert =
+      "INSERT INTO access.sessions (hash, user_id, expires) VALUES ($1, $2, now() + interval '1 minute') RETURNING id";
     const { rows } = await this.#pool.query<{ id: string }>(insert, [randomBytes(32), userId]);
     const { id } = rows[0]!;
     return { id, remove: () => this.#remove('sessions', id) };

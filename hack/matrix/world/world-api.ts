@@ -24,12 +24,27 @@ export class WorldApi {
   }
 
   async access<T>(method: string, target: string, { token, session, body }: WorldCall): Promise<T> {
-    return this.#demand<T>('access', { method, target, body, headers: { ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }), ...(session === undefined ? {} : sessionHeaders(session, this.#client.origins.access)) } });
+    return this.#demand<T>('access', {
+      method,
+      target,
+      body,
+      headers: {
+        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...(session === undefined ? {} : sessionHeaders(session, this.#client.origins.access)),
+      },
+    });
   }
 
   /** As the administrator, unless a session is given. */
-  async platform<T>(method: string, target: string, { server = 'platform', session, body }: WorldCall = {}): Promise<T> {
-    const headers: Record<string, string> = session === undefined ? { Authorization: `Bearer ${this.#adminToken}` } : sessionHeaders(session, this.#client.origins[server]);
+  async platform<T>(
+    method: string,
+    target: string,
+    { server = 'platform', session, body }: WorldCall = {},
+  ): Promise<T> {
+    const headers: Record<string, string> =
+      session === undefined
+        ? { Authorization: `Bearer ${this.#adminToken}` }
+        : sessionHeaders(session, this.#client.origins[server]);
     return this.#demand<T>(server, { method, target, body, headers });
   }
 
@@ -38,11 +53,25 @@ export class WorldApi {
     const page = new URL('/login/', this.#client.origins.access);
     const form = await fetch(page);
     const token = /name="csrfmiddlewaretoken" value="([^"]*)"/.exec(await form.text())?.[1] ?? '';
-    const headers = { Cookie: form.headers.getSetCookie().map((cookie) => cookie.split(';')[0]).join('; '), Origin: page.origin };
-    const answer = await fetch(page, { method: 'POST', headers, body: new URLSearchParams({ username, password, csrfmiddlewaretoken: token }), redirect: 'manual' });
-    const cookies = new Map(answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0]!.split('=') as [string, string]));
+    const headers = {
+      Cookie: form.headers
+        .getSetCookie()
+        .map((cookie) => cookie.split(';')[0])
+        .join('; '),
+      Origin: page.origin,
+    };
+    const answer = await fetch(page, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ username, password, csrfmiddlewaretoken: token }),
+      redirect: 'manual',
+    });
+    const cookies = new Map(
+      answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0]!.split('=') as [string, string]),
+    );
     const [id, csrfToken] = [cookies.get('svc_sessionid'), cookies.get('svc_csrftoken')];
-    if (id === undefined || csrfToken === undefined) throw new Error(`${username} could not log in: ${answer.status} ${await answer.text()}`);
+    if (id === undefined || csrfToken === undefined)
+      throw new Error(`${username} could not log in: ${answer.status} ${await answer.text()}`);
     return { id, csrfToken };
   }
 
@@ -55,9 +84,23 @@ export class WorldApi {
     }
   }
 
-  async #demand<T>(server: ServerName, { method, target, headers, body }: { method: string; target: string; headers: Record<string, string>; body: object | undefined }): Promise<T> {
+  async #demand<T>(
+    server: ServerName,
+    {
+      method,
+      target,
+      headers,
+      body,
+    }: { method: string; target: string; headers: Record<string, string>; body: object | undefined },
+  ): Promise<T> {
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
-    const { status, text } = await this.#client.send({ server, method, target, headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }, ...json });
+    const { status, text } = await this.#client.send({
+      server,
+      method,
+      target,
+      headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+      ...json,
+    });
     if (status >= 300) throw new Error(`${method} ${target}: ${status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }

@@ -28,14 +28,30 @@ export interface Ground {
   isQuick: boolean;
 }
 
-/** The primary is killed while its standby lacks acknowledged writes: they are lost, and nobody goes on as if they were not. */
-export async function failoverAsynchronous({ cluster, credentials: { adminToken: token }, report }: Ground): Promise<void> {
+/**
+ * The primary is killed while its standby lacks acknowledged writes: they are lost, and nobody goes on as if they were
+ * not.
+ */
+export async function failoverAsynchronous({
+  cluster,
+  credentials: { adminToken: token },
+  report,
+}: Ground): Promise<void> {
   const { pair } = cluster;
   const port = cluster.port('apiserver');
-  const operator = new FaultClient({ id: 1, targets: [{ name: 'the load balancer', port }], token, random: new Random(1), book: new OperationBook() });
+  const operator = new FaultClient({
+    id: 1,
+    targets: [{ name: 'the load balancer', port }],
+    token,
+    random: new Random(1),
+    book: new OperationBook(),
+  });
   await makeModel({ operator, replicas: [{ name: 'the load balancer', port }], modelChanges: [] }, notes);
   const followers = Array.from({ length: followerCount }, () => new Follower({ token, port, path: pathOf(notes) }));
-  const writers = Array.from({ length: writerCount }, (_, i) => new MarkedWriter({ id: i + 1, token, port, model: notes }));
+  const writers = Array.from(
+    { length: writerCount },
+    (_, i) => new MarkedWriter({ id: i + 1, token, port, model: notes }),
+  );
   const everybody = [...followers, ...writers];
   try {
     for (const one of everybody) one.start();
@@ -43,28 +59,54 @@ export async function failoverAsynchronous({ cluster, credentials: { adminToken:
     await pair.detachStandby();
     const epochBefore = await epoch(cluster);
     await delay(detachedMs);
-    const [kept] = await pair.standby.query<{ rev: string }>('SELECT max(rev) AS rev FROM platform.change_log', [], 'svc');
+    const [kept] = await pair.standby.query<{ rev: string }>(
+      'SELECT max(rev) AS rev FROM platform.change_log',
+      [],
+      'svc',
+    );
     const keptRevision = Number(kept?.rev);
-    await until('every follower has heard of what is going to be lost', recoveryMs, () => followers.every(({ position }) => position > keptRevision));
+    await until('every follower has heard of what is going to be lost', recoveryMs, () =>
+      followers.every(({ position }) => position > keptRevision),
+    );
     const killed = now();
     await pair.failOver();
     const promoted = now();
-    await until('the API servers have been started anew', recoveryMs, () => cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady));
-    await until('writes go on', recoveryMs, () => writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted));
+    await until('the API servers have been started anew', recoveryMs, () =>
+      cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady),
+    );
+    await until('writes go on', recoveryMs, () =>
+      writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted),
+    );
     const recovered = now();
     await delay(afterMs);
     await Promise.all(writers.map((writer) => writer.stop()));
     const acknowledged = writers.flatMap((writer) => writer.acknowledged);
     const lost = acknowledged.filter(({ revision, at }) => revision > keptRevision && at < promoted);
-    report.say(`  ${acknowledged.length} writes acknowledged, ${lost.length} of them after the standby's last revision, ${keptRevision}; all goes on ${((recovered - killed) / 1000).toFixed(1)} s after the kill`);
+    report.say(
+      `  ${acknowledged.length} writes acknowledged, ${lost.length} of them after the standby's last revision, ${keptRevision}; all goes on ${((recovered - killed) / 1000).toFixed(1)} s after the kill`,
+    );
     report.check('acknowledged writes were lost, so that there was something to notice', lost.length > 0);
-    report.check('the epoch is raised by one', (await epoch(cluster)) === epochBefore + 1, `${epochBefore}, then ${await epoch(cluster)}`);
+    report.check(
+      'the epoch is raised by one',
+      (await epoch(cluster)) === epochBefore + 1,
+      `${epochBefore}, then ${await epoch(cluster)}`,
+    );
     await checkFollowers({ cluster, followers, keptRevision, promoted, report });
     checkRevisions(acknowledged, { keptRevision, promoted, report });
     await checkOldRevisions({ operator, lost, report, port });
     const present = await objectsBySql(cluster);
-    const last = new Map(acknowledged.filter(({ revision, at }) => revision <= keptRevision || at > promoted).toSorted((a, b) => a.revision - b.revision).map(({ name, marker, revision }) => [name, `${marker} at ${revision}`]));
-    for (const [name, state] of last) report.check(`the last acknowledged write of ${name} that was not lost is there`, isAtLeast(present.get(name), state), `${present.get(name) ?? 'nothing'} instead of ${state}`);
+    const last = new Map(
+      acknowledged
+        .filter(({ revision, at }) => revision <= keptRevision || at > promoted)
+        .toSorted((a, b) => a.revision - b.revision)
+        .map(({ name, marker, revision }) => [name, `${marker} at ${revision}`]),
+    );
+    for (const [name, state] of last)
+      report.check(
+        `the last acknowledged write of ${name} that was not lost is there`,
+        isAtLeast(present.get(name), state),
+        `${present.get(name) ?? 'nothing'} instead of ${state}`,
+      );
   } finally {
     await Promise.all(everybody.map((one) => one.stop()));
     operator.api.close();
@@ -72,47 +114,126 @@ export async function failoverAsynchronous({ cluster, credentials: { adminToken:
 }
 
 /** Every cache was told to begin anew, and now holds what the database holds. */
-async function checkFollowers({ cluster, followers, keptRevision, promoted, report }: { cluster: Cluster; followers: readonly Follower[]; keptRevision: number; promoted: number; report: Report }): Promise<void> {
+async function checkFollowers({
+  cluster,
+  followers,
+  keptRevision,
+  promoted,
+  report,
+}: {
+  cluster: Cluster;
+  followers: readonly Follower[];
+  keptRevision: number;
+  promoted: number;
+  report: Report;
+}): Promise<void> {
   const [row] = await cluster.pair.query<{ rev: string }>('SELECT max(rev) AS rev FROM platform.change_log');
   const present = await objectsBySql(cluster);
-  const isSame = ({ objects }: Follower): boolean => objects.size === present.size && [...objects].every(([name, state]) => present.get(name) === state);
-  await until('every follower holds what the database holds', recoveryMs, () => followers.every(isSame)).catch(() => undefined);
+  const isSame = ({ objects }: Follower): boolean =>
+    objects.size === present.size && [...objects].every(([name, state]) => present.get(name) === state);
+  await until('every follower holds what the database holds', recoveryMs, () => followers.every(isSame)).catch(
+    () => undefined,
+  );
   for (const [i, follower] of followers.entries()) {
-    const differing = [...new Set([...follower.objects.keys(), ...present.keys()])].filter((name) => follower.objects.get(name) !== present.get(name));
-    report.check(`follower ${i + 1} holds what the database holds at ${row?.rev ?? 0}`, isSame(follower), differing.slice(0, 3).map((name) => `${name}: ${follower.objects.get(name) ?? 'nothing'} instead of ${present.get(name) ?? 'nothing'}`).join(', '));
-    report.check(`follower ${i + 1}, who had heard of revisions that were lost, was told 410`, follower.resets.some(({ at, position }) => at > promoted - detachedMs && position > keptRevision), JSON.stringify(follower.resets));
-    report.check(`follower ${i + 1} was told nothing that cannot be`, follower.contradictions.length === 0, follower.contradictions.slice(0, 3).join('; '));
+    const differing = [...new Set([...follower.objects.keys(), ...present.keys()])].filter(
+      (name) => follower.objects.get(name) !== present.get(name),
+    );
+    report.check(
+      `follower ${i + 1} holds what the database holds at ${row?.rev ?? 0}`,
+      isSame(follower),
+      differing
+        .slice(0, 3)
+        .map(
+          (name) => `${name}: ${follower.objects.get(name) ?? 'nothing'} instead of ${present.get(name) ?? 'nothing'}`,
+        )
+        .join(', '),
+    );
+    report.check(
+      `follower ${i + 1}, who had heard of revisions that were lost, was told 410`,
+      follower.resets.some(({ at, position }) => at > promoted - detachedMs && position > keptRevision),
+      JSON.stringify(follower.resets),
+    );
+    report.check(
+      `follower ${i + 1} was told nothing that cannot be`,
+      follower.contradictions.length === 0,
+      follower.contradictions.slice(0, 3).join('; '),
+    );
   }
 }
 
 /** No state of an object is told under a revision that it had already had another state under. */
-function checkRevisions(acknowledged: readonly Acknowledged[], { keptRevision, promoted, report }: { keptRevision: number; promoted: number; report: Report }): void {
+function checkRevisions(
+  acknowledged: readonly Acknowledged[],
+  { keptRevision, promoted, report }: { keptRevision: number; promoted: number; report: Report },
+): void {
   const owners = new Map<number, Acknowledged>();
   const twice: string[] = [];
   const backwards: string[] = [];
-  const highestLost = Math.max(keptRevision, ...acknowledged.filter(({ at }) => at < promoted).map(({ revision }) => revision));
+  const highestLost = Math.max(
+    keptRevision,
+    ...acknowledged.filter(({ at }) => at < promoted).map(({ revision }) => revision),
+  );
   for (const write of acknowledged) {
     const owner = owners.get(write.revision);
     if (owner !== undefined) twice.push(`${write.revision} for ${owner.marker} and ${write.marker}`);
     owners.set(write.revision, write);
-    if (write.at > promoted && write.revision <= highestLost) backwards.push(`${write.marker} at ${write.revision}, ${Math.round(write.at - promoted)} ms after the promotion`);
+    if (write.at > promoted && write.revision <= highestLost)
+      backwards.push(`${write.marker} at ${write.revision}, ${Math.round(write.at - promoted)} ms after the promotion`);
   }
-  report.check('no revision is acknowledged twice', twice.length === 0, `${twice.length}: ${twice.slice(0, 3).join('; ')}`);
-  report.check('no write after the failover is acknowledged at a revision that had been given out before', backwards.length === 0, `${backwards.length} up to ${highestLost}: ${backwards.slice(0, 3).join('; ')}`);
+  report.check(
+    'no revision is acknowledged twice',
+    twice.length === 0,
+    `${twice.length}: ${twice.slice(0, 3).join('; ')}`,
+  );
+  report.check(
+    'no write after the failover is acknowledged at a revision that had been given out before',
+    backwards.length === 0,
+    `${backwards.length} up to ${highestLost}: ${backwards.slice(0, 3).join('; ')}`,
+  );
 }
 
 /** A revision that is lost is taken for no present one. */
-async function checkOldRevisions({ operator, lost, report, port }: { operator: FaultClient; lost: readonly Acknowledged[]; report: Report; port: number }): Promise<void> {
+async function checkOldRevisions({
+  operator,
+  lost,
+  report,
+  port,
+}: {
+  operator: FaultClient;
+  lost: readonly Acknowledged[];
+  report: Report;
+  port: number;
+}): Promise<void> {
   const newest = lost.toSorted((a, b) => a.revision - b.revision).at(-1);
   if (newest === undefined) return;
   const { name, revision } = newest;
-  const watched = await operator.api.request({ port, path: `${pathOf(notes)}?watch=true&timeoutSeconds=1&resourceVersion=${revision}` });
-  report.check('a watch from a lost revision is 410', watched.status === 410 || watched.text.includes('"code":410'), `${watched.status} ${watched.text.slice(0, 200)}`);
-  const listed = await operator.api.request({ port, path: `${pathOf(notes)}?resourceVersion=${revision}&resourceVersionMatch=Exact&limit=1` });
-  report.check('a list at exactly a lost revision is 410', listed.status === 410, `${listed.status} ${listed.text.slice(0, 200)}`);
-  const body = JSON.stringify(bodyOf(notes, { namespace: '', name }, { marker: 'stale', labels: {}, fields: {} }, revision));
+  const watched = await operator.api.request({
+    port,
+    path: `${pathOf(notes)}?watch=true&timeoutSeconds=1&resourceVersion=${revision}`,
+  });
+  report.check(
+    'a watch from a lost revision is 410',
+    watched.status === 410 || watched.text.includes('"code":410'),
+    `${watched.status} ${watched.text.slice(0, 200)}`,
+  );
+  const listed = await operator.api.request({
+    port,
+    path: `${pathOf(notes)}?resourceVersion=${revision}&resourceVersionMatch=Exact&limit=1`,
+  });
+  report.check(
+    'a list at exactly a lost revision is 410',
+    listed.status === 410,
+    `${listed.status} ${listed.text.slice(0, 200)}`,
+  );
+  const body = JSON.stringify(
+    bodyOf(notes, { namespace: '', name }, { marker: 'stale', labels: {}, fields: {} }, revision),
+  );
   const updated = await operator.api.request({ port, method: 'PUT', path: pathOf(notes, '', name), body });
-  report.check('an update from a lost revision is refused', [404, 409].includes(updated.status), `${updated.status} ${updated.text.slice(0, 200)}`);
+  report.check(
+    'an update from a lost revision is refused',
+    [404, 409].includes(updated.status),
+    `${updated.status} ${updated.text.slice(0, 200)}`,
+  );
 }
 
 /** Present at that state, or at a later one: a write without an answer may have come after it. */
@@ -121,12 +242,16 @@ function isAtLeast(present: string | undefined, state: string): boolean {
 }
 
 async function objectsBySql({ pair }: Cluster): Promise<Map<string, string>> {
-  const [model] = await pair.query<{ id: number }>('SELECT id FROM platform.models WHERE resource = $1', [notes.plural]);
+  const [model] = await pair.query<{ id: number }>('SELECT id FROM platform.models WHERE resource = $1', [
+    notes.plural,
+  ]);
   const rows = await pair.query<{ rev: string; body: string }>(`SELECT rev, body FROM platform.m_${model?.id ?? 0}`);
-  return new Map(rows.map(({ rev, body }) => {
-    const { metadata, spec } = JSON.parse(body) as WireObject;
-    return [metadata.name, `${spec.marker} at ${rev}`];
-  }));
+  return new Map(
+    rows.map(({ rev, body }) => {
+      const { metadata, spec } = JSON.parse(body) as WireObject;
+      return [metadata.name, `${spec.marker} at ${rev}`];
+    }),
+  );
 }
 
 async function epoch({ pair }: Cluster): Promise<number> {

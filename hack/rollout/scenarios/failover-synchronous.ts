@@ -17,7 +17,10 @@ const standbyAwayMs = 22_000;
 const recoveryMs = 60_000;
 const startTimeoutMs = 90_000;
 
-/** The primary is killed while a standby has every acknowledged write, and the standby takes over: the final comparison finds each of them. */
+/**
+ * The primary is killed while a standby has every acknowledged write, and the standby takes over: the final comparison
+ * finds each of them.
+ */
 export async function failoverSynchronous(stage: Stage): Promise<void> {
   const { cluster, traffic, report } = stage;
   const { pair } = cluster;
@@ -28,19 +31,38 @@ export async function failoverSynchronous(stage: Stage): Promise<void> {
   const endsBefore = new Map(cluster.pods.map((pod) => [pod, pod.ends.length]));
   const epochBefore = await epoch(stage);
   const killed = now();
-  const { result, tally } = await traffic.during('failover to a synchronous standby', async () => {
-    await pair.failOver();
-    const promoted = now();
-    await until('writes go on after the failover', recoveryMs, () => traffic.hasWrittenSince(promoted));
-    await until('the API servers have been started anew after the failover', recoveryMs, () => cluster.deployment('apiserver').pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady));
-    await until('every pod is ready after the failover', recoveryMs, () => cluster.pods.every(({ isReady }) => isReady));
-    return { promoted, ready: now() };
-  }, { afterMs: settleMs });
+  const { result, tally } = await traffic.during(
+    'failover to a synchronous standby',
+    async () => {
+      await pair.failOver();
+      const promoted = now();
+      await until('writes go on after the failover', recoveryMs, () => traffic.hasWrittenSince(promoted));
+      await until('the API servers have been started anew after the failover', recoveryMs, () =>
+        cluster
+          .deployment('apiserver')
+          .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
+      );
+      await until('every pod is ready after the failover', recoveryMs, () =>
+        cluster.pods.every(({ isReady }) => isReady),
+      );
+      return { promoted, ready: now() };
+    },
+    { afterMs: settleMs },
+  );
   report.tally('failover, synchronous', tally);
-  report.say(`  promoted ${seconds(result.promoted - killed)} after the kill, all pods ready again ${seconds(result.ready - killed)} after it`);
-  for (const { from, to } of traffic.gaps(killed)) report.say(`  no write was acknowledged for ${seconds(to - from)}, from ${seconds(from - killed)} after the kill`);
-  for (const pod of cluster.pods) for (const { code, signal } of pod.ends.slice(endsBefore.get(pod) ?? 0)) report.say(`  ${pod.name} ended with ${signal ?? `code ${code}`}, and was started anew`);
-  report.check('the epoch is raised by one at a failover', (await epoch(stage)) === epochBefore + 1, `${epochBefore}, then ${await epoch(stage)}`);
+  report.say(
+    `  promoted ${seconds(result.promoted - killed)} after the kill, all pods ready again ${seconds(result.ready - killed)} after it`,
+  );
+  for (const { from, to } of traffic.gaps(killed))
+    report.say(`  no write was acknowledged for ${seconds(to - from)}, from ${seconds(from - killed)} after the kill`);
+  for (const pod of cluster.pods)
+    for (const { code, signal } of pod.ends.slice(endsBefore.get(pod) ?? 0))
+      report.say(`  ${pod.name} ended with ${signal ?? `code ${code}`}, and was started anew`);
+  report.check(
+    'the epoch is raised by one at a failover',
+    (await epoch(stage)) === epochBefore + 1,
+    `${epochBefore}, then ${await epoch(stage)}`,
+  );
   // As an operator does: the old primary comes back as the standby, and is waited for again.
   await pair.addStandby();
   await pair.setSynchronous(true);
@@ -58,7 +80,11 @@ async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<voi
     const from = now();
     await delay(standbyAwayMs);
     const acknowledged = traffic.acknowledgedSince(from);
-    report.check('no write is acknowledged while the synchronous standby is away', acknowledged === 0, `${acknowledged} were, within ${Math.round(now() - away)} ms after it was killed`);
+    report.check(
+      'no write is acknowledged while the synchronous standby is away',
+      acknowledged === 0,
+      `${acknowledged} were, within ${Math.round(now() - away)} ms after it was killed`,
+    );
     await standby.start();
     const back = now();
     await until('writes go on when the standby is back', recoveryMs, () => traffic.hasWrittenSince(back));
@@ -72,12 +98,22 @@ async function refusesStandby({ cluster, report, releases }: Stage): Promise<voi
   const cwd = join(cluster.folder, 'misled');
   await mkdir(cwd, { recursive: true });
   const url = `postgres://svc:not-asked-for@${standby.host}:${postgresPort}/svc`;
-  const child = spawn(process.execPath, [join(releases.to.build, 'dist/cmd/svc/main.js'), 'apiserver'], { cwd, env: { SVC_DATABASE_URL: url, SVC_SERVER_PORT: '0', SVC_DATA_DIR: cwd }, stdio: ['ignore', 'ignore', 'pipe'], timeout: startTimeoutMs, killSignal: 'SIGKILL' });
+  const child = spawn(process.execPath, [join(releases.to.build, 'dist/cmd/svc/main.js'), 'apiserver'], {
+    cwd,
+    env: { SVC_DATABASE_URL: url, SVC_SERVER_PORT: '0', SVC_DATA_DIR: cwd },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: startTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
   let words = '';
   child.stderr.on('data', (bytes: Buffer) => (words += bytes.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   report.say(`  on a standby a start fails: ${words.trim()}`);
-  report.check('a start on a standby fails with one sentence', code === 1 && /^svc: [^\n]+\n?$/.test(words) && !words.includes('fault of this program'), `code ${code}: ${words}`);
+  report.check(
+    'a start on a standby fails with one sentence',
+    code === 1 && /^svc: [^\n]+\n?$/.test(words) && !words.includes('fault of this program'),
+    `code ${code}: ${words}`,
+  );
 }
 
 async function epoch({ cluster }: Stage): Promise<number> {

@@ -6,7 +6,10 @@ import { someOf, type Stage } from '../scenario.ts';
 import { concurrency } from '../traffic.ts';
 
 const watchers = 8;
-/** What was sent to a process before its connections were known to be gone: a second of the proxy's, and one for a busy machine. */
+/**
+ * What was sent to a process before its connections were known to be gone: a second of the proxy's, and one for a busy
+ * machine.
+ */
 const noticeMs = 2000;
 const readyTimeoutMs = 60_000;
 const settleMs = 2500;
@@ -21,7 +24,11 @@ export async function kill(stage: Stage): Promise<void> {
   const { cluster, isQuick } = stage;
   for (const deployment of cluster.deployments) {
     const pods = deployment.pods.slice(0, isQuick ? 1 : undefined);
-    for (const pod of pods) await killOne(stage, isQuick && deployment.name.endsWith('controller-manager') ? (await untilLed(stage)).pod : pod);
+    for (const pod of pods)
+      await killOne(
+        stage,
+        isQuick && deployment.name.endsWith('controller-manager') ? (await untilLed(stage)).pod : pod,
+      );
   }
 }
 
@@ -38,17 +45,32 @@ async function killOne(stage: Stage, pod: Pod): Promise<void> {
   };
   const ledAnew = async (): Promise<number | undefined> => {
     if (led.pod !== pod) return undefined;
-    await until('another process leads the controllers', takeoverMs, async () => ![undefined, led.identity].includes((await leader(stage)).identity));
+    await until(
+      'another process leads the controllers',
+      takeoverMs,
+      async () => ![undefined, led.identity].includes((await leader(stage)).identity),
+    );
     return now() - killed;
   };
-  const { result: [readyMs, ledMs], tally } = await traffic.during(`kill of ${pod.name}`, () => Promise.all([ready(), ledAnew()]), { afterMs: settleMs });
+  const {
+    result: [readyMs, ledMs],
+    tally,
+  } = await traffic.during(`kill of ${pod.name}`, () => Promise.all([ready(), ledAnew()]), { afterMs: settleMs });
   report.tally(`kill of ${pod.name}, ready after ${(readyMs / 1000).toFixed(1)} s`, tally);
   const late = tally.failures.filter(({ invoked }) => invoked > killed + noticeMs);
   report.check(`what fails at the kill of ${pod.name} was under way in it`, late.length === 0, someOf(late));
-  report.check(`no more fails at the kill of ${pod.name} than was under way`, tally.failures.length <= concurrency + watchers, someOf(tally.failures));
+  report.check(
+    `no more fails at the kill of ${pod.name} than was under way`,
+    tally.failures.length <= concurrency + watchers,
+    someOf(tally.failures),
+  );
   if (ledMs === undefined) return;
   report.say(`  ${pod.name} had led the controllers; another did ${(ledMs / 1000).toFixed(1)} s after its end`);
-  report.check('another process leads the controllers within 20 seconds', ledMs < takeoverLimitMs, `${Math.round(ledMs)} ms`);
+  report.check(
+    'another process leads the controllers within 20 seconds',
+    ledMs < takeoverLimitMs,
+    `${Math.round(ledMs)} ms`,
+  );
 }
 
 /** Somebody always does, but for the time of a change. */
@@ -63,10 +85,16 @@ async function untilLed(stage: Stage): Promise<{ identity: string; pod: Pod }> {
 
 /** Who holds the lease of the controllers, and the pod that said so in its log. */
 async function leader({ cluster, credentials }: Stage): Promise<{ identity?: string; pod?: Pod }> {
-  const answer = await fetch(`http://127.0.0.1:${cluster.port('apiserver')}${leasePath}`, { headers: { authorization: `Bearer ${credentials.adminToken}` }, signal: AbortSignal.timeout(requestTimeoutMs) });
+  const answer = await fetch(`http://127.0.0.1:${cluster.port('apiserver')}${leasePath}`, {
+    headers: { authorization: `Bearer ${credentials.adminToken}` },
+    signal: AbortSignal.timeout(requestTimeoutMs),
+  });
   if (!answer.ok) return {};
-  const { spec: { holderIdentity: identity } } = (await answer.json()) as { spec: { holderIdentity?: string } };
+  const {
+    spec: { holderIdentity: identity },
+  } = (await answer.json()) as { spec: { holderIdentity?: string } };
   if (identity === undefined) return {};
-  for (const pod of cluster.pods) if ((await readFile(pod.logFile, 'utf8')).includes(identity)) return { identity, pod };
+  for (const pod of cluster.pods)
+    if ((await readFile(pod.logFile, 'utf8')).includes(identity)) return { identity, pod };
   return { identity };
 }

@@ -20,12 +20,22 @@ export async function upgrade(stage: Stage): Promise<void> {
 
 async function roll({ cluster, traffic, report }: Stage, name: string, release: Release): Promise<void> {
   for (const deployment of cluster.deployments) {
-    const { result: ends, tally } = await traffic.during(`${name} of ${deployment.name}`, () => deployment.rollTo(release), { afterMs: settleMs });
+    const { result: ends, tally } = await traffic.during(
+      `${name} of ${deployment.name}`,
+      () => deployment.rollTo(release),
+      { afterMs: settleMs },
+    );
     report.tally(`${name} of ${deployment.name}`, tally);
-    report.check(`no request fails during the ${name} of ${deployment.name}`, tally.failures.length === 0, someOf(tally.failures));
+    report.check(
+      `no request fails during the ${name} of ${deployment.name}`,
+      tally.failures.length === 0,
+      someOf(tally.failures),
+    );
     report.check(`something was asked for during the ${name} of ${deployment.name}`, tally.answered > 0);
-    for (const end of ends) report.check(`a pod of ${deployment.name} ends by the rules when it is asked to`, end.code === 0, textOf(end));
-    for (const pod of deployment.allPods) report.check(`${pod.name} did not end by itself`, pod.ends.length === 0, JSON.stringify(pod.ends));
+    for (const end of ends)
+      report.check(`a pod of ${deployment.name} ends by the rules when it is asked to`, end.code === 0, textOf(end));
+    for (const pod of deployment.allPods)
+      report.check(`${pod.name} did not end by itself`, pod.ends.length === 0, JSON.stringify(pod.ends));
   }
 }
 

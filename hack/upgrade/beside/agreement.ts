@@ -7,11 +7,20 @@ import type { Version } from './version.ts';
 const SOON_MS = 20_000;
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 
-/** What is made on one version is so on the other: models, roles, tokens. Returns what is not. `mark` makes names that are new. */
-export async function agree(one: Version, other: Version, { password, mark }: { password: string; mark: string }): Promise<string[]> {
+/**
+ * What is made on one version is so on the other: models, roles, tokens. Returns what is not. `mark` makes names that
+ * are new.
+ */
+export async function agree(
+  one: Version,
+  other: Version,
+  { password, mark }: { password: string; mark: string },
+): Promise<string[]> {
   const problems: string[] = [];
   for (const step of [modelMadeOnOne, roleMadeOnOne, tokenMadeOnOne]) {
-    await step(one, other, { password, mark }).catch((error: Error) => problems.push(`made on ${one.name}, used on ${other.name}: ${error.message}`));
+    await step(one, other, { password, mark }).catch((error: Error) =>
+      problems.push(`made on ${one.name}, used on ${other.name}: ${error.message}`),
+    );
   }
   return problems;
 }
@@ -26,22 +35,55 @@ async function modelMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   const spec = { ...(booksDefinition['spec'] as Json), group };
   await one.api.post(definitionsPath, { ...booksDefinition, metadata: { name: `books.${group}` }, spec });
   const path = `/apis/${group}/v1/namespaces/library/books`;
-  await until(`${other.name} serves the model`, SOON_MS, async () => (await other.api.send('GET', path)).status === 200);
-  await other.api.post(path, { apiVersion: `${group}/v1`, kind: 'Book', metadata: { name: 'first' }, spec: { isbn: '1' } });
-  const rival = await one.api.send('POST', path, { apiVersion: `${group}/v1`, kind: 'Book', metadata: { name: 'second' }, spec: { isbn: '1' } });
+  await until(
+    `${other.name} serves the model`,
+    SOON_MS,
+    async () => (await other.api.send('GET', path)).status === 200,
+  );
+  await other.api.post(path, {
+    apiVersion: `${group}/v1`,
+    kind: 'Book',
+    metadata: { name: 'first' },
+    spec: { isbn: '1' },
+  });
+  const rival = await one.api.send('POST', path, {
+    apiVersion: `${group}/v1`,
+    kind: 'Book',
+    metadata: { name: 'second' },
+    spec: { isbn: '1' },
+  });
   if (rival.status !== 409) throw new Error(`a unique value was taken twice: ${rival.status}`);
   await other.api.expect('DELETE', `${definitionsPath}/books.${group}`);
-  await until(`${one.name} no longer serves the model`, SOON_MS, async () => (await one.api.send('GET', path)).status === 404);
+  await until(
+    `${one.name} no longer serves the model`,
+    SOON_MS,
+    async () => (await one.api.send('GET', path)).status === 404,
+  );
 }
 
 async function roleMadeOnOne(one: Version, other: Version, { password, mark }: Mark): Promise<void> {
-  const access = new ApiClient(one.services.accessUrl, `Bearer ${await logIn(one.services.accessUrl, 'admin', password)}`);
-  await access.post('/api/v1/users/users/', { username: mark, name: mark, email: `${mark}@example.com`, password: `${password} ${mark}` });
+  const access = new ApiClient(
+    one.services.accessUrl,
+    `Bearer ${await logIn(one.services.accessUrl, 'admin', password)}`,
+  );
+  await access.post('/api/v1/users/users/', {
+    username: mark,
+    name: mark,
+    email: `${mark}@example.com`,
+    password: `${password} ${mark}`,
+  });
   const login = await logIn(other.services.accessUrl, mark, `${password} ${mark}`);
   await new ApiClient(one.services.accessUrl, `Bearer ${login}`).get('/api/v1/users/profile/');
-  const as = (api: Version): Promise<number> => api.api.send('GET', `${booksPath}?limit=1`, undefined, { 'impersonate-user': mark }).then(({ status }) => status);
+  const as = (api: Version): Promise<number> =>
+    api.api.send('GET', `${booksPath}?limit=1`, undefined, { 'impersonate-user': mark }).then(({ status }) => status);
   if ((await as(other)) !== 403) throw new Error('somebody without a role read objects');
-  const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: mark }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }, subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: mark }] };
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: mark },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: mark }],
+  };
   const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/library/rolebindings';
   await one.api.post(bindings, binding);
   await until(`${other.name} knows the role`, SOON_MS, async () => (await as(other)) === 200);
@@ -50,24 +92,53 @@ async function roleMadeOnOne(one: Version, other: Version, { password, mark }: M
 }
 
 async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Promise<void> {
-  const made = await one.api.post(tokensPath, { metadata: { name: mark }, spec: { displayName: mark, expiresAt: '2099-01-01T00:00:00Z' } });
+  const made = await one.api.post(tokensPath, {
+    metadata: { name: mark },
+    spec: { displayName: mark, expiresAt: '2099-01-01T00:00:00Z' },
+  });
   const reader = new ApiClient(other.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`);
   await reader.get(`${booksPath}/counter`);
   await other.api.expect('PUT', `${tokensPath}/${mark}/actions/revocation`);
-  await until(`${one.name} knows that the token is revoked`, SOON_MS, async () => (await new ApiClient(one.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`).send('GET', booksPath)).status === 401);
+  await until(
+    `${one.name} knows that the token is revoked`,
+    SOON_MS,
+    async () =>
+      (
+        await new ApiClient(one.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`).send(
+          'GET',
+          booksPath,
+        )
+      ).status === 401,
+  );
 }
 
 /** Who leads the controllers. */
 export async function leader(api: ApiClient): Promise<string> {
-  const { items } = (await api.get('/apis/coordination.k8s.io/v1/leases')) as unknown as { items: (ApiObject & { spec: { holderIdentity?: string } })[] };
+  const { items } = (await api.get('/apis/coordination.k8s.io/v1/leases')) as unknown as {
+    items: (ApiObject & { spec: { holderIdentity?: string } })[];
+  };
   return items.map(({ spec }) => spec.holderIdentity ?? '').join();
 }
 
 /** Do controllers work? What is owned goes with its owner. */
 export async function controllersWork(api: ApiClient, mark: string): Promise<void> {
-  const owner = (await api.post(booksPath, { apiVersion: 'upgrade.example.com/v1', kind: 'Book', metadata: { name: `owner-${mark}` } })) as unknown as ApiObject;
-  const ownerReferences = [{ apiVersion: 'upgrade.example.com/v1', kind: 'Book', name: owner.metadata.name, uid: owner.metadata.uid }];
-  await api.post(booksPath, { apiVersion: 'upgrade.example.com/v1', kind: 'Book', metadata: { name: `owned-${mark}`, ownerReferences } });
+  const owner = (await api.post(booksPath, {
+    apiVersion: 'upgrade.example.com/v1',
+    kind: 'Book',
+    metadata: { name: `owner-${mark}` },
+  })) as unknown as ApiObject;
+  const ownerReferences = [
+    { apiVersion: 'upgrade.example.com/v1', kind: 'Book', name: owner.metadata.name, uid: owner.metadata.uid },
+  ];
+  await api.post(booksPath, {
+    apiVersion: 'upgrade.example.com/v1',
+    kind: 'Book',
+    metadata: { name: `owned-${mark}`, ownerReferences },
+  });
   await api.expect('DELETE', `${booksPath}/owner-${mark}`);
-  await until('an owner takes what it owned', 60_000, async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404);
+  await until(
+    'an owner takes what it owned',
+    60_000,
+    async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404,
+  );
 }

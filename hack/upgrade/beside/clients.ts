@@ -48,12 +48,19 @@ export class Clients {
     await this.#load.settle();
   }
 
-  /** What clients did not find as promised: failures, lost counts, and watches that heard another thing or in another order. */
+  /**
+   * What clients did not find as promised: failures, lost counts, and watches that heard another thing or in another
+   * order.
+   */
   async findings(api: ApiClient): Promise<string[]> {
     await this.#load.end();
     const { spec } = (await api.get(`${booksPath}/counter`)) as { spec: { year: number } };
     const { counted } = this.#load;
-    return [...this.problems, ...(spec.year === counted ? [] : [`${counted} were counted, and ${spec.year} are there`]), ...(await this.#heard(api))];
+    return [
+      ...this.problems,
+      ...(spec.year === counted ? [] : [`${counted} were counted, and ${spec.year} are there`]),
+      ...(await this.#heard(api)),
+    ];
   }
 
   async end(): Promise<void> {
@@ -62,17 +69,26 @@ export class Clients {
 
   async #heard(api: ApiClient): Promise<string[]> {
     const mark = { metadata: { labels: { end: 'yes' } } };
-    const last = (await api.expect('PATCH', `${booksPath}/counter`, mark, { 'content-type': 'application/merge-patch+json' })) as unknown as ApiObject;
+    const last = (await api.expect('PATCH', `${booksPath}/counter`, mark, {
+      'content-type': 'application/merge-patch+json',
+    })) as unknown as ApiObject;
     const problems: string[] = [];
     for (const [index, follower] of this.#followers.entries()) {
-      await until(`watch ${index} hears of the end`, HEARD_MS, () => follower.position === last.metadata.resourceVersion).catch((error: Error) => problems.push(error.message));
+      await until(
+        `watch ${index} hears of the end`,
+        HEARD_MS,
+        () => follower.position === last.metadata.resourceVersion,
+      ).catch((error: Error) => problems.push(error.message));
       await follower.end();
       problems.push(...follower.problems);
     }
     const [one, ...others] = this.#followers.map(({ events }) => events);
     for (const other of others) {
       const at = other.findIndex((event, position) => event !== one?.[position]);
-      if (at !== -1 || one?.length !== other.length) problems.push(`two watches differ at ${at}: ${one?.[at]} and ${other[at]}; ${one?.length} and ${other.length} events`);
+      if (at !== -1 || one?.length !== other.length)
+        problems.push(
+          `two watches differ at ${at}: ${one?.[at]} and ${other[at]}; ${one?.length} and ${other.length} events`,
+        );
     }
     return problems;
   }

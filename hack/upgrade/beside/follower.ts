@@ -6,7 +6,10 @@ const PAUSE_MS = 50;
 const ROUND_S = 20;
 const MAX_PROBLEMS = 20;
 
-/** A client that watches and, where the stream ends, goes on at the last revision it has: on another replica, if it is told so. */
+/**
+ * A client that watches and, where the stream ends, goes on at the last revision it has: on another replica, if it is
+ * told so.
+ */
 export class Follower {
   readonly events: string[] = [];
   readonly problems: string[] = [];
@@ -37,7 +40,11 @@ export class Follower {
   async #follow(): Promise<void> {
     while (!this.#over.signal.aborted) {
       try {
-        await this.#api.watch(`${booksPath}?watch=true&resourceVersion=${this.#position}&timeoutSeconds=${ROUND_S}`, (events) => this.#hear(events), this.#over.signal);
+        await this.#api.watch(
+          `${booksPath}?watch=true&resourceVersion=${this.#position}&timeoutSeconds=${ROUND_S}`,
+          (events) => this.#hear(events),
+          this.#over.signal,
+        );
       } catch (error) {
         if (this.#over.signal.aborted) return;
         // A server that has ended: the next one.

@@ -9,8 +9,8 @@ const COUNTER_TRIES = 50;
 export type Targets = () => readonly ApiClient[];
 
 /**
- * Clients that write through one replica and read through another, each on objects of its own: nothing but success will do, and what was written is
- * there at once. Now and then they count in an object of all.
+ * Clients that write through one replica and read through another, each on objects of its own: nothing but success will
+ * do, and what was written is there at once. Now and then they count in an object of all.
  */
 export class Load {
   readonly problems: string[] = [];
@@ -59,13 +59,30 @@ export class Load {
 
   async #oneLife(at: (step: number) => ApiClient, name: string, number: number): Promise<void> {
     const path = `${booksPath}/${name}`;
-    const created = (await this.#counting(at(0).post(booksPath, book(name, number)))) as unknown as ApiObject & { spec: Json };
+    const created = (await this.#counting(at(0).post(booksPath, book(name, number)))) as unknown as ApiObject & {
+      spec: Json;
+    };
     const seen = (await this.#counting(at(1).get(path))) as unknown as ApiObject;
-    this.#hold(seen.metadata.resourceVersion === created.metadata.resourceVersion, `${name} was written as ${created.metadata.resourceVersion} and read as ${seen.metadata.resourceVersion}`);
+    this.#hold(
+      seen.metadata.resourceVersion === created.metadata.resourceVersion,
+      `${name} was written as ${created.metadata.resourceVersion} and read as ${seen.metadata.resourceVersion}`,
+    );
     await this.#counting(at(1).expect('PUT', path, { ...created, spec: { ...created.spec, year: 2050 } }));
-    await this.#counting(at(0).expect('PATCH', `${path}/status`, { status: { lent: true } }, { 'content-type': 'application/merge-patch+json' }));
-    const { items } = (await this.#counting(at(1).get(`${booksPath}?fieldSelector=isbn%3Disbn-${name}`))) as { items: ApiObject[] };
-    this.#hold(items.length === 1 && items[0]?.metadata.uid === created.metadata.uid, `${name} was found ${items.length} times by its index`);
+    await this.#counting(
+      at(0).expect(
+        'PATCH',
+        `${path}/status`,
+        { status: { lent: true } },
+        { 'content-type': 'application/merge-patch+json' },
+      ),
+    );
+    const { items } = (await this.#counting(at(1).get(`${booksPath}?fieldSelector=isbn%3Disbn-${name}`))) as {
+      items: ApiObject[];
+    };
+    this.#hold(
+      items.length === 1 && items[0]?.metadata.uid === created.metadata.uid,
+      `${name} was found ${items.length} times by its index`,
+    );
     await this.#counting(at(0).expect('DELETE', path));
     const { status } = await this.#counting(at(1).send('GET', path));
     this.#hold(status === 404, `${name} was deleted and answered ${status}`);
@@ -74,8 +91,15 @@ export class Load {
   /** By whoever wins: a count that is lost is found at the end. */
   async #count(at: (step: number) => ApiClient): Promise<void> {
     for (let step = 0; step < COUNTER_TRIES; step += 1) {
-      const counter = (await this.#counting(at(step).get(`${booksPath}/counter`))) as unknown as ApiObject & { spec: { year: number } };
-      const { status } = await this.#counting(at(step + 1).send('PUT', `${booksPath}/counter`, { ...counter, spec: { ...counter.spec, year: counter.spec.year + 1 } }));
+      const counter = (await this.#counting(at(step).get(`${booksPath}/counter`))) as unknown as ApiObject & {
+        spec: { year: number };
+      };
+      const { status } = await this.#counting(
+        at(step + 1).send('PUT', `${booksPath}/counter`, {
+          ...counter,
+          spec: { ...counter.spec, year: counter.spec.year + 1 },
+        }),
+      );
       if (status === 200) {
         this.counted += 1;
         return;

@@ -23,10 +23,15 @@ export interface SideBySideOptions {
 }
 
 /**
- * One version serves, the next one comes to it, migrating the database, both serve, the old one starts once more, and goes: with clients on either the whole time.
- * Returns what was not as promised, and how much was asked.
+ * One version serves, the next one comes to it, migrating the database, both serve, the old one starts once more, and
+ * goes: with clients on either the whole time. Returns what was not as promised, and how much was asked.
  */
-export async function sideBySide({ old, next, loadMs, folder }: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
+export async function sideBySide({
+  old,
+  next,
+  loadMs,
+  folder,
+}: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
   // Nothing here outlives the run.
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
   const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, 'postgres'), log: silentLog, settings });
@@ -39,13 +44,20 @@ export async function sideBySide({ old, next, loadMs, folder }: SideBySideOption
       key: randomBytes(32).toString('hex'),
       folder,
     };
-    return await rollOut(new Version('old', old, shared), new Version('new', next, shared), { password: shared.password, loadMs });
+    return await rollOut(new Version('old', old, shared), new Version('new', next, shared), {
+      password: shared.password,
+      loadMs,
+    });
   } finally {
     await postgres.stop();
   }
 }
 
-async function rollOut(old: Version, next: Version, { password, loadMs }: { password: string; loadMs: number }): Promise<{ problems: string[]; facts: string }> {
+async function rollOut(
+  old: Version,
+  next: Version,
+  { password, loadMs }: { password: string; loadMs: number },
+): Promise<{ problems: string[]; facts: string }> {
   const problems: string[] = [];
   await old.start();
   const position = await prepare(old.api);
@@ -54,10 +66,14 @@ async function rollOut(old: Version, next: Version, { password, loadMs }: { pass
     await next.start();
     clients.follow(next.api);
     clients.ask(old.api, next.api);
-    problems.push(...(await agree(old, next, { password, mark: 'forth' })), ...(await agree(next, old, { password, mark: 'back' })));
+    problems.push(
+      ...(await agree(old, next, { password, mark: 'forth' })),
+      ...(await agree(next, old, { password, mark: 'back' })),
+    );
     await delay(loadMs);
 
-    // A node is lost, or the rollout is taken back: the old version starts anew on what the new one has made of the database.
+    // A node is lost, or the rollout is taken back: the old version starts anew on what the new one has made of the
+    // database.
     await clients.leaveFor(next.api);
     problems.push(...(await old.stop()), ...(await handedOver(next.api, 'new')));
     await old.start();

@@ -41,13 +41,31 @@ export class Version {
     await mkdir(home, { recursive: true });
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, token, { mode: 0o600 });
-    const onDatabase = [`--svc.database.url=${databaseUrl}`, `--svc.security.initial-admin-token=${token}`, `--svc.security.initial-admin-password=${password}`, `--svc.security.key=${key}`];
+    const onDatabase = [
+      `--svc.database.url=${databaseUrl}`,
+      `--svc.security.initial-admin-token=${token}`,
+      `--svc.security.initial-admin-password=${password}`,
+      `--svc.security.key=${key}`,
+    ];
     const run = (command: string, args: readonly string[]): RunningBuild =>
-      new RunningBuild({ build: this.#build, command, args: [`--svc.data.dir=${command}`, ...args], folder: home, name: `${this.name}-${command}-${this.#starts}` });
+      new RunningBuild({
+        build: this.#build,
+        command,
+        args: [`--svc.data.dir=${command}`, ...args],
+        folder: home,
+        name: `${this.name}-${command}-${this.#starts}`,
+      });
     this.apiserver = run('apiserver', onDatabase);
     const platformUrl = String((await this.apiserver.ready())['url']);
-    this.accessServer = run('access-server', [...onDatabase, `--svc.access.api-url=${platformUrl}`, `--svc.access.token-file=${tokenFile}`]);
-    this.controllerManager = run('controller-manager', [`--svc.controllers.api-url=${platformUrl}`, `--svc.controllers.token-file=${tokenFile}`]);
+    this.accessServer = run('access-server', [
+      ...onDatabase,
+      `--svc.access.api-url=${platformUrl}`,
+      `--svc.access.token-file=${tokenFile}`,
+    ]);
+    this.controllerManager = run('controller-manager', [
+      `--svc.controllers.api-url=${platformUrl}`,
+      `--svc.controllers.token-file=${tokenFile}`,
+    ]);
     const accessUrl = String((await this.accessServer.ready())['accessUrl']);
     await this.controllerManager.ready();
     this.services = { platformUrl, accessUrl, token };

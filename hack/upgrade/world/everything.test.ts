@@ -9,13 +9,28 @@ const before = new Map([['v1/things /a', object()]]);
 const after = (now: ApiObject): Map<string, ApiObject> => new Map([['v1/things /a', now]]);
 
 test.each([
-  { reason: 'the same, with its keys in another order', now: { spec: { n: 1 }, metadata: { resourceVersion: '5', uid: '1', name: 'a' } } as ApiObject, free: false, expected: 0 },
+  {
+    reason: 'the same, with its keys in another order',
+    now: { spec: { n: 1 }, metadata: { resourceVersion: '5', uid: '1', name: 'a' } } as ApiObject,
+    free: false,
+    expected: 0,
+  },
   { reason: 'another spec', now: object({ spec: { n: 2 } }), free: false, expected: 1 },
-  { reason: 'another revision', now: object({ metadata: { name: 'a', uid: '1', resourceVersion: '6' } }), free: false, expected: 1 },
+  {
+    reason: 'another revision',
+    now: object({ metadata: { name: 'a', uid: '1', resourceVersion: '6' } }),
+    free: false,
+    expected: 1,
+  },
   { reason: 'a status more', now: object({ status: {} }), free: false, expected: 1 },
   { reason: 'a status more, of what may change', now: object({ status: {} }), free: true, expected: 0 },
   { reason: 'another spec, of what may change', now: object({ spec: {} }), free: true, expected: 1 },
-  { reason: 'made anew, though it may change', now: object({ metadata: { name: 'a', uid: '2', resourceVersion: '5' } }), free: true, expected: 1 },
+  {
+    reason: 'made anew, though it may change',
+    now: object({ metadata: { name: 'a', uid: '2', resourceVersion: '5' } }),
+    free: true,
+    expected: 1,
+  },
 ])('finds what is not as it was: $reason', ({ now, free, expected }) => {
   expect(differences(before, after(now), () => free)).toHaveLength(expected);
 });

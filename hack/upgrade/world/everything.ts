@@ -22,13 +22,22 @@ async function collections(api: ApiClient): Promise<{ type: string; path: string
   for (const version of versions) {
     const root = version === 'v1' ? '/api/v1' : `/apis/${version}`;
     const resources = (await api.get(root))['resources'] as { name: string; verbs: string[] }[];
-    for (const { name, verbs } of resources) if (verbs.includes('list') && !name.includes('/')) found.push({ type: `${version}/${name}`, path: `${root}/${name}` });
+    for (const { name, verbs } of resources)
+      if (verbs.includes('list') && !name.includes('/'))
+        found.push({ type: `${version}/${name}`, path: `${root}/${name}` });
   }
   return found;
 }
 
-/** What is not as it was: gone, another object, or changed; of objects that `mayChange`, only what their author wrote. What came with the new version is no matter. */
-export function differences(before: ReadonlyMap<string, ApiObject>, after: ReadonlyMap<string, ApiObject>, mayChange: (key: string) => boolean): string[] {
+/**
+ * What is not as it was: gone, another object, or changed; of objects that `mayChange`, only what their author wrote.
+ * What came with the new version is no matter.
+ */
+export function differences(
+  before: ReadonlyMap<string, ApiObject>,
+  after: ReadonlyMap<string, ApiObject>,
+  mayChange: (key: string) => boolean,
+): string[] {
   return [...before].flatMap(([key, object]) => {
     const now = after.get(key);
     if (now === undefined) return [`${key} is gone`];
@@ -42,6 +51,8 @@ export function differences(before: ReadonlyMap<string, ApiObject>, after: Reado
 /** JSON with its keys in order. */
 function canonical(value: unknown = null): string {
   return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part as Json).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part as Json).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
   );
 }

@@ -1,6 +1,15 @@
 import { revisionOf, type ApiClient, type ApiObject, type Json } from '../api-client.ts';
 import { until } from '../../faults/until.ts';
-import { book, booksDefinition, booksPath, definitionsPath, group, namespacesPath, realDefinitions, realObjects } from './definitions.ts';
+import {
+  book,
+  booksDefinition,
+  booksPath,
+  definitionsPath,
+  group,
+  namespacesPath,
+  realDefinitions,
+  realObjects,
+} from './definitions.ts';
 import { everything } from './everything.ts';
 
 const BOOKS = 40;
@@ -24,8 +33,15 @@ export async function fillFirst(api: ApiClient): Promise<void> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   for (const definition of [booksDefinition, ...realDefinitions()]) await api.post(definitionsPath, definition);
   await until('the definitions are served', READY_MS, async () => {
-    const { items } = (await api.get(definitionsPath)) as { items: { status?: { conditions?: { type: string; status: string }[] } }[] };
-    return items.every(({ status }) => ['Established', 'IndexesReady'].every((type) => status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true));
+    const { items } = (await api.get(definitionsPath)) as {
+      items: { status?: { conditions?: { type: string; status: string }[] } }[];
+    };
+    return items.every(({ status }) =>
+      ['Established', 'IndexesReady'].every(
+        (type) =>
+          status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true,
+      ),
+    );
   });
   for (let number = 0; number < BOOKS; number += 1) await api.post(booksPath, book(`old-${number}`, number));
   await api.post(booksPath, book('held', 1, { finalizers: [`${group}/shelf`] }));
@@ -59,16 +75,25 @@ export async function useOldWorld(api: ApiClient, world: FilledWorld): Promise<s
   const hold = (what: string, holds: boolean): void => {
     if (!holds) problems.push(what);
   };
-  const events = await api.watch(`${booksPath}?watch=true&resourceVersion=${world.position}&timeoutSeconds=10`, (seen) => seen.length >= world.since.length);
+  const events = await api.watch(
+    `${booksPath}?watch=true&resourceVersion=${world.position}&timeoutSeconds=10`,
+    (seen) => seen.length >= world.since.length,
+  );
   const seen = events.map(({ type, object }) => `${type} ${object.metadata.name}`);
   hold(`a watch from before went on with ${seen.join(', ')}`, seen.join() === world.since.join());
 
   const rest = await api.send('GET', `${booksPath}?limit=500&continue=${encodeURIComponent(world.chunk)}`);
   const { items } = rest.body as { items?: unknown[] };
-  hold(`a list in chunks from before went on with ${rest.status}, ${items?.length} objects`, rest.status === 410 || items?.length === BOOKS + 2 - 5);
+  hold(
+    `a list in chunks from before went on with ${rest.status}, ${items?.length} objects`,
+    rest.status === 410 || items?.length === BOOKS + 2 - 5,
+  );
 
   const again = await api.send('POST', booksPath, book('kept-once', 3), idempotent);
-  hold(`the same Idempotency-Key answered ${again.status}`, again.status === 201 && revisionOf(again.body as unknown as ApiObject) === revisionOf(world.idempotent));
+  hold(
+    `the same Idempotency-Key answered ${again.status}`,
+    again.status === 201 && revisionOf(again.body as unknown as ApiObject) === revisionOf(world.idempotent),
+  );
 
   const old = world.objects.get(`${group}/v1/books library/old-3`) as ApiObject & { spec: Json };
   const put = await api.send('PUT', `${booksPath}/old-3`, { ...old, spec: { ...old.spec, year: 2002 } });
@@ -81,27 +106,53 @@ export async function useOldWorld(api: ApiClient, world: FilledWorld): Promise<s
   hold(`an index of before found ${byIndex.length} of 1`, byIndex.length === 1);
 
   const created = (await api.post(booksPath, book('new', 5))) as unknown as ApiObject;
-  hold(`revisions went back: ${revisionOf(created)}`, BigInt(revisionOf(created)) > BigInt(revisionOf(world.idempotent)));
-  const freed = await api.send('PATCH', `${booksPath}/held`, [{ op: 'remove', path: '/metadata/finalizers' }], { 'content-type': 'application/json-patch+json' });
+  hold(
+    `revisions went back: ${revisionOf(created)}`,
+    BigInt(revisionOf(created)) > BigInt(revisionOf(world.idempotent)),
+  );
+  const freed = await api.send('PATCH', `${booksPath}/held`, [{ op: 'remove', path: '/metadata/finalizers' }], {
+    'content-type': 'application/json-patch+json',
+  });
   const gone = await api.send('GET', `${booksPath}/held`);
-  hold(`an object that waited for its finalizer: ${freed.status}, then ${gone.status}`, freed.status === 200 && gone.status === 404);
+  hold(
+    `an object that waited for its finalizer: ${freed.status}, then ${gone.status}`,
+    freed.status === 200 && gone.status === 404,
+  );
   await api.expect('DELETE', `${booksPath}/kept-once`);
-  await until('an owner from before takes what it owned', READY_MS, async () => (await api.send('GET', `${booksPath}/volume-2`)).status === 404).catch((error: Error) => problems.push(error.message));
+  await until(
+    'an owner from before takes what it owned',
+    READY_MS,
+    async () => (await api.send('GET', `${booksPath}/volume-2`)).status === 404,
+  ).catch((error: Error) => problems.push(error.message));
   return problems;
 }
 
 /** As many of them as this version takes: they name namespaces that must be there first. */
 async function addRealObjects(api: ApiClient): Promise<void> {
-  const resources = new Map(realDefinitions().map(({ spec }) => {
-    const { group: apiGroup, names, scope } = spec as { group: string; names: { kind: string; plural: string }; scope: string };
-    return [`${apiGroup}/${names.kind}`, { plural: names.plural, scope }] as const;
-  }));
+  const resources = new Map(
+    realDefinitions().map(({ spec }) => {
+      const {
+        group: apiGroup,
+        names,
+        scope,
+      } = spec as { group: string; names: { kind: string; plural: string }; scope: string };
+      return [`${apiGroup}/${names.kind}`, { plural: names.plural, scope }] as const;
+    }),
+  );
   for (const object of realObjects()) {
-    const { apiVersion, kind, metadata } = object as { apiVersion: string; kind: string; metadata: { namespace?: string } };
+    const { apiVersion, kind, metadata } = object as {
+      apiVersion: string;
+      kind: string;
+      metadata: { namespace?: string };
+    };
     const resource = resources.get(`${apiVersion.split('/')[0]}/${kind}`);
     if (resource === undefined) continue;
     const namespace = metadata.namespace ?? 'default';
     await api.send('POST', namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-    await api.send('POST', `/apis/${apiVersion}/${resource.scope === 'Cluster' ? '' : `namespaces/${namespace}/`}${resource.plural}`, object);
+    await api.send(
+      'POST',
+      `/apis/${apiVersion}/${resource.scope === 'Cluster' ? '' : `namespaces/${namespace}/`}${resource.plural}`,
+      object,
+    );
   }
 }

@@ -32,16 +32,41 @@ interface Operator {
 
 /** An organization, a member with rights in it, and all they can come in with. */
 export async function addPeople({ platformUrl, accessUrl, token }: Services, operator: Operator): Promise<People> {
-  const admin = await logIn(accessUrl, 'admin', (await readFile(join(operator.folder, 'data/initial-admin-password'), 'utf8')).trim());
+  const admin = await logIn(
+    accessUrl,
+    'admin',
+    (await readFile(join(operator.folder, 'data/initial-admin-password'), 'utf8')).trim(),
+  );
   const access = new ApiClient(accessUrl, `Bearer ${admin}`);
   const { id } = await access.post('/api/v1/orgs/orgs/', { name: 'Press' });
-  await access.post('/api/v1/users/users/', { username: 'mia', name: 'Mia', email: 'mia@example.com', password }, { 'x-svc-org': String(id) });
+  await access.post(
+    '/api/v1/users/users/',
+    { username: 'mia', name: 'Mia', email: 'mia@example.com', password },
+    { 'x-svc-org': String(id) },
+  );
   const bearer = await logIn(accessUrl, 'mia', password);
-  const printed = await runCommand({ ...operator, command: 'private-token', args: ['create', '--user', 'mia', ...operator.args], name: 'private-token' });
+  const printed = await runCommand({
+    ...operator,
+    command: 'private-token',
+    args: ['create', '--user', 'mia', ...operator.args],
+    name: 'private-token',
+  });
   const privateToken = /[0-9a-f]{40}/.exec(printed)?.[0] ?? '';
-  const key = (await new ApiClient(accessUrl, `Bearer ${bearer}`).post('/api/v1/authentication/access-keys/', {})) as unknown as People['key'];
-  const made = await new ApiClient(platformUrl, `Bearer ${token}`).post(tokensPath, { metadata: { name: 'reader' }, spec: { displayName: 'Reads', expiresAt: '2099-01-01T00:00:00Z', roles: ['view'] } });
-  return { bearer, privateToken, personalToken: String((made['status'] as Json)['token']), key: { id: key.id, secret: key.secret }, organization: String(id) };
+  const key = (await new ApiClient(accessUrl, `Bearer ${bearer}`).post(
+    '/api/v1/authentication/access-keys/',
+    {},
+  )) as unknown as People['key'];
+  const made = await new ApiClient(platformUrl, `Bearer ${token}`).post(tokensPath, {
+    metadata: { name: 'reader' },
+    spec: { displayName: 'Reads', expiresAt: '2099-01-01T00:00:00Z', roles: ['view'] },
+  });
+  return {
+    bearer,
+    privateToken,
+    personalToken: String((made['status'] as Json)['token']),
+    key: { id: key.id, secret: key.secret },
+    organization: String(id),
+  };
 }
 
 /** What of it no longer opens what it opened, or opens more. */
@@ -53,25 +78,48 @@ export async function usePeople({ platformUrl, accessUrl }: Services, people: Pe
   };
   const profile = '/api/v1/users/profile/';
   await answers('a token of before', 200, new ApiClient(accessUrl, `Bearer ${people.bearer}`).send('GET', profile));
-  await answers('a private token of before', 200, new ApiClient(accessUrl, `Token ${people.privateToken}`).send('GET', profile));
+  await answers(
+    'a private token of before',
+    200,
+    new ApiClient(accessUrl, `Token ${people.privateToken}`).send('GET', profile),
+  );
   await answers('an access key of before', 200, signed(accessUrl, profile, people.key));
-  await answers('an access key with a wrong secret', 401, signed(accessUrl, profile, { ...people.key, secret: 'wrong' }));
+  await answers(
+    'an access key with a wrong secret',
+    401,
+    signed(accessUrl, profile, { ...people.key, secret: 'wrong' }),
+  );
   const reader = new ApiClient(platformUrl, `Bearer ${people.personalToken}`);
   await answers('a personal token of before', 200, reader.send('GET', '/api/v1/namespaces/default/events'));
-  await answers('a personal token of before, beyond its roles', 403, reader.send('DELETE', '/api/v1/namespaces/default'));
-  const inOrganization = new ApiClient(accessUrl, `Bearer ${people.bearer}`).send('GET', '/api/v1/orgs/orgs/current/', undefined, { 'x-svc-org': people.organization });
+  await answers(
+    'a personal token of before, beyond its roles',
+    403,
+    reader.send('DELETE', '/api/v1/namespaces/default'),
+  );
+  const inOrganization = new ApiClient(accessUrl, `Bearer ${people.bearer}`).send(
+    'GET',
+    '/api/v1/orgs/orgs/current/',
+    undefined,
+    { 'x-svc-org': people.organization },
+  );
   await answers('an organization of before', 200, inOrganization);
-  await logIn(accessUrl, 'mia', password).catch((error: Error) => problems.push(`the password of before: ${error.message}`));
+  await logIn(accessUrl, 'mia', password).catch((error: Error) =>
+    problems.push(`the password of before: ${error.message}`),
+  );
   return problems;
 }
 
 export async function logIn(accessUrl: string, username: string, secret: string): Promise<string> {
-  return String((await new ApiClient(accessUrl).post('/api/v1/authentication/auth/', { username, password: secret }))['token']);
+  return String(
+    (await new ApiClient(accessUrl).post('/api/v1/authentication/auth/', { username, password: secret }))['token'],
+  );
 }
 
 function signed(url: string, path: string, { id, secret }: People['key']): Promise<{ status: number }> {
   const date = new Date().toUTCString();
-  const signature = createHmac('sha256', secret).update(`(request-target): get ${path}\naccept: application/json\ndate: ${date}`).digest('base64');
+  const signature = createHmac('sha256', secret)
+    .update(`(request-target): get ${path}\naccept: application/json\ndate: ${date}`)
+    .digest('base64');
   const credential = `Signature keyId="${id}",algorithm="hmac-sha256",headers="(request-target) accept date",signature="${signature}"`;
   return new ApiClient(url, credential).send('GET', path, undefined, { accept: 'application/json', date });
 }

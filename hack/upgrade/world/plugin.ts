@@ -8,15 +8,33 @@ const postsPath = '/apis/blog.example.com/v1/posts';
 /** Starts the sample plugin, and has it publish a post. */
 export async function startPlugin(api: ApiClient): Promise<void> {
   await until('the plugin is seen', STARTED_MS, async () => (await api.send('GET', pluginPath)).status === 200);
-  await api.expect('PATCH', pluginPath, { spec: { enabled: true } }, { 'content-type': 'application/merge-patch+json' });
+  await api.expect(
+    'PATCH',
+    pluginPath,
+    { spec: { enabled: true } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
   await usePlugin(api, 'before');
 }
 
 /** It runs, and does its work on what is new. */
 export async function usePlugin(api: ApiClient, name: string): Promise<void> {
-  await until('the plugin has started', STARTED_MS, async () => statusOf(await api.get(pluginPath))['phase'] === 'Started');
-  await api.post(postsPath, { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name }, spec: { title: name, slug: name, tags: ['news'], publish: true } });
-  await until(`the plugin publishes ${name}`, STARTED_MS, async () => statusOf(await api.get(`${postsPath}/${name}`))['phase'] === 'Published');
+  await until(
+    'the plugin has started',
+    STARTED_MS,
+    async () => statusOf(await api.get(pluginPath))['phase'] === 'Started',
+  );
+  await api.post(postsPath, {
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Post',
+    metadata: { name },
+    spec: { title: name, slug: name, tags: ['news'], publish: true },
+  });
+  await until(
+    `the plugin publishes ${name}`,
+    STARTED_MS,
+    async () => statusOf(await api.get(`${postsPath}/${name}`))['phase'] === 'Published',
+  );
 }
 
 function statusOf(object: Json): Json {

@@ -4,7 +4,13 @@ import { newDetail, newFieldErrors, newNotFound, newPermissionDenied } from '../
 import { listAnswer } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, objectSchema, type Answer, type Call, type Operation } from '../http/operation.ts';
 import { listSchema, pageParameters } from '../records/list-documents.ts';
-import { maxAccessKeys, type AccessKey, type AccessKeys, type AccessKeySettings, type KeyOwner } from './access-keys.ts';
+import {
+  maxAccessKeys,
+  type AccessKey,
+  type AccessKeys,
+  type AccessKeySettings,
+  type KeyOwner,
+} from './access-keys.ts';
 import { anyAddress, isIpGroupEntry } from './ip-group.ts';
 
 const path = '/api/v1/authentication/access-keys/';
@@ -12,7 +18,12 @@ const tag = 'Access keys';
 const maxEntries = 100;
 
 const settings: Readonly<Record<string, JsonSchema>> = {
-  ip_group: { type: 'array', items: { type: 'string' }, default: [anyAddress], description: 'From where it may be used: *, addresses, ranges as 10.0.0.0/8 or 10.0.0.1-10.0.0.9.' },
+  ip_group: {
+    type: 'array',
+    items: { type: 'string' },
+    default: [anyAddress],
+    description: 'From where it may be used: *, addresses, ranges as 10.0.0.0/8 or 10.0.0.1-10.0.0.9.',
+  },
   is_active: { type: 'boolean', default: true },
 };
 const keyFields: Readonly<Record<string, JsonSchema>> = {
@@ -69,13 +80,24 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
         return jsonAnswer(200, present(key));
       },
     },
-    { method: 'PATCH', path: `${path}{id}/`, operationId: 'patchAccessKey', access: 'user', document: { summary: 'Change an access key', ...changed }, handle: change },
+    {
+      method: 'PATCH',
+      path: `${path}{id}/`,
+      operationId: 'patchAccessKey',
+      access: 'user',
+      document: { summary: 'Change an access key', ...changed },
+      handle: change,
+    },
     {
       method: 'PUT',
       path: `${path}{id}/`,
       operationId: 'updateAccessKey',
       access: 'user',
-      document: { summary: 'Change an access key', description: 'As PATCH: what is left out stays as it is.', ...changed },
+      document: {
+        summary: 'Change an access key',
+        description: 'As PATCH: what is left out stays as it is.',
+        ...changed,
+      },
       handle: change,
     },
     {
@@ -94,16 +116,19 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
 
 /** Whoever has found a key that is of no use elsewhere is not to make one that is. */
 function refuseWidening({ caller }: Call): void {
-  if (caller.isAddressLimited === true) throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
+  if (caller.isAddressLimited === true)
+    throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
 }
 
 async function create(keys: AccessKeys, call: Call): Promise<Answer> {
   refuseWidening(call);
   // An answer that is remembered would be a second place where the secret is.
-  if (call.request.context.request.headers['idempotency-key'] !== undefined) throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
+  if (call.request.context.request.headers['idempotency-key'] !== undefined)
+    throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
   const { ipGroup = [anyAddress], isActive = true } = readSettings(await call.request.fields());
   const created = await keys.create(ownerOf(call), { ipGroup, isActive });
-  if (created === undefined) throw newFieldErrors({ non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`] });
+  if (created === undefined)
+    throw newFieldErrors({ non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`] });
   return jsonAnswer(201, { ...present(created.key), secret: created.secret });
 }
 
@@ -125,14 +150,27 @@ export function readSettings({ ip_group: ipGroup, is_active: isActive }: JsonObj
   const entries = typeof ipGroup === 'string' ? ipGroup.split(/[\s,]+/).filter((entry) => entry !== '') : ipGroup;
   const active = isActive === 'true' ? true : isActive === 'false' ? false : isActive;
   if (entries !== undefined && !isIpGroup(entries)) {
-    throw newFieldErrors({ ip_group: [`A list of 1 to ${maxEntries} entries is expected: *, an address, a range as 10.0.0.0/8, or one as 10.0.0.1-10.0.0.9.`] });
+    throw newFieldErrors({
+      ip_group: [
+        `A list of 1 to ${maxEntries} entries is expected: *, an address, a range as 10.0.0.0/8, or one as 10.0.0.1-10.0.0.9.`,
+      ],
+    });
   }
-  if (active !== undefined && typeof active !== 'boolean') throw newFieldErrors({ is_active: ['true or false is expected.'] });
-  return { ...(entries === undefined ? {} : { ipGroup: entries }), ...(active === undefined ? {} : { isActive: active }) };
+  if (active !== undefined && typeof active !== 'boolean')
+    throw newFieldErrors({ is_active: ['true or false is expected.'] });
+  return {
+    ...(entries === undefined ? {} : { ipGroup: entries }),
+    ...(active === undefined ? {} : { isActive: active }),
+  };
 }
 
 function isIpGroup(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length > 0 && value.length <= maxEntries && value.every((entry) => typeof entry === 'string' && isIpGroupEntry(entry));
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= maxEntries &&
+    value.every((entry) => typeof entry === 'string' && isIpGroupEntry(entry))
+  );
 }
 
 /** Who asks, about their own keys. */
@@ -141,5 +179,11 @@ export function ownerOf(call: Call): KeyOwner {
 }
 
 function present({ id, ipGroup, isActive, dateCreated, dateLastUsed }: AccessKey): object {
-  return { id, ip_group: ipGroup, is_active: isActive, date_created: dateCreated.toISOString(), date_last_used: dateLastUsed?.toISOString() ?? null };
+  return {
+    id,
+    ip_group: ipGroup,
+    is_active: isActive,
+    date_created: dateCreated.toISOString(),
+    date_last_used: dateLastUsed?.toISOString() ?? null,
+  };
 }

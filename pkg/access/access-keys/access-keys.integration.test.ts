@@ -35,7 +35,9 @@ async function create(as: string, body?: unknown): Promise<KeyJson> {
 }
 
 async function audited(): Promise<string[]> {
-  const { rows } = await server.access.pool.query<{ text: string }>("SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS text FROM access.operate_logs ORDER BY id");
+  const { rows } = await server.access.pool.query<{ text: string }>(
+    "SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS text FROM access.operate_logs ORDER BY id",
+  );
   return rows.map(({ text }) => text.trim());
 }
 
@@ -43,30 +45,64 @@ describe('a key', () => {
   test('tells its secret once, when it is made', async () => {
     const { secret, ...key } = await create(mia);
     expect(secret).toMatch(/^[0-9A-Za-z]{36}$/);
-    expect(key).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), ip_group: ['*'], is_active: true, date_created: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/), date_last_used: null });
-    for (const at of [path, path.slice(0, -1), `${path}${key.id}/`, `${path}${key.id}`, `${path}${key.id.toUpperCase()}/`]) {
+    expect(key).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      ip_group: ['*'],
+      is_active: true,
+      date_created: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      date_last_used: null,
+    });
+    for (const at of [
+      path,
+      path.slice(0, -1),
+      `${path}${key.id}/`,
+      `${path}${key.id}`,
+      `${path}${key.id.toUpperCase()}/`,
+    ]) {
       const answer = await server.send('GET', at, { as: mia });
-      expect(answer).toMatchObject({ status: 200, json: at.includes(key.id.slice(0, 8)) || at.includes(key.id.slice(0, 8).toUpperCase()) ? key : [key] });
+      expect(answer).toMatchObject({
+        status: 200,
+        json: at.includes(key.id.slice(0, 8)) || at.includes(key.id.slice(0, 8).toUpperCase()) ? key : [key],
+      });
       expect(answer.text).not.toContain(secret);
     }
-    const { rows } = await server.access.pool.query<{ row: string; secret: Buffer }>('SELECT k::text AS row, secret FROM access.access_keys k');
+    const { rows } = await server.access.pool.query<{ row: string; secret: Buffer }>(
+      'SELECT k::text AS row, secret FROM access.access_keys k',
+    );
     expect(rows[0]!.row + rows[0]!.secret.toString('latin1')).not.toContain(secret);
   });
 
   test('is made as it is asked for, by JSON and by a form', async () => {
-    expect(await create(mia, { ip_group: ['10.0.0.0/8', '::1'], is_active: false, id: absent, date_last_used: 'x' })).toMatchObject({ ip_group: ['10.0.0.0/8', '::1'], is_active: false, date_last_used: null });
-    const form = await server.send('POST', path, { as: mia, body: 'ip_group=10.0.0.1%2C+10.0.0.2&is_active=true', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } });
+    expect(
+      await create(mia, { ip_group: ['10.0.0.0/8', '::1'], is_active: false, id: absent, date_last_used: 'x' }),
+    ).toMatchObject({ ip_group: ['10.0.0.0/8', '::1'], is_active: false, date_last_used: null });
+    const form = await server.send('POST', path, {
+      as: mia,
+      body: 'ip_group=10.0.0.1%2C+10.0.0.2&is_active=true',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
     expect(form).toMatchObject({ status: 201, json: { ip_group: ['10.0.0.1', '10.0.0.2'], is_active: true } });
   });
 
   test('is changed in what is sent, by PATCH and by PUT, and deleted', async () => {
     const { id } = await create(mia);
-    expect(await server.send('PATCH', `${path}${id}/`, { as: mia, body: { is_active: false } })).toMatchObject({ status: 200, json: { id, is_active: false, ip_group: ['*'] } });
-    expect(await server.send('PUT', `${path}${id}`, { as: mia, body: { ip_group: ['127.0.0.1'] } })).toMatchObject({ status: 200, json: { is_active: false, ip_group: ['127.0.0.1'] } });
+    expect(await server.send('PATCH', `${path}${id}/`, { as: mia, body: { is_active: false } })).toMatchObject({
+      status: 200,
+      json: { id, is_active: false, ip_group: ['*'] },
+    });
+    expect(await server.send('PUT', `${path}${id}`, { as: mia, body: { ip_group: ['127.0.0.1'] } })).toMatchObject({
+      status: 200,
+      json: { is_active: false, ip_group: ['127.0.0.1'] },
+    });
     expect(await server.send('DELETE', `${path}${id}/`, { as: mia })).toMatchObject({ status: 204, text: '' });
     expect(await server.send('DELETE', `${path}${id}/`, { as: mia })).toMatchObject({ status: 404 });
     expect(await server.send('GET', path, { as: mia })).toMatchObject({ json: [] });
-    expect(await audited()).toEqual([`mia create access_key ${id}`, `mia update access_key ${id} is_active: false`, `mia update access_key ${id} ip_group`, `mia delete access_key ${id}`]);
+    expect(await audited()).toEqual([
+      `mia create access_key ${id}`,
+      `mia update access_key ${id} is_active: false`,
+      `mia update access_key ${id} ip_group`,
+      `mia delete access_key ${id}`,
+    ]);
   });
 
   test.each<[string, unknown]>([
@@ -83,22 +119,37 @@ describe('a key', () => {
     ['non_field_errors', ['*']],
   ])('is refused for its %s: %j', async (field, body) => {
     const { id } = await create(mia);
-    for (const [method, at] of [['POST', path], ['PATCH', `${path}${id}/`], ['PUT', `${path}${id}/`]] as const) {
-      expect(await server.send(method, at, { as: mia, body })).toMatchObject({ status: 400, json: { [field]: [expect.any(String)] } });
+    for (const [method, at] of [
+      ['POST', path],
+      ['PATCH', `${path}${id}/`],
+      ['PUT', `${path}${id}/`],
+    ] as const) {
+      expect(await server.send(method, at, { as: mia, body })).toMatchObject({
+        status: 400,
+        json: { [field]: [expect.any(String)] },
+      });
     }
-    expect(await server.send('GET', path, { as: mia })).toMatchObject({ json: [{ id, ip_group: ['*'], is_active: true }] });
+    expect(await server.send('GET', path, { as: mia })).toMatchObject({
+      json: [{ id, ip_group: ['*'], is_active: true }],
+    });
   });
 
   test('is not made twice by a key of idempotency', async () => {
-    expect(await server.send('POST', path, { as: mia, headers: { 'Idempotency-Key': 'a' } })).toMatchObject({ status: 400, json: { code: 'invalid' } });
+    expect(await server.send('POST', path, { as: mia, headers: { 'Idempotency-Key': 'a' } })).toMatchObject({
+      status: 400,
+      json: { code: 'invalid' },
+    });
     expect(await server.send('GET', path, { as: mia })).toMatchObject({ json: [] });
   });
 
-  test('is nobody else\'s, not an administrator\'s either', async () => {
+  test("is nobody else's, not an administrator's either", async () => {
     const { id } = await create(mia);
     for (const id2 of [id, absent, 'nonsense', '%00', `${id}'`]) {
       for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
-        const answer = await server.send(method, `${path}${id2}/`, { as: admin, ...(method === 'GET' || method === 'DELETE' ? {} : { body: { is_active: false } }) });
+        const answer = await server.send(method, `${path}${id2}/`, {
+          as: admin,
+          ...(method === 'GET' || method === 'DELETE' ? {} : { body: { is_active: false } }),
+        });
         expect(answer.status).toBe(id2 === '%00' ? 400 : 404);
       }
     }
@@ -111,19 +162,37 @@ describe('a key', () => {
 describe('a key that is limited to addresses', () => {
   const asKey = (key: { id: string; secret: string }, method: string, target: string, body?: object) => {
     const headers = { Accept: 'application/json', Date: new Date().toUTCString() };
-    return server.send(method, target, { body, headers: { ...headers, Authorization: signDraft({ method, target, headers }, { keyId: key.id, secret: key.secret, algorithm: 'hmac-sha256' }) } });
+    return server.send(method, target, {
+      body,
+      headers: {
+        ...headers,
+        Authorization: signDraft(
+          { method, target, headers },
+          { keyId: key.id, secret: key.secret, algorithm: 'hmac-sha256' },
+        ),
+      },
+    });
   };
   const limit = { ip_group: ['127.0.0.0/8', '::1'] };
 
-  test('makes no keys and changes no addresses, its own or another\'s', async () => {
+  test("makes no keys and changes no addresses, its own or another's", async () => {
     const limited = (await create(mia, limit)) as { id: string; secret: string };
     const free = (await create(mia)) as { id: string; secret: string };
-    expect(await asKey(limited, 'POST', path, limit)).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
+    expect(await asKey(limited, 'POST', path, limit)).toMatchObject({
+      status: 403,
+      json: { code: 'permission_denied' },
+    });
     for (const { id } of [limited, free]) {
-      for (const method of ['PUT', 'PATCH']) expect(await asKey(limited, method, `${path}${id}/`, { ip_group: ['*'] })).toMatchObject({ status: 403 });
+      for (const method of ['PUT', 'PATCH'])
+        expect(await asKey(limited, method, `${path}${id}/`, { ip_group: ['*'] })).toMatchObject({ status: 403 });
     }
-    expect(await asKey(limited, 'PATCH', `${path}${limited.id}/`, { is_active: true })).toMatchObject({ status: 200, json: limit });
-    expect(await asKey(free, 'PATCH', `${path}${limited.id}/`, { ip_group: ['127.0.0.1'] })).toMatchObject({ status: 200 });
+    expect(await asKey(limited, 'PATCH', `${path}${limited.id}/`, { is_active: true })).toMatchObject({
+      status: 200,
+      json: limit,
+    });
+    expect(await asKey(free, 'PATCH', `${path}${limited.id}/`, { ip_group: ['127.0.0.1'] })).toMatchObject({
+      status: 200,
+    });
     expect((await asKey(free, 'POST', path)).status).toBe(201);
     expect((await asKey(limited, 'DELETE', `${path}${free.id}/`)).status).toBe(204);
   });
@@ -132,9 +201,14 @@ describe('a key that is limited to addresses', () => {
 describe('a user', () => {
   test('has at most ten, whatever is asked at once of several replicas', async () => {
     const replica = await server.startReplica();
-    const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? server : replica).send('POST', path, { as: mia })));
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? server : replica).send('POST', path, { as: mia })),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
-    expect(answers.find(({ status }) => status !== 201)).toMatchObject({ status: 400, json: { non_field_errors: [expect.stringContaining('10 access keys')] } });
+    expect(answers.find(({ status }) => status !== 201)).toMatchObject({
+      status: 400,
+      json: { non_field_errors: [expect.stringContaining('10 access keys')] },
+    });
     await create(admin);
     const keys = (await server.send('GET', path, { as: mia })).json as KeyJson[];
     expect(keys).toHaveLength(10);
@@ -149,8 +223,16 @@ describe('a user', () => {
     expect(((await server.send('GET', path, { as: mia })).json as KeyJson[]).map(({ id }) => id)).toEqual(ids);
     expect(await server.send('GET', `${path}?limit=2&offset=1&x=y`, { as: mia })).toMatchObject({
       status: 200,
-      json: { count: 3, next: null, previous: `${server.url}${path}?limit=2&offset=0&x=y`, results: [{ id: ids[1] }, { id: ids[2] }] },
+      json: {
+        count: 3,
+        next: null,
+        previous: `${server.url}${path}?limit=2&offset=0&x=y`,
+        results: [{ id: ids[1] }, { id: ids[2] }],
+      },
     });
-    expect(await server.send('GET', `${path}?limit=x`, { as: mia })).toMatchObject({ status: 400, json: { limit: [expect.any(String)] } });
+    expect(await server.send('GET', `${path}?limit=x`, { as: mia })).toMatchObject({
+      status: 400,
+      json: { limit: [expect.any(String)] },
+    });
   });
 });

@@ -26,7 +26,9 @@ export interface AccessKey {
 export type AccessKeySettings = Pick<AccessKey, 'ipGroup' | 'isActive'>;
 
 /** Whose keys they are, and from where they ask: `actorOf(call)`. */
-export type KeyOwner = Pick<OperateEntry, 'address' | 'requestId'> & { readonly actor: { readonly id: string; readonly username: string } };
+export type KeyOwner = Pick<OperateEntry, 'address' | 'requestId'> & {
+  readonly actor: { readonly id: string; readonly username: string };
+};
 
 interface KeyRow {
   id: string;
@@ -36,7 +38,10 @@ interface KeyRow {
   date_last_used: Date | null;
 }
 
-/** Access keys, each user's own; another's is as one that is not there. Every change is one transaction with its row of the audit. */
+/**
+ * Access keys, each user's own; another's is as one that is not there. Every change is one transaction with its row of
+ * the audit.
+ */
 export class AccessKeys {
   readonly #database: AccessDatabase;
   readonly #secrets: SecretBox;
@@ -63,13 +68,18 @@ export class AccessKeys {
   }
 
   /** The secret is told now and never again. Undefined where the user has as many as may be. */
-  create(owner: KeyOwner, { ipGroup, isActive }: AccessKeySettings): Promise<{ key: AccessKey; secret: string } | undefined> {
+  create(
+    owner: KeyOwner,
+    { ipGroup, isActive }: AccessKeySettings,
+  ): Promise<{ key: AccessKey; secret: string } | undefined> {
     const id = randomUUID();
     const secret = randomText(36);
     const sealed = this.#secrets.seal(secret, sealedTables.accessKeys.purposeOf(id));
     return this.#database.transaction(async (client) => {
       // Of two creations at once, the second counts what the first has made.
-      const { rows: users } = await client.query('SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE', [owner.actor.id]);
+      const { rows: users } = await client.query('SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE', [
+        owner.actor.id,
+      ]);
       // Deleted while they asked.
       if (users.length === 0) throw newAuthenticationFailed();
       const { rows } = await client.query<KeyRow>(
@@ -84,7 +94,11 @@ export class AccessKeys {
   }
 
   /** Undefined where there is no such key. */
-  async update(owner: KeyOwner, id: string, { ipGroup, isActive }: Partial<AccessKeySettings>): Promise<AccessKey | undefined> {
+  async update(
+    owner: KeyOwner,
+    id: string,
+    { ipGroup, isActive }: Partial<AccessKeySettings>,
+  ): Promise<AccessKey | undefined> {
     if (!isKeyId(id)) return undefined;
     return this.#database.transaction(async (client) => {
       const { rows } = await client.query<KeyRow>(
@@ -92,7 +106,10 @@ export class AccessKeys {
         [id, owner.actor.id, ipGroup ?? null, isActive ?? null],
       );
       if (rows[0] === undefined) return undefined;
-      const detail = [...(ipGroup === undefined ? [] : ['ip_group']), ...(isActive === undefined ? [] : [`is_active: ${isActive}`])].join(', ');
+      const detail = [
+        ...(ipGroup === undefined ? [] : ['ip_group']),
+        ...(isActive === undefined ? [] : [`is_active: ${isActive}`]),
+      ].join(', ');
       await this.#record(client, owner, { action: 'update', resource: rows[0].id, detail });
       return present(rows[0]);
     });
@@ -102,17 +119,30 @@ export class AccessKeys {
   async delete(owner: KeyOwner, id: string): Promise<boolean> {
     if (!isKeyId(id)) return false;
     return this.#database.transaction(async (client) => {
-      const { rows } = await client.query<{ id: string }>('DELETE FROM access.access_keys WHERE id = $1 AND user_id = $2 RETURNING id', [id, owner.actor.id]);
+      const { rows } = await client.query<{ id: string }>(
+        'DELETE FROM access.access_keys WHERE id = $1 AND user_id = $2 RETURNING id',
+        [id, owner.actor.id],
+      );
       if (rows[0] !== undefined) await this.#record(client, owner, { action: 'delete', resource: rows[0].id });
       return rows[0] !== undefined;
     });
   }
 
-  #record(client: Queryable, owner: KeyOwner, entry: Pick<OperateEntry, 'action' | 'resource' | 'detail'>): Promise<void> {
+  #record(
+    client: Queryable,
+    owner: KeyOwner,
+    entry: Pick<OperateEntry, 'action' | 'resource' | 'detail'>,
+  ): Promise<void> {
     return this.#audit.operate({ ...owner, ...entry, resourceType: 'access_key' }, client);
   }
 }
 
-function present({ id, ip_group: ipGroup, is_active: isActive, date_created: dateCreated, date_last_used: dateLastUsed }: KeyRow): AccessKey {
+function present({
+  id,
+  ip_group: ipGroup,
+  is_active: isActive,
+  date_created: dateCreated,
+  date_last_used: dateLastUsed,
+}: KeyRow): AccessKey {
   return { id, ipGroup, isActive, dateCreated, dateLastUsed };
 }

@@ -29,16 +29,49 @@ describe('an address list', () => {
     expect(allowsAddress(ipGroup, address)).toBe(expected);
   });
 
-  test.each(['*', '10.0.0.1', '10.0.0.0/8', '10.0.0.0/0', '10.0.0.1-10.0.0.1', '::1', '2001:db8::/32', '::1-::2', '::ffff:10.0.0.1'])('may hold %j', (entry) => {
+  test.each([
+    '*',
+    '10.0.0.1',
+    '10.0.0.0/8',
+    '10.0.0.0/0',
+    '10.0.0.1-10.0.0.1',
+    '::1',
+    '2001:db8::/32',
+    '::1-::2',
+    '::ffff:10.0.0.1',
+  ])('may hold %j', (entry) => {
     expect(isIpGroupEntry(entry)).toBe(true);
   });
 
-  test.each(['', ' ', '**', '10.0.0', '10.0.0.256', '010.0.0.1', '10.0.0.1/', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.9-10.0.0.1', '10.0.0.1-::1', '10.0.0.1-', '-10.0.0.1', '::/129', 'fe80::1%eth0', 'example.com', '10.0.0.1 ', '10.0.0.1\n', '10.0.0.1-10.0.0.2-10.0.0.3', '10.0.0.0/8.5'])('may not hold %j', (entry) => {
+  test.each([
+    '',
+    ' ',
+    '**',
+    '10.0.0',
+    '10.0.0.256',
+    '010.0.0.1',
+    '10.0.0.1/',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8',
+    '10.0.0.9-10.0.0.1',
+    '10.0.0.1-::1',
+    '10.0.0.1-',
+    '-10.0.0.1',
+    '::/129',
+    'fe80::1%eth0',
+    'example.com',
+    '10.0.0.1 ',
+    '10.0.0.1\n',
+    '10.0.0.1-10.0.0.2-10.0.0.3',
+    '10.0.0.0/8.5',
+  ])('may not hold %j', (entry) => {
     expect(isIpGroupEntry(entry)).toBe(false);
   });
 
   test('allows by a range what lies within it, and no text is an error', () => {
-    const dotted = (value: number): string => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
+    const dotted = (value: number): string =>
+      [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
     const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
     fc.assert(
       fc.property(address, address, address, (a, b, c) => {
@@ -46,6 +79,12 @@ describe('an address list', () => {
         return allowsAddress([`${dotted(first)}-${dotted(last)}`], dotted(c)) === (c >= first && c <= last);
       }),
     );
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('1', '0', 'f', '.', ':', '/', '-', '%', '*', 'ü') }), fc.ipV4(), (entry, from) => typeof allowsAddress([entry], from) === 'boolean'));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('1', '0', 'f', '.', ':', '/', '-', '%', '*', 'ü') }),
+        fc.ipV4(),
+        (entry, from) => typeof allowsAddress([entry], from) === 'boolean',
+      ),
+    );
   });
 });

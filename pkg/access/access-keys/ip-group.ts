@@ -3,7 +3,10 @@ import { BlockList, isIP } from 'node:net';
 /** From everywhere. */
 export const anyAddress = '*';
 
-/** May a key be used from this address? Entries are `*`, an address, a range in CIDR notation, or `<first>-<last>`; of IPv4 and IPv6. */
+/**
+ * May a key be used from this address? Entries are `*`, an address, a range in CIDR notation, or `<first>-<last>`; of
+ * IPv4 and IPv6.
+ */
 export function allowsAddress(ipGroup: readonly string[], address: string): boolean {
   if (ipGroup.includes(anyAddress)) return true;
   const family = isIP(address);
@@ -20,7 +23,8 @@ export function isIpGroupEntry(text: string): boolean {
 
 /** False for what is none. */
 function addEntry(list: BlockList, entry: string): boolean {
-  const [, first = '', separator, rest = ''] = /^([\da-fA-F.:]{1,45})(?:([/-])([\da-fA-F.:]{1,45}))?$/.exec(entry) ?? [];
+  const [, first = '', separator, rest = ''] =
+    /^([\da-fA-F.:]{1,45})(?:([/-])([\da-fA-F.:]{1,45}))?$/.exec(entry) ?? [];
   const family = isIP(first);
   if (family === 0) return false;
   if (separator === undefined) list.addAddress(first, nameOf(family));

@@ -7,15 +7,22 @@ import { jsonAnswer, type Operation } from '../http/operation.ts';
 import { startKeyTest, type KeyTest, type TestKey } from './keytest/start-key-test.ts';
 
 /**
- * Clients that know nothing of this code: the npm package of the drafts' first author, and signers written from the published rules in the
- * languages of those who use access keys. Each test sends what its program prints as `<status> <body>`.
+ * Clients that know nothing of this code: the npm package of the drafts' first author, and signers written from the
+ * published rules in the languages of those who use access keys. Each test sends what its program prints as `<status>
+ * <body>`.
  */
 const echo: Operation[] = (['GET', 'POST'] as const).map((method) => ({
   method,
   path: '/api/v1/echo/{name}/',
   operationId: `echo${method}`,
   access: 'user',
-  handle: async ({ caller, params, query, request }) => jsonAnswer(200, { user: caller.username, name: params['name'], query: query.get('q'), body: (await request.body()).toString() }),
+  handle: async ({ caller, params, query, request }) =>
+    jsonAnswer(200, {
+      user: caller.username,
+      name: params['name'],
+      query: query.get('q'),
+      body: (await request.body()).toString(),
+    }),
 }));
 
 let server: KeyTest;
@@ -66,21 +73,43 @@ function expectEcho(printed: string, { name, query, body = '' }: Target): void {
 
 describe('the npm package http-signature', () => {
   interface HttpSignature {
-    sign(request: ClientRequest, options: { keyId: string; key: string; algorithm: string; headers: string[] }): boolean;
+    sign(
+      request: ClientRequest,
+      options: { keyId: string; key: string; algorithm: string; headers: string[] },
+    ): boolean;
   }
   const httpSignature = createRequire(import.meta.url)('http-signature') as HttpSignature;
-  const send = ({ target, method = 'GET', body }: Target, options: { algorithm: string; headers: string[] }): Promise<string> =>
+  const send = (
+    { target, method = 'GET', body }: Target,
+    options: { algorithm: string; headers: string[] },
+  ): Promise<string> =>
     new Promise((resolve, reject) => {
-      const request = httpRequest({ host: '127.0.0.1', port: server.port, path: target, method, agent: false, headers: { Accept: 'application/json', 'Content-Type': 'application/json' } }, (response) => {
-        let text = `${response.statusCode} `;
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk)).on('end', () => resolve(text));
-      });
+      const request = httpRequest(
+        {
+          host: '127.0.0.1',
+          port: server.port,
+          path: target,
+          method,
+          agent: false,
+          headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
+        },
+        (response) => {
+          let text = `${response.statusCode} `;
+          response
+            .setEncoding('utf8')
+            .on('data', (chunk: string) => (text += chunk))
+            .on('end', () => resolve(text));
+        },
+      );
       httpSignature.sign(request, { ...options, keyId: key.keyId, key: key.secret });
       request.on('error', reject).end(body);
     });
 
   test.each(targets)('$method $target', async (target) => {
-    expectEcho(await send(target, { algorithm: 'hmac-sha256', headers: ['(request-target)', 'accept', 'date'] }), target);
+    expectEcho(
+      await send(target, { algorithm: 'hmac-sha256', headers: ['(request-target)', 'accept', 'date'] }),
+      target,
+    );
   });
 
   test.each([
@@ -115,8 +144,21 @@ digest: $digest"
       -H 'Accept: application/json' -H "Date: $signed_date" \\
       -H "Authorization: Signature keyId=\\"$KEY\\",algorithm=\\"hmac-sha256\\",headers=\\"$headers\\",signature=\\"$signature\\"" \\
       "$URL$TARGET" | awk 'NR == 1 { body = $0 } END { print $0, body }'`;
-  const send = async ({ target, method = 'GET', body = '' }: Target, { format = '+%a, %d %b %Y %H:%M:%S GMT', zone = 'UTC' } = {}): Promise<string> => {
-    const env = { PATH: process.env['PATH'], URL: server.url, TARGET: target, METHOD: method, BODY: body, KEY: key.keyId, SECRET: key.secret, DATE_FORMAT: format, TZ: zone };
+  const send = async (
+    { target, method = 'GET', body = '' }: Target,
+    { format = '+%a, %d %b %Y %H:%M:%S GMT', zone = 'UTC' } = {},
+  ): Promise<string> => {
+    const env = {
+      PATH: process.env['PATH'],
+      URL: server.url,
+      TARGET: target,
+      METHOD: method,
+      BODY: body,
+      KEY: key.keyId,
+      SECRET: key.secret,
+      DATE_FORMAT: format,
+      TZ: zone,
+    };
     return (await run('bash', ['-c', script], { env, timeout: 60_000 })).stdout.trim();
   };
 
@@ -158,7 +200,14 @@ digest: $digest"
   testWith(isPossible)('by RFC 9421', async () => {
     const gets = targets.filter(({ method }) => method === undefined);
     const answers = await Promise.all(
-      gets.map(async ({ target }) => (await run('bash', ['-c', rfc9421], { env: { PATH: process.env['PATH'], URL: server.url, TARGET: target, KEY: key.keyId, SECRET: key.secret }, timeout: 60_000 })).stdout.trim()),
+      gets.map(async ({ target }) =>
+        (
+          await run('bash', ['-c', rfc9421], {
+            env: { PATH: process.env['PATH'], URL: server.url, TARGET: target, KEY: key.keyId, SECRET: key.secret },
+            timeout: 60_000,
+          })
+        ).stdout.trim(),
+      ),
     );
     for (const [i, answer] of answers.entries()) expectEcho(answer, gets[i]!);
   });
@@ -208,7 +257,15 @@ for call in json.loads(os.environ['CALLS']):
         connection.close()
 `;
   testWith(isPossible)('by the draft and by RFC 9421', async () => {
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], PYTHONIOENCODING: 'utf-8', KEY: key.keyId, SECRET: key.secret, PORT: String(server.port), CALLS: JSON.stringify(targets) };
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      PYTHONIOENCODING: 'utf-8',
+      KEY: key.keyId,
+      SECRET: key.secret,
+      PORT: String(server.port),
+      CALLS: JSON.stringify(targets),
+    };
     const { stdout } = await run('python3', ['-c', script], { env, timeout: 60_000 });
     const answers = stdout.trim().split('\n');
     expect(answers).toHaveLength(2 * targets.length);

@@ -6,9 +6,9 @@ import type { SignedMessage } from '../signature/signed-message.ts';
 import type { SignatureVerifier } from './signature-verifier.ts';
 
 /**
- * The two ways to sign a request with an access key: `Authorization: Signature ...` of draft-cavage, and the headers of RFC 9421.
- * The latter count as sent with `Signature-Input`; beside an Authorization header, whatever is in it, only where one of them names an access key, as proxies
- * sign requests too. Who sends both must be the same user by both.
+ * The two ways to sign a request with an access key: `Authorization: Signature ...` of draft-cavage, and the headers of
+ * RFC 9421. The latter count as sent with `Signature-Input`; beside an Authorization header, whatever is in it, only
+ * where one of them names an access key, as proxies sign requests too. Who sends both must be the same user by both.
  */
 export function signatureCredentials(verifier: Pick<SignatureVerifier, 'verify'>): Credential[] {
   return [

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import type { AccessDatabase } from '../access-database.ts';
 import type { SignatureClaim } from '../signature/signature-claim.ts';
 
-/** How many that have expired each new one takes away: more than come, so that they become few, and no task must run for it. */
+/**
+ * How many that have expired each new one takes away: more than come, so that they become few, and no task must run for
+ * it.
+ */
 const purgedAtOnce = 10;
 /** While no clock tells when a signature is too old. */
 const unboundedMs = 24 * 60 * 60 * 1000;
@@ -15,8 +18,13 @@ export class SignatureUses {
     this.#database = database;
   }
 
-  /** False where it was used before. It is remembered until it is too old to be accepted; with `maxSkewMs` 0 for a day. */
-  async use({ keyId, signature, times }: SignatureClaim, { now, maxSkewMs }: { now: number; maxSkewMs: number }): Promise<boolean> {
+  /**
+   * False where it was used before. It is remembered until it is too old to be accepted; with `maxSkewMs` 0 for a day.
+   */
+  async use(
+    { keyId, signature, times }: SignatureClaim,
+    { now, maxSkewMs }: { now: number; maxSkewMs: number },
+  ): Promise<boolean> {
     // Twice the window: the clocks of replicas and of the database differ a little.
     const expires = new Date(maxSkewMs === 0 ? now + unboundedMs : Math.max(...times) + 2 * maxSkewMs);
     const { rows } = await this.#database.pool.query({

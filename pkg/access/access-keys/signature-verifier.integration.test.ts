@@ -9,7 +9,13 @@ import { startKeyTest, type KeyTest, type TestKey } from './keytest/start-key-te
 const path = '/api/v1/who/';
 const body = '{"a":1}';
 const absent = '0a0b0c0d-0000-4000-8000-00000000beef';
-const who: Operation[] = (['GET', 'POST'] as const).map((method) => ({ method, path, operationId: `who${method}`, access: 'user', handle: async ({ caller }) => jsonAnswer(200, { id: caller.id, scheme: caller.scheme }) }));
+const who: Operation[] = (['GET', 'POST'] as const).map((method) => ({
+  method,
+  path,
+  operationId: `who${method}`,
+  access: 'user',
+  handle: async ({ caller }) => jsonAnswer(200, { id: caller.id, scheme: caller.scheme }),
+}));
 
 let server: KeyTest;
 let key: TestKey;
@@ -33,46 +39,87 @@ interface Sent extends Partial<DraftOptions> {
   target?: string;
 }
 
-function send({ at = server, method = 'GET', dateIn = 0, headers = {}, body: sentBody, target = path, ...options }: Sent = {}): Promise<AccessAnswer> {
+function send({
+  at = server,
+  method = 'GET',
+  dateIn = 0,
+  headers = {},
+  body: sentBody,
+  target = path,
+  ...options
+}: Sent = {}): Promise<AccessAnswer> {
   const sent = { Accept: 'application/json', Date: new Date(Date.now() + dateIn).toUTCString(), ...headers };
-  const authorization = signDraft({ method, target: path, headers: sent }, { ...key, algorithm: 'hmac-sha256', ...options });
+  const authorization = signDraft(
+    { method, target: path, headers: sent },
+    { ...key, algorithm: 'hmac-sha256', ...options },
+  );
   return at.send(method, target, { headers: { ...sent, Authorization: authorization }, body: sentBody });
 }
 
-function sendMessage(options: Partial<MessageOptions> = {}, headers: Record<string, string> = {}): Promise<AccessAnswer> {
+function sendMessage(
+  options: Partial<MessageOptions> = {},
+  headers: Record<string, string> = {},
+): Promise<AccessAnswer> {
   const request = { method: 'GET', target: path, headers };
-  return server.send('GET', path, { headers: { ...headers, ...signMessage(request, { ...key, origin: server.url, created: Math.floor(Date.now() / 1000), ...options }) } });
+  return server.send('GET', path, {
+    headers: {
+      ...headers,
+      ...signMessage(request, { ...key, origin: server.url, created: Math.floor(Date.now() / 1000), ...options }),
+    },
+  });
 }
 
-const good = (): { status: number; json: unknown } => ({ status: 200, json: { id: server.userId, scheme: 'signature' } });
+const good = (): { status: number; json: unknown } => ({
+  status: 200,
+  json: { id: server.userId, scheme: 'signature' },
+});
 const refusal = {
   status: 401,
   text: '{"detail":"The credential is not valid.","code":"authentication_failed"}',
-  headers: expect.objectContaining({ 'www-authenticate': 'Signature realm="api",headers="(request-target) date", Bearer realm="api"' }),
+  headers: expect.objectContaining({
+    'www-authenticate': 'Signature realm="api",headers="(request-target) date", Bearer realm="api"',
+  }),
 };
 
 async function audited(): Promise<string[]> {
-  const { rows } = await server.access.pool.query<{ text: string }>("SELECT concat_ws(' ', username, user_id, action, resource_type, resource, detail) AS text FROM access.operate_logs WHERE action = 'failed_use' ORDER BY id");
+  const { rows } = await server.access.pool.query<{ text: string }>(
+    "SELECT concat_ws(' ', username, user_id, action, resource_type, resource, detail) AS text FROM access.operate_logs WHERE action = 'failed_use' ORDER BY id",
+  );
   return rows.map(({ text }) => text.trim());
 }
 
-const lastUsed = async (): Promise<Date | null> => (await server.access.pool.query<{ date_last_used: Date | null }>('SELECT date_last_used FROM access.access_keys WHERE id = $1', [key.keyId])).rows[0]!.date_last_used;
+const lastUsed = async (): Promise<Date | null> =>
+  (
+    await server.access.pool.query<{ date_last_used: Date | null }>(
+      'SELECT date_last_used FROM access.access_keys WHERE id = $1',
+      [key.keyId],
+    )
+  ).rows[0]!.date_last_used;
 
 describe('a signed request', () => {
-  test('is its key\'s owner, on every replica, by either standard and by both at once', async () => {
+  test("is its key's owner, on every replica, by either standard and by both at once", async () => {
     const replica = await server.startReplica();
     expect(await send()).toMatchObject(good());
     expect(await send({ at: replica, target: path })).toMatchObject(good());
     expect(await sendMessage()).toMatchObject(good());
-    const signed = signMessage({ method: 'GET', target: path, headers: {} }, { ...key, origin: server.url, created: Math.floor(Date.now() / 1000) });
+    const signed = signMessage(
+      { method: 'GET', target: path, headers: {} },
+      { ...key, origin: server.url, created: Math.floor(Date.now() / 1000) },
+    );
     expect(await send({ headers: { ...signed } })).toMatchObject(good());
     expect(await audited()).toEqual([]);
   });
 
   test('counts as absent beside another credential where it names no access key, as that of a proxy', async () => {
-    const ofProxy = signMessage({ method: 'GET', target: path, headers: {} }, { ...key, keyId: 'proxy-1', origin: server.url, created: Math.floor(Date.now() / 1000) });
+    const ofProxy = signMessage(
+      { method: 'GET', target: path, headers: {} },
+      { ...key, keyId: 'proxy-1', origin: server.url, created: Math.floor(Date.now() / 1000) },
+    );
     expect(await send({ headers: { ...ofProxy } })).toMatchObject(good());
-    expect(await server.send('GET', path, { as: server.userId, headers: { ...ofProxy } })).toMatchObject({ status: 200, json: { scheme: 'bearer' } });
+    expect(await server.send('GET', path, { as: server.userId, headers: { ...ofProxy } })).toMatchObject({
+      status: 200,
+      json: { scheme: 'bearer' },
+    });
     expect(await server.send('GET', path, { headers: { ...ofProxy } })).toMatchObject(refusal);
   });
 
@@ -80,10 +127,13 @@ describe('a signed request', () => {
     expect(await server.send('GET', path, { headers: { Authorization: 'Signature\tx' } })).toMatchObject(refusal);
   });
 
-  test('is nobody\'s where a second credential is another user\'s', async () => {
+  test("is nobody's where a second credential is another user's", async () => {
     const noah = await server.addUser({ username: 'noah' });
     await server.access.pool.query('UPDATE access.access_keys SET user_id = $1', [noah]);
-    const signed = signMessage({ method: 'GET', target: path, headers: {} }, { ...key, origin: server.url, created: Math.floor(Date.now() / 1000) });
+    const signed = signMessage(
+      { method: 'GET', target: path, headers: {} },
+      { ...key, origin: server.url, created: Math.floor(Date.now() / 1000) },
+    );
     const other = await server.addKey();
     expect(await send({ ...other, headers: { ...signed } })).toMatchObject(refusal);
     expect(await server.send('GET', path, { as: server.userId, headers: { ...signed } })).toMatchObject(refusal);
@@ -112,7 +162,8 @@ describe('a signed request', () => {
     for (const dateIn of [-310_000, 310_000]) expect(await send({ dateIn })).toMatchObject(refusal);
     const now = Math.floor(Date.now() / 1000);
     for (const created of [now - 290, now + 290]) expect(await sendMessage({ created })).toMatchObject(good());
-    for (const created of [now - 310, now + 310, 0, 999_999_999_999_999]) expect(await sendMessage({ created })).toMatchObject(refusal);
+    for (const created of [now - 310, now + 310, 0, 999_999_999_999_999])
+      expect(await sendMessage({ created })).toMatchObject(refusal);
     expect(await sendMessage({ more: `;expires=${now + 100}` })).toMatchObject(good());
     expect(await sendMessage({ more: `;expires=${now - 1}` })).toMatchObject(refusal);
     expect([...new Set(await audited())]).toEqual([`failed_use access_key ${key.keyId} its date is too far from now`]);
@@ -122,13 +173,18 @@ describe('a signed request', () => {
     await server.access.pool.query('UPDATE access.access_keys SET is_active = false');
     expect(await send()).toMatchObject(refusal);
     await server.access.pool.query('UPDATE access.access_keys SET is_active = true');
-    await server.access.pool.query("UPDATE access.users SET date_expired = now() - interval '1 second' WHERE id = $1", [server.userId]);
+    await server.access.pool.query("UPDATE access.users SET date_expired = now() - interval '1 second' WHERE id = $1", [
+      server.userId,
+    ]);
     expect(await send()).toMatchObject(refusal);
     await server.access.pool.query('UPDATE access.users SET date_expired = NULL WHERE id = $1', [server.userId]);
     expect(await send()).toMatchObject(good());
     await server.access.pool.query('DELETE FROM access.access_keys');
     expect(await send()).toMatchObject(refusal);
-    expect(await audited()).toEqual([`failed_use access_key ${key.keyId} the key is disabled`, `failed_use access_key ${key.keyId} there is no such key`]);
+    expect(await audited()).toEqual([
+      `failed_use access_key ${key.keyId} the key is disabled`,
+      `failed_use access_key ${key.keyId} there is no such key`,
+    ]);
   });
 
   test('comes from where its key may be used, and that is looked at last', async () => {
@@ -136,10 +192,13 @@ describe('a signed request', () => {
     expect(await send({ headers: { 'X-Forwarded-For': '203.0.113.9' } })).toMatchObject(good());
     expect(await send({ headers: { 'X-Forwarded-For': '198.51.100.1' } })).toMatchObject(refusal);
     expect(await send({ headers: { 'X-Forwarded-For': '198.51.100.1' }, secret: 'x' })).toMatchObject(refusal);
-    expect(await audited()).toEqual([`failed_use access_key ${key.keyId} address not allowed`, `failed_use access_key ${key.keyId} wrong signature`]);
+    expect(await audited()).toEqual([
+      `failed_use access_key ${key.keyId} address not allowed`,
+      `failed_use access_key ${key.keyId} wrong signature`,
+    ]);
   });
 
-  test('notes its key\'s use at most once a minute', async () => {
+  test("notes its key's use at most once a minute", async () => {
     expect(await send({ secret: 'x' })).toMatchObject(refusal);
     expect(await lastUsed()).toBeNull();
     await Promise.all(Array.from({ length: 8 }, () => send()));
@@ -153,9 +212,13 @@ describe('a signed request', () => {
   });
 
   test('fails as one of no key where the secret cannot be opened', async () => {
-    await server.access.pool.query("UPDATE access.access_keys SET secret = overlay(secret placing '\\x00' from octet_length(secret))");
+    await server.access.pool.query(
+      "UPDATE access.access_keys SET secret = overlay(secret placing '\\x00' from octet_length(secret))",
+    );
     expect(await send()).toMatchObject(refusal);
-    expect(server.logs).toContainEqual(expect.objectContaining({ msg: 'the secret of an access key cannot be opened', accessKey: key.keyId }));
+    expect(server.logs).toContainEqual(
+      expect.objectContaining({ msg: 'the secret of an access key cannot be opened', accessKey: key.keyId }),
+    );
   });
 });
 
@@ -165,8 +228,18 @@ describe('a signed digest', () => {
 
   test('is of the body', async () => {
     expect(await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body })).toMatchObject(good());
-    expect(await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body: '{"a":2}', dateIn: 1000 })).toMatchObject(refusal);
-    expect(await send({ method: 'POST', names, headers: { Digest: `${digestOf(body)},SHA-512=${Buffer.alloc(64).toString('base64')}` }, body, dateIn: 2000 })).toMatchObject(refusal);
+    expect(
+      await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body: '{"a":2}', dateIn: 1000 }),
+    ).toMatchObject(refusal);
+    expect(
+      await send({
+        method: 'POST',
+        names,
+        headers: { Digest: `${digestOf(body)},SHA-512=${Buffer.alloc(64).toString('base64')}` },
+        body,
+        dateIn: 2000,
+      }),
+    ).toMatchObject(refusal);
     expect(await send({ names, headers: { Digest: digestOf('') }, dateIn: 3000 })).toMatchObject(good());
     expect([...new Set(await audited())]).toEqual([`failed_use access_key ${key.keyId} the digest is not of the body`]);
   });
@@ -174,7 +247,11 @@ describe('a signed digest', () => {
   test('serves once, on whichever replica, at once too', async () => {
     const replica = await server.startReplica();
     const headers = { Digest: digestOf(body), Date: new Date().toUTCString() };
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => send({ at: i % 2 === 0 ? server : replica, method: 'POST', names, headers, body })));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        send({ at: i % 2 === 0 ? server : replica, method: 'POST', names, headers, body }),
+      ),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 200)) expect(answer).toMatchObject(refusal);
     // Other letters, the same signature.
@@ -183,12 +260,19 @@ describe('a signed digest', () => {
   });
 
   test('is not remembered for ever, nor where the signature does not hold', async () => {
-    await server.access.pool.query("INSERT INTO access.signature_uses SELECT sha256(i::text::bytea), now() - interval '1 second' FROM generate_series(1, 25) i");
-    const count = async (): Promise<number> => (await server.access.pool.query('SELECT 1 FROM access.signature_uses')).rows.length;
-    expect(await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body, secret: 'x' })).toMatchObject(refusal);
+    await server.access.pool.query(
+      "INSERT INTO access.signature_uses SELECT sha256(i::text::bytea), now() - interval '1 second' FROM generate_series(1, 25) i",
+    );
+    const count = async (): Promise<number> =>
+      (await server.access.pool.query('SELECT 1 FROM access.signature_uses')).rows.length;
+    expect(await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body, secret: 'x' })).toMatchObject(
+      refusal,
+    );
     expect(await count()).toBe(25);
     for (const left of [16, 7, 3]) {
-      expect(await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body, dateIn: (20 - left) * 1000 })).toMatchObject(good());
+      expect(
+        await send({ method: 'POST', names, headers: { Digest: digestOf(body) }, body, dateIn: (20 - left) * 1000 }),
+      ).toMatchObject(good());
       expect(await count()).toBe(left);
     }
   });
@@ -218,33 +302,71 @@ describe('where writes must sign a digest', () => {
   afterAll(() => strict.stop());
 
   /** By the draft, or by RFC 9421 (`components`). */
-  const sendStrict = (method: string, { headers = {}, body: sent, names, components }: { headers?: Record<string, string>; body?: string; names?: string[]; components?: string[] }): Promise<AccessAnswer> => {
+  const sendStrict = (
+    method: string,
+    {
+      headers = {},
+      body: sent,
+      names,
+      components,
+    }: { headers?: Record<string, string>; body?: string; names?: string[]; components?: string[] },
+  ): Promise<AccessAnswer> => {
     // Node's client says it of DELETE only when it is told to.
     const length: Record<string, string> = sent === undefined ? {} : { 'Content-Length': String(sent.length) };
-    if (components === undefined) return send({ at: strict, ...strictKey, method, headers: { ...headers, ...length }, ...(sent === undefined ? {} : { body: sent }), ...(names === undefined ? {} : { names }) });
-    const signed = signMessage({ method, target: path, headers }, { ...strictKey, origin: strict.url, created: Math.floor(Date.now() / 1000), components });
+    if (components === undefined)
+      return send({
+        at: strict,
+        ...strictKey,
+        method,
+        headers: { ...headers, ...length },
+        ...(sent === undefined ? {} : { body: sent }),
+        ...(names === undefined ? {} : { names }),
+      });
+    const signed = signMessage(
+      { method, target: path, headers },
+      { ...strictKey, origin: strict.url, created: Math.floor(Date.now() / 1000), components },
+    );
     return strict.send(method, path, { headers: { ...headers, ...length, ...signed }, body: sent });
   };
   const details = async (): Promise<string[]> =>
-    (await strict.access.pool.query<{ detail: string }>("DELETE FROM access.operate_logs WHERE action = 'failed_use' RETURNING detail")).rows.map(({ detail }) => detail);
+    (
+      await strict.access.pool.query<{ detail: string }>(
+        "DELETE FROM access.operate_logs WHERE action = 'failed_use' RETURNING detail",
+      )
+    ).rows.map(({ detail }) => detail);
 
-  test.each(methods.slice(1))('%s without one is the usual 401, by either standard, with a body and without, and the audit says why', async (method) => {
-    const unsigned = digest('Digest', body);
-    expect(await sendStrict(method, { body })).toMatchObject(refusal);
-    expect(await sendStrict(method, {})).toMatchObject(refusal);
-    // Sent, and not signed.
-    expect(await sendStrict(method, { headers: unsigned, body })).toMatchObject(refusal);
-    expect(await sendStrict(method, { components: ['@method', '@target-uri'], body })).toMatchObject(refusal);
-    expect(await sendStrict(method, { components: ['@method', '@path', '@query'], headers: digest('Content-Digest', body), body })).toMatchObject(refusal);
-    expect(await details()).toEqual(Array.from({ length: 5 }, () => 'no digest of its body is signed'));
-  });
+  test.each(methods.slice(1))(
+    '%s without one is the usual 401, by either standard, with a body and without, and the audit says why',
+    async (method) => {
+      const unsigned = digest('Digest', body);
+      expect(await sendStrict(method, { body })).toMatchObject(refusal);
+      expect(await sendStrict(method, {})).toMatchObject(refusal);
+      // Sent, and not signed.
+      expect(await sendStrict(method, { headers: unsigned, body })).toMatchObject(refusal);
+      expect(await sendStrict(method, { components: ['@method', '@target-uri'], body })).toMatchObject(refusal);
+      expect(
+        await sendStrict(method, {
+          components: ['@method', '@path', '@query'],
+          headers: digest('Content-Digest', body),
+          body,
+        }),
+      ).toMatchObject(refusal);
+      expect(await details()).toEqual(Array.from({ length: 5 }, () => 'no digest of its body is signed'));
+    },
+  );
 
   test.each(methods.slice(1))('%s with one passes, be its body empty or not', async (method) => {
     const names = ['(request-target)', 'date', 'digest'];
     for (const sent of [body, '']) {
       const signed = { status: 200, json: { id: strict.userId } };
       expect(await sendStrict(method, { names, headers: digest('Digest', sent), body: sent })).toMatchObject(signed);
-      expect(await sendStrict(method, { components: ['@method', '@target-uri', 'content-digest'], headers: digest('Content-Digest', sent), body: sent })).toMatchObject(signed);
+      expect(
+        await sendStrict(method, {
+          components: ['@method', '@target-uri', 'content-digest'],
+          headers: digest('Content-Digest', sent),
+          body: sent,
+        }),
+      ).toMatchObject(signed);
     }
     expect(await details()).toEqual([]);
   });
@@ -261,15 +383,20 @@ describe('where writes must sign a digest', () => {
 });
 
 test('by default the header list of the reference passes for every method', async () => {
-  for (const method of ['GET', 'POST']) expect(await send({ method, ...(method === 'POST' ? { body } : {}) })).toMatchObject(good());
+  for (const method of ['GET', 'POST'])
+    expect(await send({ method, ...(method === 'POST' ? { body } : {}) })).toMatchObject(good());
 });
 
 test('with the window off any date is good, and a digest serves once all the same', async () => {
   const open = await startKeyTest({ operations: who, maxSkewMs: 0 });
   try {
     const ofOpen = await open.addKey();
-    const old = { Date: 'Mon, 17 Feb 2014 06:11:05 GMT', Digest: `SHA-256=${createHash('sha256').update('').digest('base64')}` };
-    for (let i = 0; i < 2; i += 1) expect(await send({ at: open, ...ofOpen, headers: old })).toMatchObject({ status: 200 });
+    const old = {
+      Date: 'Mon, 17 Feb 2014 06:11:05 GMT',
+      Digest: `SHA-256=${createHash('sha256').update('').digest('base64')}`,
+    };
+    for (let i = 0; i < 2; i += 1)
+      expect(await send({ at: open, ...ofOpen, headers: old })).toMatchObject({ status: 200 });
     const names = ['(request-target)', 'date', 'digest'];
     expect(await send({ at: open, ...ofOpen, headers: old, names })).toMatchObject({ status: 200 });
     expect(await send({ at: open, ...ofOpen, headers: old, names })).toMatchObject(refusal);
@@ -290,7 +417,14 @@ describe('what is wrong', () => {
     try {
       const seen: string[] = [];
       const disabled = await server.addKey({ isActive: false });
-      const wrong: Sent[] = [{ secret: 'x' }, { keyId: absent }, { ...disabled, secret: 'x' }, { names: ['date'] }, { algorithm: 'hmac-sha1' }, { keyId: 'x' }];
+      const wrong: Sent[] = [
+        { secret: 'x' },
+        { keyId: absent },
+        { ...disabled, secret: 'x' },
+        { names: ['date'] },
+        { algorithm: 'hmac-sha1' },
+        { keyId: 'x' },
+      ];
       for (const sent of wrong) {
         names = [];
         expect(await send(sent)).toMatchObject(refusal);
@@ -306,36 +440,93 @@ describe('what is wrong', () => {
   const raw = (lines: readonly string[]): Promise<string> =>
     new Promise((resolve, reject) => {
       let text = '';
-      const socket = connect(server.port, '127.0.0.1', () => socket.write([`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines, '', ''].join('\r\n'), 'latin1'));
-      socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk)).on('error', reject).on('close', () => resolve(text));
+      const socket = connect(server.port, '127.0.0.1', () =>
+        socket.write([`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines, '', ''].join('\r\n'), 'latin1'),
+      );
+      socket
+        .setEncoding('latin1')
+        .on('data', (chunk: string) => (text += chunk))
+        .on('error', reject)
+        .on('close', () => resolve(text));
     });
 
   test('is always the same 401, in hundreds of ways', async () => {
     const date = new Date().toUTCString();
-    const authorization = signDraft({ method: 'GET', target: path, headers: { Accept: '*/*', Date: date } }, { ...key, algorithm: 'hmac-sha256' });
+    const authorization = signDraft(
+      { method: 'GET', target: path, headers: { Accept: '*/*', Date: date } },
+      { ...key, algorithm: 'hmac-sha256' },
+    );
     const plain = ['Accept: */*', `Date: ${date}`];
     expect(await raw([...plain, `Authorization: ${authorization}`])).toMatch(/^HTTP\/1.1 200 /);
 
     const signature = /signature="(.*)"/.exec(authorization)![1]!;
-    const { 'Signature-Input': input, Signature: message } = signMessage({ method: 'GET', target: path, headers: {} }, { ...key, origin: 'http://a', created: Math.floor(Date.now() / 1000) });
+    const { 'Signature-Input': input, Signature: message } = signMessage(
+      { method: 'GET', target: path, headers: {} },
+      { ...key, origin: 'http://a', created: Math.floor(Date.now() / 1000) },
+    );
     expect(await raw([`Signature-Input: ${input}`, `Signature: ${message}`])).toMatch(/^HTTP\/1.1 200 /);
 
-    const values = ['', 'x', '"', '\\', '\\"', ',', '=', ' ', 'ü', '\u00ff', '%00', 'null', 'undefined', '__proto__', '-1', '1e999', '{}', '[]', '*', "' OR 1=1 --", '../..', 'a'.repeat(20_000)];
-    const cut = Array.from({ length: 60 }, (_, i) => authorization.slice(0, 9 + Math.floor((i * (authorization.length - 10)) / 60)));
+    const values = [
+      '',
+      'x',
+      '"',
+      '\\',
+      '\\"',
+      ',',
+      '=',
+      ' ',
+      'ü',
+      '\u00ff',
+      '%00',
+      'null',
+      'undefined',
+      '__proto__',
+      '-1',
+      '1e999',
+      '{}',
+      '[]',
+      '*',
+      "' OR 1=1 --",
+      '../..',
+      'a'.repeat(20_000),
+    ];
+    const cut = Array.from({ length: 60 }, (_, i) =>
+      authorization.slice(0, 9 + Math.floor((i * (authorization.length - 10)) / 60)),
+    );
     const headers = [
-      'Signature', 'Signature ,', 'Signature =', 'Signature ""', 'Signature keyId', 'Signature keyId=', 'SIGNATURE x',
+      'Signature',
+      'Signature ,',
+      'Signature =',
+      'Signature ""',
+      'Signature keyId',
+      'Signature keyId=',
+      'SIGNATURE x',
       ...cut.map((text) => text.trimEnd()),
-      ...['keyId', 'algorithm', 'headers', 'signature'].flatMap((name) => values.flatMap((value) => [
-        authorization.replace(new RegExp(`${name}="[^"]*"`), () => `${name}="${value}"`),
-        `${authorization},${name}="${value}"`,
-      ])),
+      ...['keyId', 'algorithm', 'headers', 'signature'].flatMap((name) =>
+        values.flatMap((value) => [
+          authorization.replace(new RegExp(`${name}="[^"]*"`), () => `${name}="${value}"`),
+          `${authorization},${name}="${value}"`,
+        ]),
+      ),
       ...values.map((value) => authorization.replace(',', `,${value},`)),
-      ...Array.from(signature, (_, i) => authorization.replace(signature, `${signature.slice(0, i)}${signature[i] === 'A' ? 'B' : 'A'}${signature.slice(i + 1)}`)).filter((text) => !text.includes(signature)),
+      ...Array.from(signature, (_, i) =>
+        authorization.replace(
+          signature,
+          `${signature.slice(0, i)}${signature[i] === 'A' ? 'B' : 'A'}${signature.slice(i + 1)}`,
+        ),
+      ).filter((text) => !text.includes(signature)),
     ].filter((header) => header !== authorization);
     const requests = [
       ...headers.map((header) => [...plain, `Authorization: ${header}`]),
       // What is signed is there, but another, twice, or not at all.
-      ...['', 'Date:', 'Date: now', `Date: ${date}, ${date}`, `Date: ${date.replace('GMT', 'CST')}`, `Date: ${new Date(0).toUTCString()}`].map((line) => ['Accept: */*', ...(line === '' ? [] : [line]), `Authorization: ${authorization}`]),
+      ...[
+        '',
+        'Date:',
+        'Date: now',
+        `Date: ${date}, ${date}`,
+        `Date: ${date.replace('GMT', 'CST')}`,
+        `Date: ${new Date(0).toUTCString()}`,
+      ].map((line) => ['Accept: */*', ...(line === '' ? [] : [line]), `Authorization: ${authorization}`]),
       [...plain, `Date: ${date}`, `Authorization: ${authorization}`],
       [...plain, 'Accept: */*', `Authorization: ${authorization}`],
       [`Date: ${date}`, `Authorization: ${authorization}`],

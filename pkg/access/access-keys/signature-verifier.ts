@@ -33,13 +33,23 @@ interface KeyRow {
 }
 
 /** For the audit; nobody else is told. */
-type Problem = 'it cannot be read' | 'there is no such key' | 'wrong signature' | 'the key is disabled' | 'its date is too far from now' | 'address not allowed' | 'no digest of its body is signed' | 'the digest is not of the body' | 'it was used before';
+type Problem =
+  | 'it cannot be read'
+  | 'there is no such key'
+  | 'wrong signature'
+  | 'the key is disabled'
+  | 'its date is too far from now'
+  | 'address not allowed'
+  | 'no digest of its body is signed'
+  | 'the digest is not of the body'
+  | 'it was used before';
 
 const writingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Tells whose access key signed a request. What fails costs the same and says the same, be there such a key or not: one lookup, one secret opened,
- * one HMAC, one row of the audit, one 401. What more there is to look at is looked at only for those who have the secret.
+ * Tells whose access key signed a request. What fails costs the same and says the same, be there such a key or not: one
+ * lookup, one secret opened, one HMAC, one row of the audit, one 401. What more there is to look at is looked at only
+ * for those who have the secret.
  */
 export class SignatureVerifier {
   readonly #database: AccessDatabase;
@@ -52,7 +62,14 @@ export class SignatureVerifier {
   readonly #keys = new FreshLookup<KeyRow | undefined>((id) => this.#lookUp(id));
   #decoy: { id: string; secret: Buffer } | undefined;
 
-  constructor({ database, secrets, audit, log, maxSkewMs = 300_000, requiresDigest = false }: SignatureVerifierOptions) {
+  constructor({
+    database,
+    secrets,
+    audit,
+    log,
+    maxSkewMs = 300_000,
+    requiresDigest = false,
+  }: SignatureVerifierOptions) {
     this.#database = database;
     this.#secrets = secrets;
     this.#audit = audit;
@@ -83,7 +100,11 @@ export class SignatureVerifier {
     throw newAuthenticationFailed();
   }
 
-  async #problemOf(claim: SignatureClaim | undefined, key: KeyRow | undefined, request: AccessRequest): Promise<Problem | undefined> {
+  async #problemOf(
+    claim: SignatureClaim | undefined,
+    key: KeyRow | undefined,
+    request: AccessRequest,
+  ): Promise<Problem | undefined> {
     const isSigned = isSignedWith(claim ?? unreadableClaim, this.#secretOf(claim, key));
     if (claim === undefined) return 'it cannot be read';
     if (key === undefined) return 'there is no such key';
@@ -92,8 +113,10 @@ export class SignatureVerifier {
     const window = { now: Date.now(), maxSkewMs: this.#maxSkewMs };
     if (!isTimely(claim, window)) return 'its date is too far from now';
     if (!allowsAddress(key.ip_group, request.address)) return 'address not allowed';
-    if (this.#requiresDigest && claim.digests.length === 0 && writingMethods.has(request.method)) return 'no digest of its body is signed';
-    if (claim.digests.length > 0 && !isBodyOf(claim.digests, await request.body())) return 'the digest is not of the body';
+    if (this.#requiresDigest && claim.digests.length === 0 && writingMethods.has(request.method))
+      return 'no digest of its body is signed';
+    if (claim.digests.length > 0 && !isBodyOf(claim.digests, await request.body()))
+      return 'the digest is not of the body';
     if (claim.isOnce && !(await this.#uses.use(claim, window))) return 'it was used before';
     return undefined;
   }

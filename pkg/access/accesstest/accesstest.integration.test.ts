@@ -8,7 +8,8 @@ const whoAmI: Operation = {
   path: '/api/v1/who/',
   operationId: 'whoAmI',
   access: 'user',
-  handle: async ({ caller }) => jsonAnswer(200, { id: caller.id, roles: [...caller.systemRoles, ...(caller.orgRoles.get(defaultOrgId) ?? [])] }),
+  handle: async ({ caller }) =>
+    jsonAnswer(200, { id: caller.id, roles: [...caller.systemRoles, ...(caller.orgRoles.get(defaultOrgId) ?? [])] }),
 };
 
 let server: AccessTest;
@@ -21,13 +22,22 @@ test('a user that was put into the tables is known to every replica', async () =
   const id = await server.addUser({ username: 'mia', orgRoles: { [defaultOrgId]: ['OrgUser'] } });
   const other = await server.startReplica();
   for (const replica of [server, other]) {
-    expect(await replica.send('GET', '/api/v1/who/', { as: id })).toMatchObject({ status: 200, json: { id, roles: ['SystemUser', 'OrgUser'] } });
+    expect(await replica.send('GET', '/api/v1/who/', { as: id })).toMatchObject({
+      status: 200,
+      json: { id, roles: ['SystemUser', 'OrgUser'] },
+    });
   }
 });
 
 test('nobody is let in without a credential, or with that of a disabled user', async () => {
   const id = await server.addUser({ username: 'gone', isActive: false });
   expect(await server.send('GET', '/api/v1/who')).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
-  expect(await server.send('GET', '/api/v1/who', { as: id })).toMatchObject({ status: 401, json: { code: 'authentication_failed' } });
-  expect(await server.send('GET', '/api/v1/who', { as: 'nonsense' })).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer realm="api"' } });
+  expect(await server.send('GET', '/api/v1/who', { as: id })).toMatchObject({
+    status: 401,
+    json: { code: 'authentication_failed' },
+  });
+  expect(await server.send('GET', '/api/v1/who', { as: 'nonsense' })).toMatchObject({
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer realm="api"' },
+  });
 });

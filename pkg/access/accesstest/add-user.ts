@@ -22,16 +22,44 @@ export interface TestUser {
 
 /** A user with roles, past every rule; answers the id. */
 export async function addUser({ pool }: AccessDatabase, user: TestUser): Promise<string> {
-  const { username, name = username, email = `${username}@example.com`, passwordHash, isActive = true, dateExpired, groups = [], systemRoles = ['SystemUser'], orgRoles = {} } = user;
+  const {
+    username,
+    name = username,
+    email = `${username}@example.com`,
+    passwordHash,
+    isActive = true,
+    dateExpired,
+    groups = [],
+    systemRoles = ['SystemUser'],
+    orgRoles = {},
+  } = user;
   const { rows } = await pool.query<{ id: string }>(
     `INSERT INTO access.users (username, username_key, name, email, email_key, search_text, password_hash, is_active, date_expired, groups)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-    [username, fold(username), name, email, email === null ? null : fold(email), fold(`${username}\n${name}\n${email ?? ''}`), passwordHash ?? null, isActive, dateExpired ?? null, groups],
+    [
+      username,
+      fold(username),
+      name,
+      email,
+      email === null ? null : fold(email),
+      fold(`${username}\n${name}\n${email ?? ''}`),
+      passwordHash ?? null,
+      isActive,
+      dateExpired ?? null,
+      groups,
+    ],
   );
   const { id } = rows[0]!;
-  await pool.query('INSERT INTO access.system_role_bindings (user_id, role) SELECT $1, unnest($2::text[])', [id, systemRoles]);
+  await pool.query('INSERT INTO access.system_role_bindings (user_id, role) SELECT $1, unnest($2::text[])', [
+    id,
+    systemRoles,
+  ]);
   for (const [org, roles] of Object.entries(orgRoles)) {
-    await pool.query('INSERT INTO access.org_role_bindings (user_id, org_id, role) SELECT $1, $2, unnest($3::text[])', [id, org, roles]);
+    await pool.query('INSERT INTO access.org_role_bindings (user_id, org_id, role) SELECT $1, $2, unnest($3::text[])', [
+      id,
+      org,
+      roles,
+    ]);
   }
   return id;
 }

@@ -102,15 +102,37 @@ export async function startAccessTest(options: AccessTestOptions): Promise<Acces
   };
 }
 
-async function startReplica(home: TestDatabase, logs: Record<string, unknown>[], options: AccessTestOptions): Promise<{ replica: AccessReplica; stop: () => Promise<void> }> {
-  const log = pino({ level: 'debug' }, { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) });
+async function startReplica(
+  home: TestDatabase,
+  logs: Record<string, unknown>[],
+  options: AccessTestOptions,
+): Promise<{ replica: AccessReplica; stop: () => Promise<void> }> {
+  const log = pino(
+    { level: 'debug' },
+    { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const database = await Database.connect({ connection: home.connection, log: silentLog });
   await migrate(database, 'access', accessMigrations);
   const access = new AccessDatabase(database);
-  const parts: AccessTestParts = { database, access, audit: new Audit(access), principals: new Principals(access), log };
+  const parts: AccessTestParts = {
+    database,
+    access,
+    audit: new Audit(access),
+    principals: new Principals(access),
+    log,
+  };
   const proxies = new TrustedProxies(options.trustedProxies ?? []);
   const metrics = new MetricsRegistry();
-  const server = new AccessServer({ svcVersion: 'test', log, metrics, host: '127.0.0.1', port: 0, proxies, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }), ...(options.byteBudget === undefined ? {} : { byteBudget: options.byteBudget }) });
+  const server = new AccessServer({
+    svcVersion: 'test',
+    log,
+    metrics,
+    host: '127.0.0.1',
+    port: 0,
+    proxies,
+    ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }),
+    ...(options.byteBudget === undefined ? {} : { byteBudget: options.byteBudget }),
+  });
   const { port } = await server.listen();
   server.serve({
     credentials: options.credentials?.(parts) ?? [testCredential],
@@ -129,7 +151,10 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
   return { replica: { ...parts, port, metrics, url: `http://127.0.0.1:${port}`, send }, stop };
 }
 
-function sendRequest(target: { method: string; path: string; port: number }, { as, body, headers = {} }: AccessRequestOptions = {}): Promise<AccessAnswer> {
+function sendRequest(
+  target: { method: string; path: string; port: number },
+  { as, body, headers = {} }: AccessRequestOptions = {},
+): Promise<AccessAnswer> {
   const isRaw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
   const sent: OutgoingHttpHeaders = {
     ...(isRaw ? {} : { 'Content-Type': 'application/json' }),

@@ -37,7 +37,11 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
   }
   // A new database under an old data folder.
   if (rows.length === 0) await add(options, kept);
-  if (!(await isKnown(client, admin, kept))) log.warn({ file }, 'the token in this file is not known to the database; remove the file, and the next start makes one');
+  if (!(await isKnown(client, admin, kept)))
+    log.warn(
+      { file },
+      'the token in this file is not known to the database; remove the file, and the next start makes one',
+    );
 }
 
 /** One that is there stays as it is, a revoked one revoked. */
@@ -49,11 +53,24 @@ async function add({ client, audit, admin }: AdminTokenOptions, token: string): 
       ON CONFLICT (hash) DO NOTHING RETURNING name`,
     [admin.username, admin.id, NAME, TokenStore.hash(token)],
   );
-  if (rows[0] !== undefined) await audit.operate({ actor: undefined, action: 'create', resourceType: 'personal_token', resource: rows[0].name, detail: `of ${admin.username}` }, client);
+  if (rows[0] !== undefined)
+    await audit.operate(
+      {
+        actor: undefined,
+        action: 'create',
+        resourceType: 'personal_token',
+        resource: rows[0].name,
+        detail: `of ${admin.username}`,
+      },
+      client,
+    );
 }
 
 async function isKnown(client: Queryable, { id }: AdminUser, token: string): Promise<boolean> {
-  const { rows } = await client.query('SELECT 1 FROM access.personal_tokens WHERE user_id = $1 AND hash = $2', [id, TokenStore.hash(token)]);
+  const { rows } = await client.query('SELECT 1 FROM access.personal_tokens WHERE user_id = $1 AND hash = $2', [
+    id,
+    TokenStore.hash(token),
+  ]);
   return rows.length > 0;
 }
 

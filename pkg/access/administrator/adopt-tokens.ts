@@ -1,8 +1,9 @@
 import type { Queryable } from '../access-database.ts';
 
 /**
- * Gives tokens that a replica of the last release has added since the upgrade, by a name, to the user of that name; and those of one user names of their
- * own, by which the API knows them: all that were made by a start were called the same.
+ * Gives tokens that a replica of the last release has added since the upgrade, by a name, to the user of that name; and
+ * those of one user names of their own, by which the API knows them: all that were made by a start were called the
+ * same.
  */
 export async function adoptTokens(client: Queryable): Promise<void> {
   await client.query(

@@ -23,7 +23,10 @@ let data: string;
 let file: string;
 let messages: string[];
 const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
-const log = pino({ level: 'info' }, { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) });
+const log = pino(
+  { level: 'info' },
+  { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) },
+);
 
 beforeAll(async () => {
   home = await createTestDatabase();
@@ -47,16 +50,23 @@ afterAll(async () => {
 });
 
 /** As a new database is. */
-const empty = async (): Promise<void> => void (await database.pool.query('TRUNCATE access.users, access.personal_tokens, access.operate_logs CASCADE'));
+const empty = async (): Promise<void> =>
+  void (await database.pool.query('TRUNCATE access.users, access.personal_tokens, access.operate_logs CASCADE'));
 const ensure = (options: Partial<AdministratorOptions> = {}): Promise<{ tokenFile: string; passwordFile: string }> =>
   ensureAdministrator({ database: access, hasher, audit: new Audit(access), dataDir: data, log, ...options });
 const tokenIn = async (path = file): Promise<string> => (await readFile(path, 'utf8')).trim();
-const password = async (path = data): Promise<string> => (await readFile(join(path, 'initial-admin-password'), 'utf8')).slice(0, -1);
+const password = async (path = data): Promise<string> =>
+  (await readFile(join(path, 'initial-admin-password'), 'utf8')).slice(0, -1);
 const who = (token: string): Promise<UserInfo | undefined> => authenticator.authenticateToken(token);
 const isAdmin = async (token: string): Promise<boolean> => (await who(token))?.name === 'admin';
-const countTokens = async (): Promise<number> => (await database.pool.query('SELECT 1 FROM access.personal_tokens')).rows.length;
+const countTokens = async (): Promise<number> =>
+  (await database.pool.query('SELECT 1 FROM access.personal_tokens')).rows.length;
 const admins = async (): Promise<{ id: string; hash: string }[]> =>
-  (await database.pool.query<{ id: string; hash: string }>("SELECT id, password_hash AS hash FROM access.users WHERE username = 'admin'")).rows;
+  (
+    await database.pool.query<{ id: string; hash: string }>(
+      "SELECT id, password_hash AS hash FROM access.users WHERE username = 'admin'",
+    )
+  ).rows;
 const isPassword = async (text: string): Promise<boolean> => (await hasher.verify((await admins())[0]?.hash, text)).ok;
 const addOther = (): Promise<unknown> =>
   database.pool.query(
@@ -76,15 +86,26 @@ describe('the first start', () => {
     expect(await who(token)).toEqual({
       name: 'admin',
       uid: (await admins())[0]!.id,
-      groups: ['system:masters', 'org:00000000-0000-0000-0000-000000000002:OrgAdmin', 'org:00000000-0000-0000-0000-000000000002:OrgUser', 'system:authenticated'],
+      groups: [
+        'system:masters',
+        'org:00000000-0000-0000-0000-000000000002:OrgAdmin',
+        'org:00000000-0000-0000-0000-000000000002:OrgUser',
+        'system:authenticated',
+      ],
     });
   });
 
   test('says where they are, never what they are, and tells the audit', async () => {
     await ensure();
     expect(messages).toEqual(["the administrator's password was written", "the administrator's token was written"]);
-    const { rows } = await database.pool.query<{ line: string }>("SELECT action || ' ' || resource_type || ' ' || resource AS line, l::text AS whole FROM access.operate_logs l ORDER BY id");
-    expect(rows.map(({ line }) => line)).toEqual(['create user admin', 'change_password user admin', 'create personal_token initial-admin-token']);
+    const { rows } = await database.pool.query<{ line: string }>(
+      "SELECT action || ' ' || resource_type || ' ' || resource AS line, l::text AS whole FROM access.operate_logs l ORDER BY id",
+    );
+    expect(rows.map(({ line }) => line)).toEqual([
+      'create user admin',
+      'change_password user admin',
+      'create personal_token initial-admin-token',
+    ]);
     const all = JSON.stringify(rows);
     for (const secret of [await password(), await tokenIn()]) expect(all).not.toContain(secret);
   });
@@ -115,8 +136,12 @@ describe('the first start', () => {
     const folders = Array.from({ length: 8 }, (_, index) => join(folder, `replica-${index}`));
     await Promise.all(folders.map((dataDir) => ensure({ dataDir, initialToken })));
     expect([(await admins()).length, await countTokens()]).toEqual([1, 1]);
-    expect(await Promise.all(folders.map((path) => tokenIn(join(path, 'admin-token'))))).toEqual(folders.map(() => initialToken));
-    const passwords = (await Promise.all(folders.map((path) => password(path).catch(() => '')))).filter((text) => text !== '');
+    expect(await Promise.all(folders.map((path) => tokenIn(join(path, 'admin-token'))))).toEqual(
+      folders.map(() => initialToken),
+    );
+    const passwords = (await Promise.all(folders.map((path) => password(path).catch(() => '')))).filter(
+      (text) => text !== '',
+    );
     expect(passwords).toHaveLength(1);
     expect(await isPassword(passwords[0]!)).toBe(true);
   });
@@ -154,10 +179,11 @@ describe('later starts', () => {
     await ensure({ initialToken });
     expect(await tokenIn()).toBe(token);
     expect([await isAdmin(token), await isAdmin(initialToken)]).toEqual([true, true]);
-    expect((await database.pool.query<{ name: string }>('SELECT name FROM access.personal_tokens ORDER BY name')).rows.map(({ name }) => name)).toEqual([
-      'initial-admin-token',
-      expect.stringMatching(/^initial-admin-token-[0-9a-f]{8}$/),
-    ]);
+    expect(
+      (await database.pool.query<{ name: string }>('SELECT name FROM access.personal_tokens ORDER BY name')).rows.map(
+        ({ name }) => name,
+      ),
+    ).toEqual(['initial-admin-token', expect.stringMatching(/^initial-admin-token-[0-9a-f]{8}$/)]);
   });
 
   test('give a fresh token where the file is gone, and the old one stays; the password of a missing file stays too', async () => {
@@ -177,7 +203,9 @@ describe('later starts', () => {
     await writeFile(file, foreign);
     messages = [];
     await ensure();
-    expect(messages).toEqual(['the token in this file is not known to the database; remove the file, and the next start makes one']);
+    expect(messages).toEqual([
+      'the token in this file is not known to the database; remove the file, and the next start makes one',
+    ]);
     expect(await isAdmin(foreign)).toBe(false);
   });
 
@@ -196,7 +224,9 @@ describe('later starts', () => {
     await database.pool.query("DELETE FROM access.users WHERE username = 'admin'");
     await ensure();
     expect([await admins(), await countTokens()]).toEqual([[], 0]);
-    await database.pool.query("INSERT INTO access.users (username, username_key, name, search_text, created_by) VALUES ('admin', 'admin', 'Another', 'admin', 'mia')");
+    await database.pool.query(
+      "INSERT INTO access.users (username, username_key, name, search_text, created_by) VALUES ('admin', 'admin', 'Another', 'admin', 'mia')",
+    );
     await rm(data, { recursive: true });
     await ensure({ initialToken: token });
     expect([(await admins())[0]!.hash, await countTokens(), await who(token)]).toEqual([null, 0, undefined]);
@@ -222,14 +252,19 @@ describe('a database of the last release', () => {
     try {
       await migrate(upgraded, 'access', accessMigrations.slice(0, 1));
       const tokens = [newPersonalToken(), newPersonalToken(), newPersonalToken()];
-      const add = (token: string): Promise<unknown> => upgraded.pool.query("INSERT INTO access.personal_tokens (name, username, hash) VALUES ('initial-admin-token', 'admin', $1)", [TokenStore.hash(token)]);
+      const add = (token: string): Promise<unknown> =>
+        upgraded.pool.query(
+          "INSERT INTO access.personal_tokens (name, username, hash) VALUES ('initial-admin-token', 'admin', $1)",
+          [TokenStore.hash(token)],
+        );
       await add(tokens[0]!);
       await add(tokens[1]!);
       await migrate(upgraded, 'access', accessMigrations);
       // Of a replica that is still of the last release.
       await add(tokens[2]!);
       const known = new PersonalTokenAuthenticator(new TokenStore(upgraded), { used: () => {}, failed: () => {} });
-      const isMaster = async (token: string): Promise<boolean> => (await known.authenticateToken(token))?.groups.includes('system:masters') === true;
+      const isMaster = async (token: string): Promise<boolean> =>
+        (await known.authenticateToken(token))?.groups.includes('system:masters') === true;
       expect(await Promise.all(tokens.map(isMaster))).toEqual([true, true, true]);
       await mkdir(data, { recursive: true });
       await writeFile(file, tokens[0]!);
@@ -249,7 +284,10 @@ describe('a database of the last release', () => {
 
   test('has tokens of a name for the user who had it then, not for whoever has it later', async () => {
     const token = newPersonalToken();
-    await database.pool.query("INSERT INTO access.personal_tokens (name, username, hash, created) VALUES ('old', 'mia', $1, now() - interval '1 day')", [TokenStore.hash(token)]);
+    await database.pool.query(
+      "INSERT INTO access.personal_tokens (name, username, hash, created) VALUES ('old', 'mia', $1, now() - interval '1 day')",
+      [TokenStore.hash(token)],
+    );
     expect(await who(token)).toBeUndefined();
     await addOther();
     await ensure();

@@ -27,17 +27,21 @@ export interface AdministratorOptions {
 }
 
 /**
- * The first way in: the user `admin`, with a password and a personal token, on a database that has no administrator; on one of the last release, where
- * `admin` had no password, that. Both lie in the data folder of the process that made them. From then on `admin` is a user like others: once
- * disabled or deleted it stays so, and a password that was changed is not changed back, whatever the options say.
+ * The first way in: the user `admin`, with a password and a personal token, on a database that has no administrator; on
+ * one of the last release, where `admin` had no password, that. Both lie in the data folder of the process that made
+ * them. From then on `admin` is a user like others: once disabled or deleted it stays so, and a password that was
+ * changed is not changed back, whatever the options say.
  *
- * Of the token each start sees to it that the given one is known, and that the file holds one: the given one, or a fresh one. A token that is in the
- * file already is not replaced, and one that was revoked is not revived; while `admin` is no administrator, none is made.
+ * Of the token each start sees to it that the given one is known, and that the file holds one: the given one, or a
+ * fresh one. A token that is in the file already is not replaced, and one that was revoked is not revived; while
+ * `admin` is no administrator, none is made.
  *
- * Any number of processes may do so at once on one database. What a process leaves behind that was ended in between, the next start takes up.
- * Throws InitialPasswordError for a given password that breaks the rules.
+ * Any number of processes may do so at once on one database. What a process leaves behind that was ended in between,
+ * the next start takes up. Throws InitialPasswordError for a given password that breaks the rules.
  */
-export async function ensureAdministrator(options: AdministratorOptions): Promise<{ tokenFile: string; passwordFile: string }> {
+export async function ensureAdministrator(
+  options: AdministratorOptions,
+): Promise<{ tokenFile: string; passwordFile: string }> {
   const { database, dataDir, initialToken, audit, log } = options;
   const files = { tokenFile: join(dataDir, 'admin-token'), passwordFile: join(dataDir, 'initial-admin-password') };
   await database.transaction(async (client) => {
@@ -82,14 +86,38 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
     SELECT id FROM made`,
     [adminUsername, `${adminUsername}\nadministrator\n`, defaultOrgId],
   );
-  await audit.operate({ actor: undefined, action: 'create', resourceType: 'user', resource: adminUsername, detail: 'the first administrator' }, client);
+  await audit.operate(
+    {
+      actor: undefined,
+      action: 'create',
+      resourceType: 'user',
+      resource: adminUsername,
+      detail: 'the first administrator',
+    },
+    client,
+  );
   return { id: rows[0]!.id, username: adminUsername, isAdministrator: true, needsPassword: true };
 }
 
 /** The file before the commit: a password that nobody has read must not be the one that counts. */
-async function setPassword(client: Queryable, { hasher, audit, log, initialPassword, file, admin }: AdministratorOptions & { file: string; admin: AdminUser }): Promise<void> {
+async function setPassword(
+  client: Queryable,
+  { hasher, audit, log, initialPassword, file, admin }: AdministratorOptions & { file: string; admin: AdminUser },
+): Promise<void> {
   const password = await choosePassword({ file, initial: initialPassword, username: admin.username });
-  await client.query('UPDATE access.users SET password_hash = $2, password_changed = now() WHERE id = $1', [admin.id, await hasher.hash(password)]);
-  await audit.operate({ actor: undefined, action: 'change_password', resourceType: 'user', resource: admin.username, detail: 'the initial password' }, client);
+  await client.query('UPDATE access.users SET password_hash = $2, password_changed = now() WHERE id = $1', [
+    admin.id,
+    await hasher.hash(password),
+  ]);
+  await audit.operate(
+    {
+      actor: undefined,
+      action: 'change_password',
+      resourceType: 'user',
+      resource: admin.username,
+      detail: 'the initial password',
+    },
+    client,
+  );
   log.info({ file }, "the administrator's password was written");
 }

@@ -6,7 +6,10 @@ import { readSecretFile, writeSecretFile } from './secret-file.ts';
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz';
 const LENGTH = 24;
 
-/** `svc.security.initial-admin-password` breaks the rules; the message is one sentence for the operator, without the password. */
+/**
+ * `svc.security.initial-admin-password` breaks the rules; the message is one sentence for the operator, without the
+ * password.
+ */
 export class InitialPasswordError extends Error {
   constructor(problems: readonly string[]) {
     super(`svc.security.initial-admin-password cannot be used: ${problems.join(' ')}`);
@@ -15,10 +18,18 @@ export class InitialPasswordError extends Error {
 }
 
 /**
- * The password that the file holds from now on: the given one, else the one that is there (of a start that was ended, or of a database that is gone),
- * else a random one.
+ * The password that the file holds from now on: the given one, else the one that is there (of a start that was ended,
+ * or of a database that is gone), else a random one.
  */
-export async function choosePassword({ file, initial, username }: { file: string; initial: string | undefined; username: string }): Promise<string> {
+export async function choosePassword({
+  file,
+  initial,
+  username,
+}: {
+  file: string;
+  initial: string | undefined;
+  username: string;
+}): Promise<string> {
   const kept = await readSecretFile(file);
   if (initial === undefined) {
     if (kept !== undefined && problemsOf(kept, username).length === 0) return kept;

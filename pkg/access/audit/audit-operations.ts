@@ -17,27 +17,55 @@ export interface AuditOperationParts {
 const everything = sql`true`;
 
 /**
- * What was done, for those who look after it: SystemAdmin and SystemAuditor see all, OrgAdmin and OrgAuditor what concerns the selected organization;
- * and everybody how they logged in themselves.
+ * What was done, for those who look after it: SystemAdmin and SystemAuditor see all, OrgAdmin and OrgAuditor what
+ * concerns the selected organization; and everybody how they logged in themselves.
  */
 export function auditOperations({ database, organizations }: AuditOperationParts): UserOperation[] {
   const { kysely } = database;
-  const scopeOf = async (call: Call, ofOrganization: (id: string) => RawBuilder<unknown>): Promise<RawBuilder<unknown>> => {
+  const scopeOf = async (
+    call: Call,
+    ofOrganization: (id: string) => RawBuilder<unknown>,
+  ): Promise<RawBuilder<unknown>> => {
     const { id } = await selectOrg(call, organizations);
     if (isAuditor(call.caller)) return everything;
     if (!holdsIn(call.caller, id, 'OrgAdmin', 'OrgAuditor')) throw newPermissionDenied();
     return ofOrganization(id);
   };
-  const listLogins = async (call: Call): Promise<Answer> => listAnswer(call, loginLogs({ kysely, query: call.query, scope: await scopeOf(call, loginsOf) }));
-  const listOperations = async (call: Call): Promise<Answer> => listAnswer(call, operateLogs({ kysely, query: call.query, scope: await scopeOf(call, operationsOf) }));
-  const listOwn = async (call: Call): Promise<Answer> => listAnswer(call, loginLogs({ kysely, query: call.query, scope: sql`user_id = ${call.caller.id}::uuid` }));
+  const listLogins = async (call: Call): Promise<Answer> =>
+    listAnswer(call, loginLogs({ kysely, query: call.query, scope: await scopeOf(call, loginsOf) }));
+  const listOperations = async (call: Call): Promise<Answer> =>
+    listAnswer(call, operateLogs({ kysely, query: call.query, scope: await scopeOf(call, operationsOf) }));
+  const listOwn = async (call: Call): Promise<Answer> =>
+    listAnswer(call, loginLogs({ kysely, query: call.query, scope: sql`user_id = ${call.caller.id}::uuid` }));
   return [
-    { method: 'GET', path: '/api/v1/audits/login-logs/', operationId: 'listLoginLogs', access: 'user', document: auditDocuments.logins, handle: listLogins },
-    { method: 'GET', path: '/api/v1/audits/operate-logs/', operationId: 'listOperateLogs', access: 'user', document: auditDocuments.operations, handle: listOperations },
-    { method: 'GET', path: '/api/v1/audits/my-login-logs/', operationId: 'listMyLoginLogs', access: 'user', document: auditDocuments.own, handle: listOwn },
+    {
+      method: 'GET',
+      path: '/api/v1/audits/login-logs/',
+      operationId: 'listLoginLogs',
+      access: 'user',
+      document: auditDocuments.logins,
+      handle: listLogins,
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/audits/operate-logs/',
+      operationId: 'listOperateLogs',
+      access: 'user',
+      document: auditDocuments.operations,
+      handle: listOperations,
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/audits/my-login-logs/',
+      operationId: 'listMyLoginLogs',
+      access: 'user',
+      document: auditDocuments.own,
+      handle: listOwn,
+    },
   ];
 }
 
 /** Those of its members. */
-const loginsOf = (id: string): RawBuilder<unknown> => sql`user_id IN (SELECT m.user_id FROM access.org_role_bindings m WHERE m.org_id = ${id}::uuid)`;
+const loginsOf = (id: string): RawBuilder<unknown> =>
+  sql`user_id IN (SELECT m.user_id FROM access.org_role_bindings m WHERE m.org_id = ${id}::uuid)`;
 const operationsOf = (id: string): RawBuilder<unknown> => sql`org_id = ${id}::uuid`;

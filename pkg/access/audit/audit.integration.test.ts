@@ -14,12 +14,20 @@ const otherOrg = '00000000-0000-4000-8000-00000000000a';
 let server: AccessTest;
 const users: Record<string, string> = {};
 beforeAll(async () => {
-  server = await startAccessTest({ operations: ({ access }) => auditOperations({ database: access, organizations: new Organizations(access) }) });
-  await server.access.pool.query("INSERT INTO access.organizations (id, name, name_key) VALUES ($1, 'Other', 'other')", [otherOrg]);
+  server = await startAccessTest({
+    operations: ({ access }) => auditOperations({ database: access, organizations: new Organizations(access) }),
+  });
+  await server.access.pool.query(
+    "INSERT INTO access.organizations (id, name, name_key) VALUES ($1, 'Other', 'other')",
+    [otherOrg],
+  );
   users['admin'] = await server.addUser({ username: 'admin', systemRoles: ['SystemAdmin'] });
   users['auditor'] = await server.addUser({ username: 'auditor', systemRoles: ['SystemAuditor'] });
   users['boss'] = await server.addUser({ username: 'boss', orgRoles: { [defaultOrgId]: ['OrgAdmin'] } });
-  users['checker'] = await server.addUser({ username: 'checker', orgRoles: { [defaultOrgId]: ['OrgAuditor'], [otherOrg]: ['OrgUser'] } });
+  users['checker'] = await server.addUser({
+    username: 'checker',
+    orgRoles: { [defaultOrgId]: ['OrgAuditor'], [otherOrg]: ['OrgUser'] },
+  });
   users['mia'] = await server.addUser({ username: 'mia', orgRoles: { [defaultOrgId]: ['OrgUser'] } });
   users['ben'] = await server.addUser({ username: 'ben', orgRoles: { [otherOrg]: ['OrgUser'] } });
 });
@@ -29,25 +37,67 @@ beforeEach(async () => {
 afterAll(() => server.stop());
 
 const login = (username: string, isSuccess = true): Promise<void> =>
-  server.audit.login({ username, userId: users[username], type: 'web', address: '192.0.2.1', userAgent: 'Browser', isSuccess, ...(isSuccess ? {} : { reason: 'password_failed' }) });
-const operate = (resource: string, orgId?: string): Promise<void> => server.audit.operate({ actor: { id: users['admin']!, username: 'admin' }, action: 'create', resourceType: 'user', resource, orgId });
+  server.audit.login({
+    username,
+    userId: users[username],
+    type: 'web',
+    address: '192.0.2.1',
+    userAgent: 'Browser',
+    isSuccess,
+    ...(isSuccess ? {} : { reason: 'password_failed' }),
+  });
+const operate = (resource: string, orgId?: string): Promise<void> =>
+  server.audit.operate({
+    actor: { id: users['admin']!, username: 'admin' },
+    action: 'create',
+    resourceType: 'user',
+    resource,
+    orgId,
+  });
 const names = async (path: string, as: string, org?: string): Promise<unknown> => {
-  const { status, json } = await server.send('GET', path, { as: users[as], headers: org === undefined ? {} : { 'X-SVC-ORG': org } });
-  return status === 200 ? (json as { username: string; resource?: string }[]).map(({ username, resource = username }) => resource) : status;
+  const { status, json } = await server.send('GET', path, {
+    as: users[as],
+    headers: org === undefined ? {} : { 'X-SVC-ORG': org },
+  });
+  return status === 200
+    ? (json as { username: string; resource?: string }[]).map(({ username, resource = username }) => resource)
+    : status;
 };
 
 test('rows have the shape of the contract', async () => {
   await login('mia', false);
   await operate('ben', defaultOrgId);
   expect((await server.send('GET', logins, { as: users['admin'] })).json).toEqual([
-    { id: expect.stringMatching(/^\d+$/), username: 'mia', user_id: users['mia'], type: 'web', remote_addr: '192.0.2.1', user_agent: 'Browser', is_success: false, reason: 'password_failed', datetime: expect.stringMatching(/^\d{4}-.*Z$/) },
+    {
+      id: expect.stringMatching(/^\d+$/),
+      username: 'mia',
+      user_id: users['mia'],
+      type: 'web',
+      remote_addr: '192.0.2.1',
+      user_agent: 'Browser',
+      is_success: false,
+      reason: 'password_failed',
+      datetime: expect.stringMatching(/^\d{4}-.*Z$/),
+    },
   ]);
   expect((await server.send('GET', operations, { as: users['admin'] })).json).toEqual([
-    { id: expect.any(String), username: 'admin', user_id: users['admin'], action: 'create', resource_type: 'user', resource: 'ben', detail: '', remote_addr: '', org_id: defaultOrgId, request_id: '', datetime: expect.any(String) },
+    {
+      id: expect.any(String),
+      username: 'admin',
+      user_id: users['admin'],
+      action: 'create',
+      resource_type: 'user',
+      resource: 'ben',
+      detail: '',
+      remote_addr: '',
+      org_id: defaultOrgId,
+      request_id: '',
+      datetime: expect.any(String),
+    },
   ]);
 });
 
-test('the system\'s administrators and auditors see all, an organization\'s what concerns it, others nothing', async () => {
+test("the system's administrators and auditors see all, an organization's what concerns it, others nothing", async () => {
   for (const name of ['mia', 'ben', 'nobody']) await login(name);
   await operate('in default', defaultOrgId);
   await operate('in other', otherOrg);
@@ -75,14 +125,20 @@ test('everybody sees how they logged in, and who tried', async () => {
   await login('mia');
   await login('ben');
   await login('mia', false);
-  expect((await server.send('GET', own, { as: users['mia'] })).json).toMatchObject([{ username: 'mia', is_success: false }, { username: 'mia', is_success: true }]);
+  expect((await server.send('GET', own, { as: users['mia'] })).json).toMatchObject([
+    { username: 'mia', is_success: false },
+    { username: 'mia', is_success: true },
+  ]);
 });
 
 describe('a list', () => {
   beforeEach(async () => {
     for (const [i, name] of ['mia', 'ben', 'mia', 'nobody'].entries()) {
       await login(name, i !== 2);
-      await server.access.pool.query("UPDATE access.login_logs SET datetime = '2026-01-01T00:00:00Z'::timestamptz + $1 * interval '1 day' WHERE id = (SELECT max(id) FROM access.login_logs)", [i]);
+      await server.access.pool.query(
+        "UPDATE access.login_logs SET datetime = '2026-01-01T00:00:00Z'::timestamptz + $1 * interval '1 day' WHERE id = (SELECT max(id) FROM access.login_logs)",
+        [i],
+      );
     }
   });
 
@@ -92,9 +148,13 @@ describe('a list', () => {
     { query: '?order=username', found: ['ben', 'mia', 'mia', 'nobody'], reason: 'by name' },
     { query: '?username=mia', found: ['mia', 'mia'], reason: 'of one name' },
     { query: '?is_success=false', found: ['mia'], reason: 'failed ones' },
-    { query: '?status=1', found: ['nobody', 'ben', 'mia'], reason: 'the others, as JumpServer\'s clients ask' },
+    { query: '?status=1', found: ['nobody', 'ben', 'mia'], reason: "the others, as JumpServer's clients ask" },
     { query: '?reason=password_failed&type=web', found: ['mia'], reason: 'of a reason and a kind' },
-    { query: '?date_from=2026-01-02T00:00:00Z&date_to=2026-01-03T01:00:00%2B01:00', found: ['mia', 'ben'], reason: 'of a time' },
+    {
+      query: '?date_from=2026-01-02T00:00:00Z&date_to=2026-01-03T01:00:00%2B01:00',
+      found: ['mia', 'ben'],
+      reason: 'of a time',
+    },
     { query: '?unknown=1', found: ['nobody', 'mia', 'ben', 'mia'], reason: 'what is not known is ignored' },
   ])('$query is $reason', async ({ query, found }) => {
     expect(await names(`${logins}${query}`, 'admin')).toEqual(found);
@@ -110,17 +170,27 @@ describe('a list', () => {
     { query: '?q=mia', field: 'q' },
     { query: '?limit=x', field: 'limit' },
   ])('$query is 400', async ({ query, field }) => {
-    expect(await server.send('GET', `${logins}${query}`, { as: users['admin'] })).toMatchObject({ status: 400, json: { [field]: [expect.any(String)] } });
+    expect(await server.send('GET', `${logins}${query}`, { as: users['admin'] })).toMatchObject({
+      status: 400,
+      json: { [field]: [expect.any(String)] },
+    });
   });
 
   test('comes in pages', async () => {
     const { json } = await server.send('GET', `${logins}?limit=2&offset=1&order=datetime`, { as: users['admin'] });
-    expect(json).toMatchObject({ count: 4, next: expect.stringContaining('offset=3'), previous: expect.stringContaining('offset=0'), results: [{ username: 'ben' }, { username: 'mia' }] });
+    expect(json).toMatchObject({
+      count: 4,
+      next: expect.stringContaining('offset=3'),
+      previous: expect.stringContaining('offset=0'),
+      results: [{ username: 'ben' }, { username: 'mia' }],
+    });
   });
 });
 
 test('a list of any length comes whole', async () => {
-  await server.access.pool.query("INSERT INTO access.login_logs (username, type, remote_addr, user_agent, is_success) SELECT 'u' || i, 'api', '', '', true FROM generate_series(1, 3500) i");
+  await server.access.pool.query(
+    "INSERT INTO access.login_logs (username, type, remote_addr, user_agent, is_success) SELECT 'u' || i, 'api', '', '', true FROM generate_series(1, 3500) i",
+  );
   const { json } = await server.send('GET', logins, { as: users['admin'] });
   expect(new Set((json as { id: string }[]).map(({ id }) => id)).size).toBe(3500);
 });
@@ -139,11 +209,19 @@ describe('of many rows', () => {
   test.each([
     { reason: 'of all', list: loginLogs, scope: sql`true`, index: 'login_logs_by_time' },
     { reason: 'of a user', list: loginLogs, scope: sql`user_id = ${someone}::uuid`, index: 'login_logs_of_users' },
-    { reason: 'of an organization', list: operateLogs, scope: sql`org_id = ${someone}::uuid`, index: 'operate_logs_of_organizations' },
+    {
+      reason: 'of an organization',
+      list: operateLogs,
+      scope: sql`org_id = ${someone}::uuid`,
+      index: 'operate_logs_of_organizations',
+    },
   ])('a page, and what follows a batch, are found by an index: those $reason', async ({ list, scope, index }) => {
     const { pool } = server.access;
     const asked: CompiledQuery[] = [];
-    const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), log: ({ query }) => void asked.push(query) });
+    const kysely = new Kysely<unknown>({
+      dialect: new PostgresDialect({ pool }),
+      log: ({ query }) => void asked.push(query),
+    });
     const source = list({ kysely, query: new URLSearchParams(), scope });
     await source.page({ limit: 10, offset: 20 });
     const batches = source.all()[Symbol.asyncIterator]();
@@ -163,7 +241,14 @@ describe('of many rows', () => {
 });
 
 test('of a flood of wrong credentials the first are kept, and everything else all the same', async () => {
-  for (let i = 0; i < 100; i += 1) await server.audit.operate({ actor: undefined, action: 'failed_use', resourceType: 'bearer_token', resource: '', address: '192.0.2.9' });
+  for (let i = 0; i < 100; i += 1)
+    await server.audit.operate({
+      actor: undefined,
+      action: 'failed_use',
+      resourceType: 'bearer_token',
+      resource: '',
+      address: '192.0.2.9',
+    });
   await operate('ben');
   const { rows } = await server.access.pool.query<{ action: string }>('SELECT action FROM access.operate_logs');
   expect(rows).toHaveLength(61);

@@ -16,13 +16,27 @@ export interface LoginEntry {
 }
 
 /** What can be done to something. */
-export const auditActions = ['create', 'update', 'delete', 'revoke', 'restore', 'rotate', 'show', 'unblock', 'failed_use', 'change_password'] as const;
+export const auditActions = [
+  'create',
+  'update',
+  'delete',
+  'revoke',
+  'restore',
+  'rotate',
+  'show',
+  'unblock',
+  'failed_use',
+  'change_password',
+] as const;
 
 export interface OperateEntry {
   /** Undefined where nobody is known: a credential that was wrong; and of a command on the server. */
   actor: { id: string; username: string } | undefined;
   action: (typeof auditActions)[number];
-  /** `user`, `organization`, `access_key`, `bearer_token`, `session`, `private_token`, `personal_token`, `system_role_binding`, `org_role_binding`. */
+  /**
+   * `user`, `organization`, `access_key`, `bearer_token`, `session`, `private_token`, `personal_token`,
+   * `system_role_binding`, `org_role_binding`.
+   */
   resourceType: string;
   /** Name or id of what it was done to. */
   resource: string;
@@ -42,7 +56,10 @@ export class Audit {
     this.#database = database;
   }
 
-  async login({ username, userId, type, address, userAgent, isSuccess, reason = '' }: LoginEntry, on: Queryable = this.#database.pool): Promise<void> {
+  async login(
+    { username, userId, type, address, userAgent, isSuccess, reason = '' }: LoginEntry,
+    on: Queryable = this.#database.pool,
+  ): Promise<void> {
     await on.query({
       name: 'audit-login',
       text: 'INSERT INTO access.login_logs (username, user_id, type, remote_addr, user_agent, is_success, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)',
@@ -50,21 +67,41 @@ export class Audit {
     });
   }
 
-  /** `on` the transaction of the change itself, so that neither is there without the other. Of a flood of `failed_use` only the first are kept. */
-  async operate({ actor, action, resourceType, resource, detail = '', address = '', orgId, requestId = '' }: OperateEntry, on: Queryable = this.#database.pool): Promise<void> {
+  /**
+   * `on` the transaction of the change itself, so that neither is there without the other. Of a flood of `failed_use`
+   * only the first are kept.
+   */
+  async operate(
+    { actor, action, resourceType, resource, detail = '', address = '', orgId, requestId = '' }: OperateEntry,
+    on: Queryable = this.#database.pool,
+  ): Promise<void> {
     if (action === 'failed_use' && !this.#failedUses.take(address)) return;
     await on.query({
       name: 'audit-operate',
       text: `INSERT INTO access.operate_logs (username, user_id, action, resource_type, resource, detail, remote_addr, org_id, request_id)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      values: [actor?.username ?? '', actor?.id ?? null, action, resourceType, printable(resource, 300), printable(detail, 1000), address, orgId ?? null, requestId],
+      values: [
+        actor?.username ?? '',
+        actor?.id ?? null,
+        action,
+        resourceType,
+        printable(resource, 300),
+        printable(detail, 1000),
+        address,
+        orgId ?? null,
+        requestId,
+      ],
     });
   }
 }
 
 /** Who asks, from where: what every entry of a call begins with. */
 export function actorOf({ caller, request }: OpenCall): Pick<OperateEntry, 'actor' | 'address' | 'requestId'> {
-  return { actor: caller === undefined ? undefined : { id: caller.id, username: caller.username }, address: request.address, requestId: request.context.id };
+  return {
+    actor: caller === undefined ? undefined : { id: caller.id, username: caller.username },
+    address: request.address,
+    requestId: request.context.id,
+  };
 }
 
 /** Without what a terminal or a database would not take. */

@@ -3,8 +3,9 @@ import { networkOf } from '#pkg/http/index';
 const windowMs = 60_000;
 
 /**
- * How many uses of wrong credentials are worth a row: they cost whoever sends them nothing, and are looked at before requests are counted. In a minute the
- * first `perAddress` of an address (of IPv6 a /64; default 60), and `inAll` (1000), of each replica.
+ * How many uses of wrong credentials are worth a row: they cost whoever sends them nothing, and are looked at before
+ * requests are counted. In a minute the first `perAddress` of an address (of IPv6 a /64; default 60), and `inAll`
+ * (1000), of each replica.
  */
 export class FailedUseQuota {
   readonly #counts = new Map<string, number>();

@@ -75,7 +75,9 @@ export const operateLogs = (options: LogListOptions): ListSource<OperateLogRow> 
 function logList<Row extends { datetime: Date }>(log: Log, { kysely, query, scope }: LogListOptions): ListSource<Row> {
   const reader = FieldReader.ofQuery(query);
   const where = [scope, ...filters(reader, log)];
-  const order = reader.has('order') ? readOrder(reader, logOrders) : { ...logOrders.get('datetime')!, isDescending: true };
+  const order = reader.has('order')
+    ? readOrder(reader, logOrders)
+    : { ...logOrders.get('datetime')!, isDescending: true };
   reader.done();
   return keysetList({
     kysely,
@@ -86,7 +88,10 @@ function logList<Row extends { datetime: Date }>(log: Log, { kysely, query, scop
     id: sql`id`,
     idType: 'bigint',
     // One by one, as a batch's rows carry its sort keys as well.
-    present: (row: Row) => ({ ...Object.fromEntries(log.columns.split(', ').map((name) => [name, row[name as keyof Row]])), datetime: row.datetime.toISOString() }),
+    present: (row: Row) => ({
+      ...Object.fromEntries(log.columns.split(', ').map((name) => [name, row[name as keyof Row]])),
+      datetime: row.datetime.toISOString(),
+    }),
   });
 }
 
@@ -100,7 +105,8 @@ function filters(reader: FieldReader, { texts, flags }: Log): RawBuilder<unknown
     const value = reader.boolean(name);
     if (value !== undefined) where.push(sql`${sql.ref(column)} = ${value}`);
   }
-  for (const name of ['search', 'q']) if (reader.has(name)) reader.refuse(name, `There is no search here: ask for ${texts.join(', ')}.`);
+  for (const name of ['search', 'q'])
+    if (reader.has(name)) reader.refuse(name, `There is no search here: ask for ${texts.join(', ')}.`);
   const [from, to] = [reader.time('date_from'), reader.time('date_to')];
   if (from instanceof Date) where.push(sql`datetime >= ${from}`);
   if (to instanceof Date) where.push(sql`datetime <= ${to}`);

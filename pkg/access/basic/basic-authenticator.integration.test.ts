@@ -7,7 +7,11 @@ import { PasswordHasher } from '../passwords/password-hasher.ts';
 import { PersonalTokenAuthenticator } from '../personal-tokens/personal-token-authenticator.ts';
 import { TokenStore } from '../personal-tokens/token-store.ts';
 import { platformAuthenticator } from '../personal-tokens/platform-authenticator.ts';
-import { startTestPlatform, type TestPlatform, type TestPlatformAnswer } from '../personal-tokens/start-test-platform.ts';
+import {
+  startTestPlatform,
+  type TestPlatform,
+  type TestPlatformAnswer,
+} from '../personal-tokens/start-test-platform.ts';
 import { BasicAuthenticator } from './basic-authenticator.ts';
 
 const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
@@ -31,7 +35,11 @@ beforeAll(async () => {
         },
       };
       const tokens = new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} });
-      return platformAuthenticator({ tokens, proxies, basic: new BasicAuthenticator({ database: access, login, proxies }) });
+      return platformAuthenticator({
+        tokens,
+        proxies,
+        basic: new BasicAuthenticator({ database: access, login, proxies }),
+      });
     },
   });
 });
@@ -44,22 +52,33 @@ beforeEach(async () => {
 afterAll(() => platform.stop());
 
 const header = (name: string, secret: string): string => `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;
-const ask = (secret = password, name = username): Promise<TestPlatformAnswer> => platform.send('GET', '/whoami', { authorization: header(name, secret) });
-const change = (set: string): Promise<unknown> => platform.database.pool.query(`UPDATE access.users SET ${set} WHERE id = $1`, [id]);
+const ask = (secret = password, name = username): Promise<TestPlatformAnswer> =>
+  platform.send('GET', '/whoami', { authorization: header(name, secret) });
+const change = (set: string): Promise<unknown> =>
+  platform.database.pool.query(`UPDATE access.users SET ${set} WHERE id = $1`, [id]);
 const setPassword = async (secret: string): Promise<void> =>
-  void (await platform.database.pool.query('UPDATE access.users SET password_hash = $2, password_changed = now() WHERE id = $1', [id, await hasher.hash(secret)]));
+  void (await platform.database.pool.query(
+    'UPDATE access.users SET password_hash = $2, password_changed = now() WHERE id = $1',
+    [id, await hasher.hash(secret)],
+  ));
 
 describe('a right password', () => {
   test('is the user as of now, by username or e-mail', async () => {
     for (const name of [username, `${username}@example.com`, username.toUpperCase()]) {
-      expect(await ask(password, name)).toMatchObject({ status: 200, json: { name: username, uid: id, groups: ['authors', 'system:authenticated'] } });
+      expect(await ask(password, name)).toMatchObject({
+        status: 200,
+        json: { name: username, uid: id, groups: ['authors', 'system:authenticated'] },
+      });
     }
   });
 
   test('is a login of the audit, and is not tried again within a minute', async () => {
     for (let i = 0; i < 5; i += 1) expect((await ask()).status).toBe(200);
     expect(logins).toHaveLength(1);
-    const { rows } = await platform.database.pool.query('SELECT type, is_success, remote_addr FROM access.login_logs WHERE user_id = $1', [id]);
+    const { rows } = await platform.database.pool.query(
+      'SELECT type, is_success, remote_addr FROM access.login_logs WHERE user_id = $1',
+      [id],
+    );
     expect(rows).toEqual([{ type: 'basic', is_success: true, remote_addr: '127.0.0.1' }]);
   });
 
@@ -78,7 +97,11 @@ describe('a right password', () => {
     expect((await ask()).status).toBe(200);
     await act();
     const { status, headers, json } = await ask();
-    expect([status, headers.get('www-authenticate'), json['reason']]).toEqual([401, 'Bearer realm="svc"', 'Unauthorized']);
+    expect([status, headers.get('www-authenticate'), json['reason']]).toEqual([
+      401,
+      'Bearer realm="svc"',
+      'Unauthorized',
+    ]);
   });
 
   test('that was changed and changed back is tried anew', async () => {
@@ -92,22 +115,38 @@ describe('a right password', () => {
   test('is tried anew when its time is over', async () => {
     const { access } = platform;
     const service = new LoginService({ database: access, audit: platform.audit, hasher });
-    const brief = new BasicAuthenticator({ database: access, proxies, cacheMs: 0, login: { login: (request) => (logins.push(request), service.login(request)) } });
-    const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<BasicAuthenticator['authenticateRequest']>[0];
+    const brief = new BasicAuthenticator({
+      database: access,
+      proxies,
+      cacheMs: 0,
+      login: { login: (request) => (logins.push(request), service.login(request)) },
+    });
+    const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<
+      BasicAuthenticator['authenticateRequest']
+    >[0];
     await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(2);
   });
 
   test('that is used goes on while its account is locked by failures of others', async () => {
     const service = new LoginService({ database: platform.access, audit: platform.audit, hasher, accountLimit: 2 });
-    const brief = new BasicAuthenticator({ database: platform.access, proxies, cacheMs: 1000, login: { login: (request) => (logins.push(request), service.login(request)) } });
+    const brief = new BasicAuthenticator({
+      database: platform.access,
+      proxies,
+      cacheMs: 1000,
+      login: { login: (request) => (logins.push(request), service.login(request)) },
+    });
     const clock = jest.spyOn(performance, 'now');
-    const requestOf = (text: string) => ({ headers: { authorization: header(username, text) }, socket: {} }) as Parameters<BasicAuthenticator['authenticateRequest']>[0];
+    const requestOf = (text: string) =>
+      ({ headers: { authorization: header(username, text) }, socket: {} }) as Parameters<
+        BasicAuthenticator['authenticateRequest']
+      >[0];
     let now = 1000;
     clock.mockImplementation(() => now);
     try {
       expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
-      for (let i = 0; i < 2; i += 1) await expect(brief.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
+      for (let i = 0; i < 2; i += 1)
+        await expect(brief.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
       for (let i = 0; i < 3; i += 1) {
         now += 900;
         expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
@@ -121,11 +160,19 @@ describe('a right password', () => {
 
   test('of a watch is looked at again without a login, however long it lasts', async () => {
     const service = new LoginService({ database: platform.access, audit: platform.audit, hasher });
-    const brief = new BasicAuthenticator({ database: platform.access, proxies, cacheMs: 1000, login: { login: (request) => (logins.push(request), service.login(request)) } });
-    const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<BasicAuthenticator['authenticateRequest']>[0];
+    const brief = new BasicAuthenticator({
+      database: platform.access,
+      proxies,
+      cacheMs: 1000,
+      login: { login: (request) => (logins.push(request), service.login(request)) },
+    });
+    const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<
+      BasicAuthenticator['authenticateRequest']
+    >[0];
     for (let i = 0; i < 3; i += 1) expect(await brief.authenticateRequest(request)).toMatchObject({ name: username });
     await setPassword('another password');
-    for (let i = 0; i < 10; i += 1) await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
+    for (let i = 0; i < 10; i += 1)
+      await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(1);
     expect((await ask('another password')).status).toBe(200);
   });
@@ -140,7 +187,9 @@ describe('a right password', () => {
 describe('a wrong one', () => {
   test('is 401, whoever is meant, and is not remembered', async () => {
     const answers = [await ask('wrong'), await ask(password, 'nobody'), await ask('wrong')];
-    expect(answers.map(({ status, json }) => [status, json['message']])).toEqual(Array.from({ length: 3 }, () => [401, 'Unauthorized']));
+    expect(answers.map(({ status, json }) => [status, json['message']])).toEqual(
+      Array.from({ length: 3 }, () => [401, 'Unauthorized']),
+    );
     expect(logins).toHaveLength(3);
   });
 
@@ -149,12 +198,20 @@ describe('a wrong one', () => {
     for (let i = 0; i < 7; i += 1) expect((await ask(`wrong ${i}`)).status).toBe(401);
     expect((await ask()).status).toBe(401);
     expect((await ask(password, `${username}@example.com`)).status).toBe(200);
-    const { rows } = await platform.database.pool.query('SELECT reason FROM access.login_logs WHERE user_id = $1 ORDER BY id DESC LIMIT 1', [id]);
+    const { rows } = await platform.database.pool.query(
+      'SELECT reason FROM access.login_logs WHERE user_id = $1 ORDER BY id DESC LIMIT 1',
+      [id],
+    );
     expect(rows).toEqual([{ reason: 'block_login' }]);
   });
 
   test('counts for the address, too', async () => {
-    const ofAddress = async (): Promise<number> => (await platform.database.pool.query<{ count: number }>("SELECT count FROM access.login_failures WHERE key = 'ip:127.0.0.1'")).rows[0]?.count ?? 0;
+    const ofAddress = async (): Promise<number> =>
+      (
+        await platform.database.pool.query<{ count: number }>(
+          "SELECT count FROM access.login_failures WHERE key = 'ip:127.0.0.1'",
+        )
+      ).rows[0]?.count ?? 0;
     const before = await ofAddress();
     await ask('wrong');
     await ask('wrong', 'nobody');
@@ -163,7 +220,10 @@ describe('a wrong one', () => {
 
   test('is not the personal token of the user', async () => {
     const token = newPersonalToken();
-    await platform.database.pool.query("INSERT INTO access.personal_tokens (name, username, user_id, hash) VALUES ('t', '', $1, $2)", [id, TokenStore.hash(token)]);
+    await platform.database.pool.query(
+      "INSERT INTO access.personal_tokens (name, username, user_id, hash) VALUES ('t', '', $1, $2)",
+      [id, TokenStore.hash(token)],
+    );
     expect((await platform.send('GET', '/whoami', { authorization: `Bearer ${token}` })).status).toBe(200);
     expect((await ask(token)).status).toBe(401);
   });
@@ -171,7 +231,8 @@ describe('a wrong one', () => {
 
 describe('what cannot be looked at', () => {
   test('is 401 where it is malformed, and costs no login', async () => {
-    for (const authorization of ['Basic', 'Basic !', 'Basic bWlh', `${header(username, password)} x`]) expect((await platform.send('GET', '/whoami', { authorization })).status).toBe(401);
+    for (const authorization of ['Basic', 'Basic !', 'Basic bWlh', `${header(username, password)} x`])
+      expect((await platform.send('GET', '/whoami', { authorization })).status).toBe(401);
     expect(logins).toHaveLength(0);
   });
 

@@ -30,14 +30,14 @@ interface Verified {
 }
 
 /**
- * Reads `Authorization: Basic`, username (or e-mail) and password; undefined where there is none. A password is tried as a login, whose lockout it shares,
- * and one that was right is remembered until it was not used for a minute, as a hash under a key of this process: nobody who uses it is locked out by
- * failures of others. Each request looks at the user all the same: one that
- * is disabled, or has another password by now, is refused from the next request on, on every replica. A request that is asked about again, as a watch is,
- * is no further login.
+ * Reads `Authorization: Basic`, username (or e-mail) and password; undefined where there is none. A password is tried
+ * as a login, whose lockout it shares, and one that was right is remembered until it was not used for a minute, as a
+ * hash under a key of this process: nobody who uses it is locked out by failures of others. Each request looks at the
+ * user all the same: one that is disabled, or has another password by now, is refused from the next request on, on
+ * every replica. A request that is asked about again, as a watch is, is no further login.
  *
- * Throws StatusError 401 for anything wrong, which is not told apart, 429 where more passwords come than can be hashed, 503 where the database does not
- * answer. A personal token is no password.
+ * Throws StatusError 401 for anything wrong, which is not told apart, 429 where more passwords come than can be hashed,
+ * 503 where the database does not answer. A personal token is no password.
  */
 export class BasicAuthenticator implements RequestAuthenticator {
   readonly #options: Required<BasicAuthenticatorOptions>;
@@ -70,7 +70,9 @@ export class BasicAuthenticator implements RequestAuthenticator {
 
   /** The second time where what was remembered holds no longer. */
   async #authenticate(credentials: BasicCredentials, request: IncomingMessage): Promise<UserInfo | undefined> {
-    const key = createHmac('sha256', this.#key).update(`${credentials.username}:${credentials.password}`).digest('base64');
+    const key = createHmac('sha256', this.#key)
+      .update(`${credentials.username}:${credentials.password}`)
+      .digest('base64');
     for (let attempt = 0; attempt < 2; attempt += 1) {
       // Many at once are one login.
       const verifying = this.#verified.get(key) ?? this.#verify(key, credentials, request);
@@ -94,7 +96,9 @@ export class BasicAuthenticator implements RequestAuthenticator {
   #verify(key: string, { username, password }: BasicCredentials, request: IncomingMessage): Promise<Verified> {
     const { login, proxies, cacheMs } = this.#options;
     const userAgent = (request.headers['user-agent'] ?? '').slice(0, 254);
-    const verifying = login.login({ username, password, address: proxies.addressOf(request), userAgent, type: 'basic' }).then((done) => ({ login: done, until: performance.now() + cacheMs }));
+    const verifying = login
+      .login({ username, password, address: proxies.addressOf(request), userAgent, type: 'basic' })
+      .then((done) => ({ login: done, until: performance.now() + cacheMs }));
     if (this.#verified.size >= MOST) this.#verified.delete(this.#verified.keys().next().value!);
     this.#verified.set(key, verifying);
     verifying.catch(() => this.#forget(key, verifying));
@@ -121,5 +125,7 @@ function translate(error: unknown): StatusError {
     unavailable.cause = error;
     return unavailable;
   }
-  return error.status === 429 ? newTooManyRequests('too many passwords are being checked; try again later') : newUnauthorized();
+  return error.status === 429
+    ? newTooManyRequests('too many passwords are being checked; try again later')
+    : newUnauthorized();
 }

@@ -9,7 +9,11 @@ test.each([
   ['colons in the password', encode('mia:a:b:'), { username: 'mia', password: 'a:b:' }],
   ['nothing on either side', encode(':'), { username: '', password: '' }],
   ['letters of every script', encode('märia:пароль 🔑'), { username: 'märia', password: 'пароль 🔑' }],
-  ['the scheme in any case, and more spaces', encode('a:b').replace('Basic ', 'bASIC   '), { username: 'a', password: 'b' }],
+  [
+    'the scheme in any case, and more spaces',
+    encode('a:b').replace('Basic ', 'bASIC   '),
+    { username: 'a', password: 'b' },
+  ],
   ['no padding', 'Basic YTpi', { username: 'a', password: 'b' }],
   ['another scheme', 'Bearer YTpi', undefined],
   ['no value', 'Basic ', undefined],
@@ -26,12 +30,19 @@ test.each([
 });
 
 test('whatever comes is read or refused, and what a client makes of both is read back', () => {
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void readBasicCredentials(text)), { numRuns: 200 });
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => void readBasicCredentials(text)),
+    { numRuns: 200 },
+  );
   const printable = fc.string({ unit: 'grapheme' }).filter((text) => !/\p{Cc}/u.test(text));
   fc.assert(
-    fc.property(printable.filter((name) => !name.includes(':')), printable, (username, password) => {
-      expect(readBasicCredentials(encode(`${username}:${password}`))).toEqual({ username, password });
-    }),
+    fc.property(
+      printable.filter((name) => !name.includes(':')),
+      printable,
+      (username, password) => {
+        expect(readBasicCredentials(encode(`${username}:${password}`))).toEqual({ username, password });
+      },
+    ),
     { numRuns: 200 },
   );
 });

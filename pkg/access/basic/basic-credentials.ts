@@ -19,5 +19,7 @@ export function readBasicCredentials(header: string): BasicCredentials | undefin
   const text = bytes.toString('utf8');
   // The first colon ends the name; control characters are in neither.
   const colon = text.indexOf(':');
-  return colon === -1 || /\p{Cc}/u.test(text) ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
+  return colon === -1 || /\p{Cc}/u.test(text)
+    ? undefined
+    : { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }

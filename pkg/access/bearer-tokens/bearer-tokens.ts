@@ -48,14 +48,22 @@ export class BearerTokens {
     this.#perUser = perUser;
     this.#onIssue = onIssue;
     this.#owners = new FreshLookup((key) => this.#findOwner(Buffer.from(key, 'hex')));
-    this.credential = { scheme: 'bearer', word: 'bearer', challenge: 'Bearer realm="api"', authenticate: (request) => this.#authenticate(request) };
+    this.credential = {
+      scheme: 'bearer',
+      word: 'bearer',
+      challenge: 'Bearer realm="api"',
+      authenticate: (request) => this.#authenticate(request),
+    };
   }
 
   /**
-   * A new token. `passwordChanged`: of the login that it is for; undefined where the user is gone or out, or has another password by now: what changes that
-   * must update the user before it deletes tokens, then none slips through.
+   * A new token. `passwordChanged`: of the login that it is for; undefined where the user is gone or out, or has
+   * another password by now: what changes that must update the user before it deletes tokens, then none slips through.
    */
-  async issue(userId: string, { passwordChanged }: { passwordChanged?: string } = {}): Promise<IssuedToken | undefined> {
+  async issue(
+    userId: string,
+    { passwordChanged }: { passwordChanged?: string } = {},
+  ): Promise<IssuedToken | undefined> {
     const token = randomText(36);
     const { rows } = await this.#database.pool.query<{ expires: Date }>({
       name: 'bearer-token-issue',
@@ -72,7 +80,11 @@ export class BearerTokens {
 
   /** All of a user's; in a transaction after the update of the user. */
   async revokeAll(userId: string, on: Queryable = this.#database.pool): Promise<void> {
-    await on.query({ name: 'bearer-tokens-revoke', text: 'DELETE FROM access.bearer_tokens WHERE user_id = $1', values: [userId] });
+    await on.query({
+      name: 'bearer-tokens-revoke',
+      text: 'DELETE FROM access.bearer_tokens WHERE user_id = $1',
+      values: [userId],
+    });
   }
 
   async #trim(userId: string): Promise<void> {
@@ -89,7 +101,14 @@ export class BearerTokens {
     if (token === undefined) return undefined;
     const principal = form.test(token) ? await this.#owners.get(hashOf(token).toString('hex')) : undefined;
     if (principal !== undefined) return { userId: principal.id, principal };
-    await this.#audit.operate({ actor: undefined, action: 'failed_use', resourceType: 'bearer_token', resource: '', address: request.address, requestId: request.context.id });
+    await this.#audit.operate({
+      actor: undefined,
+      action: 'failed_use',
+      resourceType: 'bearer_token',
+      resource: '',
+      address: request.address,
+      requestId: request.context.id,
+    });
     throw newAuthenticationFailed();
   }
 

@@ -24,16 +24,44 @@ const proxied = { Host: 'inner:8091', 'X-Forwarded-Proto': 'https', 'X-Forwarded
 const publicUrl = 'https://access.example.com';
 const local = ['127.0.0.1'];
 
-test.each<{ reason: string; options: Omit<AccessTestOptions, 'operations'>; headers: Record<string, string>; base: string }>([
-  { reason: 'with the public URL, whatever Host says', options: { publicUrl }, headers: { Host: 'evil.example' }, base: publicUrl },
-  { reason: 'with the public URL, whatever a trusted proxy says', options: { publicUrl, trustedProxies: local }, headers: proxied, base: publicUrl },
-  { reason: 'with what a trusted proxy says', options: { trustedProxies: local }, headers: proxied, base: 'https://front.example.com' },
-  { reason: 'with Host, whatever a proxy says that nobody trusts', options: {}, headers: proxied, base: 'http://inner:8091' },
+test.each<{
+  reason: string;
+  options: Omit<AccessTestOptions, 'operations'>;
+  headers: Record<string, string>;
+  base: string;
+}>([
+  {
+    reason: 'with the public URL, whatever Host says',
+    options: { publicUrl },
+    headers: { Host: 'evil.example' },
+    base: publicUrl,
+  },
+  {
+    reason: 'with the public URL, whatever a trusted proxy says',
+    options: { publicUrl, trustedProxies: local },
+    headers: proxied,
+    base: publicUrl,
+  },
+  {
+    reason: 'with what a trusted proxy says',
+    options: { trustedProxies: local },
+    headers: proxied,
+    base: 'https://front.example.com',
+  },
+  {
+    reason: 'with Host, whatever a proxy says that nobody trusts',
+    options: {},
+    headers: proxied,
+    base: 'http://inner:8091',
+  },
 ])('links of lists begin $reason', async ({ options, headers, base }) => {
   const server = await startAccessTest({ ...options, operations: () => [things] });
   try {
     const { json } = await server.send('GET', `${path}?limit=1&offset=1&x=%26`, { headers });
-    expect(json).toMatchObject({ next: `${base}${path}?limit=1&offset=2&x=%26`, previous: `${base}${path}?limit=1&offset=0&x=%26` });
+    expect(json).toMatchObject({
+      next: `${base}${path}?limit=1&offset=2&x=%26`,
+      previous: `${base}${path}?limit=1&offset=0&x=%26`,
+    });
   } finally {
     await server.stop();
   }

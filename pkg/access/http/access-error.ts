@@ -1,6 +1,9 @@
 import type { JsonValue } from '#pkg/apimachinery/index';
 
-/** A refusal with its answer. In three dialects, as the clients know them: `{detail, code}`, `{field: [texts]}`, and of logins `{error, msg}`. */
+/**
+ * A refusal with its answer. In three dialects, as the clients know them: `{detail, code}`, `{field: [texts]}`, and of
+ * logins `{error, msg}`.
+ */
 export class AccessError extends Error {
   readonly status: number;
   readonly body: JsonValue;
@@ -19,7 +22,12 @@ export function isAccessError(error: unknown): error is AccessError {
   return error instanceof AccessError;
 }
 
-export function newDetail(status: number, code: string, detail: string, headers?: Readonly<Record<string, string>>): AccessError {
+export function newDetail(
+  status: number,
+  code: string,
+  detail: string,
+  headers?: Readonly<Record<string, string>>,
+): AccessError {
   return new AccessError(status, { detail, code }, headers);
 }
 
@@ -30,22 +38,37 @@ export function newFieldErrors(fields: Readonly<Record<string, readonly string[]
 
 export const newParseError = (detail: string): AccessError => newDetail(400, 'parse_error', detail);
 /** Nothing that is understood was presented. */
-export const newNotAuthenticated = (): AccessError => newDetail(401, 'not_authenticated', 'Authentication credentials were not provided.');
+export const newNotAuthenticated = (): AccessError =>
+  newDetail(401, 'not_authenticated', 'Authentication credentials were not provided.');
 /** One of our credentials was presented, and is wrong; never says how. */
-export const newAuthenticationFailed = (): AccessError => newDetail(401, 'authentication_failed', 'The credential is not valid.');
-export const newPermissionDenied = (detail = 'You do not have permission to perform this action.'): AccessError => newDetail(403, 'permission_denied', detail);
+export const newAuthenticationFailed = (): AccessError =>
+  newDetail(401, 'authentication_failed', 'The credential is not valid.');
+export const newPermissionDenied = (detail = 'You do not have permission to perform this action.'): AccessError =>
+  newDetail(403, 'permission_denied', detail);
 export const csrfTokenFailure = 'CSRF token missing or incorrect.';
 export const newCsrfFailed = (): AccessError => newDetail(403, 'csrf_failed', csrfTokenFailure);
 /** The token is right, and the page that sent it is not of this service. */
-export const newForeignOrigin = (): AccessError => newDetail(403, 'csrf_failed', 'A page of another address has asked for this change. Open this service by its own address and try again.');
+export const newForeignOrigin = (): AccessError =>
+  newDetail(
+    403,
+    'csrf_failed',
+    'A page of another address has asked for this change. Open this service by its own address and try again.',
+  );
 export const newNotFound = (detail = 'Not found.'): AccessError => newDetail(404, 'not_found', detail);
 export const newOrgNotFound = (): AccessError => newDetail(404, 'org_not_found', 'There is no such organization.');
 export const newConflict = (detail: string): AccessError => newDetail(409, 'conflict', detail);
 export const newThrottled = (seconds: number): AccessError =>
-  newDetail(429, 'throttled', `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`, { 'Retry-After': String(seconds) });
+  newDetail(
+    429,
+    'throttled',
+    `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`,
+    { 'Retry-After': String(seconds) },
+  );
 /** `why`: a sentence for anyone, without a full stop. */
 export const newUnavailable = (why?: string): AccessError =>
-  newDetail(503, 'unavailable', `The service cannot answer at the moment${why === undefined ? '' : `: ${why}`}.`, { 'Retry-After': '1' });
+  newDetail(503, 'unavailable', `The service cannot answer at the moment${why === undefined ? '' : `: ${why}`}.`, {
+    'Retry-After': '1',
+  });
 
 export function newMethodNotAllowed(method: string, allowed: readonly string[]): AccessError {
   return newDetail(405, 'method_not_allowed', `Method "${method}" not allowed.`, { Allow: allowed.join(', ') });

@@ -38,7 +38,10 @@ export class AccessRequest {
     return this.context.request.method ?? '';
   }
 
-  /** '' where there is none. Of one that was sent several times, what Node has: the first where it can be one only, else all with commas between. */
+  /**
+   * '' where there is none. Of one that was sent several times, what Node has: the first where it can be one only, else
+   * all with commas between.
+   */
   header(name: string): string {
     const value = this.context.request.headers[name];
     return typeof value === 'string' ? value : (value?.join(', ') ?? '');
@@ -66,9 +69,9 @@ export class AccessRequest {
   }
 
   /**
-   * What was sent, by name: a JSON object, or the fields of a form (urlencoded or multipart), all texts, of several of one name the last.
-   * Throws 400 `parse_error` for what cannot be read, `{non_field_errors}` for JSON that is no object, 413 for a multipart body over 64 KiB, and 415 for another
-   * type of body.
+   * What was sent, by name: a JSON object, or the fields of a form (urlencoded or multipart), all texts, of several of
+   * one name the last. Throws 400 `parse_error` for what cannot be read, `{non_field_errors}` for JSON that is no
+   * object, 413 for a multipart body over 64 KiB, and 415 for another type of body.
    */
   async fields(): Promise<JsonObject> {
     const bytes = await this.body();
@@ -82,7 +85,11 @@ export class AccessRequest {
       if (bytes.length > multipartLimit) throw newTooLarge(multipartLimit);
       return formFields(await parseMultipart(bytes, type));
     }
-    throw newDetail(415, 'unsupported_media_type', 'Send application/json, application/x-www-form-urlencoded or multipart/form-data.');
+    throw newDetail(
+      415,
+      'unsupported_media_type',
+      'Send application/json, application/x-www-form-urlencoded or multipart/form-data.',
+    );
   }
 }
 
@@ -117,7 +124,8 @@ function formFields(entries: Iterable<[string, unknown]>): JsonObject {
   const fields: JsonObject = Object.create(null) as JsonObject;
   for (const [name, value] of entries) {
     if (typeof value !== 'string') throw newFieldErrors({ [name.slice(0, 100)]: ['Files are not accepted.'] });
-    if (/[\0\p{Cs}]/u.test(name + value)) throw newParseError('the texts of a form hold no U+0000 and no half characters');
+    if (/[\0\p{Cs}]/u.test(name + value))
+      throw newParseError('the texts of a form hold no U+0000 and no half characters');
     fields[name] = value;
   }
   return { ...fields };

@@ -8,8 +8,14 @@ export interface AdmissionParts extends AuthenticationParts {
   throttle: Throttle;
 }
 
-/** Who asks, as `authenticate` has it, counted: users by themselves, others by address, wrong credentials too. Throws 401 as that does, and 429. */
-export async function admit(request: AccessRequest, { throttle, ...authentication }: AdmissionParts): Promise<Caller | undefined> {
+/**
+ * Who asks, as `authenticate` has it, counted: users by themselves, others by address, wrong credentials too. Throws
+ * 401 as that does, and 429.
+ */
+export async function admit(
+  request: AccessRequest,
+  { throttle, ...authentication }: AdmissionParts,
+): Promise<Caller | undefined> {
   let caller: Caller | undefined;
   try {
     caller = await authenticate(request, authentication);

@@ -8,8 +8,17 @@ import { authenticate, valueOfScheme } from './authenticate.ts';
 import type { Credential } from './credential.ts';
 
 function requestWith(headers: [string, string][], url = '/'): AccessRequest {
-  const request = { method: 'GET', url, rawHeaders: headers.flat(), headers: Object.fromEntries(headers.toReversed().map(([name, value]) => [name.toLowerCase(), value])), socket: { remoteAddress: '192.0.2.1' } };
-  return new AccessRequest({ request: request as unknown as IncomingMessage } as RequestContext, new TrustedProxies([]));
+  const request = {
+    method: 'GET',
+    url,
+    rawHeaders: headers.flat(),
+    headers: Object.fromEntries(headers.toReversed().map(([name, value]) => [name.toLowerCase(), value])),
+    socket: { remoteAddress: '192.0.2.1' },
+  };
+  return new AccessRequest(
+    { request: request as unknown as IncomingMessage } as RequestContext,
+    new TrustedProxies([]),
+  );
 }
 
 const ofWord = (scheme: 'token' | 'bearer', name: Credential['scheme']): Credential => ({
@@ -26,12 +35,17 @@ const ofCookie: Credential = {
   scheme: 'session',
   authenticate: async (request) => {
     const value = request.cookies.get('svc_sessionid');
-    return value === undefined || value === 'stale' ? undefined : { userId: value, session: { id: 's', isCsrfToken: () => true } };
+    return value === undefined || value === 'stale'
+      ? undefined
+      : { userId: value, session: { id: 's', isCsrfToken: () => true } };
   },
 };
 const parts = {
   credentials: [ofWord('token', 'private_token'), ofWord('bearer', 'bearer'), ofCookie],
-  principals: { find: async (id: string): Promise<Principal | undefined> => (id === 'disabled' ? undefined : { id, username: id, groups: [], systemRoles: new Set(), orgRoles: new Map() }) },
+  principals: {
+    find: async (id: string): Promise<Principal | undefined> =>
+      id === 'disabled' ? undefined : { id, username: id, groups: [], systemRoles: new Set(), orgRoles: new Map() },
+  },
 };
 const ask = async (...headers: [string, string][]): Promise<unknown> => {
   try {
@@ -46,25 +60,97 @@ describe('who asks', () => {
   const cases: { reason: string; headers: [string, string][]; answer: string }[] = [
     { reason: 'nobody says', headers: [], answer: 'nobody' },
     { reason: 'a token says', headers: [['Authorization', 'Token ada']], answer: 'ada by private_token' },
-    { reason: 'the word may be in any case, with spaces around the value', headers: [['Authorization', '  bEARER   ada ']], answer: 'ada by bearer' },
+    {
+      reason: 'the word may be in any case, with spaces around the value',
+      headers: [['Authorization', '  bEARER   ada ']],
+      answer: 'ada by bearer',
+    },
     { reason: 'a session says', headers: [['Cookie', 'a=b; svc_sessionid="ada"']], answer: 'ada by session' },
-    { reason: 'the header decides before the cookie, where both name one user', headers: [['Authorization', 'Bearer ada'], ['Cookie', 'svc_sessionid=ada']], answer: 'ada by bearer' },
-    { reason: 'two users at once are nobody', headers: [['Authorization', 'Bearer ada'], ['Cookie', 'svc_sessionid=bob']], answer: 'authentication_failed' },
+    {
+      reason: 'the header decides before the cookie, where both name one user',
+      headers: [
+        ['Authorization', 'Bearer ada'],
+        ['Cookie', 'svc_sessionid=ada'],
+      ],
+      answer: 'ada by bearer',
+    },
+    {
+      reason: 'two users at once are nobody',
+      headers: [
+        ['Authorization', 'Bearer ada'],
+        ['Cookie', 'svc_sessionid=bob'],
+      ],
+      answer: 'authentication_failed',
+    },
     { reason: 'a stale cookie counts as none', headers: [['Cookie', 'svc_sessionid=stale']], answer: 'nobody' },
-    { reason: 'nor does it harm another credential', headers: [['Authorization', 'Bearer ada'], ['Cookie', 'svc_sessionid=stale']], answer: 'ada by bearer' },
+    {
+      reason: 'nor does it harm another credential',
+      headers: [
+        ['Authorization', 'Bearer ada'],
+        ['Cookie', 'svc_sessionid=stale'],
+      ],
+      answer: 'ada by bearer',
+    },
     { reason: 'a wrong value', headers: [['Authorization', 'Token wrong']], answer: 'authentication_failed' },
-    { reason: 'a wrong value beside a good cookie', headers: [['Authorization', 'Token wrong'], ['Cookie', 'svc_sessionid=ada']], answer: 'authentication_failed' },
-    { reason: 'a scheme that is known, in a form that nothing reads', headers: [['Authorization', 'Signature\tx']], answer: 'authentication_failed' },
-    { reason: 'such a form beside a good cookie', headers: [['Authorization', 'Signature\tx'], ['Cookie', 'svc_sessionid=ada']], answer: 'authentication_failed' },
+    {
+      reason: 'a wrong value beside a good cookie',
+      headers: [
+        ['Authorization', 'Token wrong'],
+        ['Cookie', 'svc_sessionid=ada'],
+      ],
+      answer: 'authentication_failed',
+    },
+    {
+      reason: 'a scheme that is known, in a form that nothing reads',
+      headers: [['Authorization', 'Signature\tx']],
+      answer: 'authentication_failed',
+    },
+    {
+      reason: 'such a form beside a good cookie',
+      headers: [
+        ['Authorization', 'Signature\tx'],
+        ['Cookie', 'svc_sessionid=ada'],
+      ],
+      answer: 'authentication_failed',
+    },
     { reason: 'no value', headers: [['Authorization', 'Bearer']], answer: 'authentication_failed' },
     { reason: 'two values', headers: [['Authorization', 'Bearer a b']], answer: 'authentication_failed' },
-    { reason: 'a value beyond reason', headers: [['Authorization', `Bearer ${'a'.repeat(513)}`]], answer: 'authentication_failed' },
-    { reason: 'the header twice', headers: [['Authorization', 'Bearer ada'], ['authorization', 'Bearer ada']], answer: 'authentication_failed' },
+    {
+      reason: 'a value beyond reason',
+      headers: [['Authorization', `Bearer ${'a'.repeat(513)}`]],
+      answer: 'authentication_failed',
+    },
+    {
+      reason: 'the header twice',
+      headers: [
+        ['Authorization', 'Bearer ada'],
+        ['authorization', 'Bearer ada'],
+      ],
+      answer: 'authentication_failed',
+    },
     { reason: 'another scheme', headers: [['Authorization', 'Basic YTpi']], answer: 'not_authenticated' },
-    { reason: 'another scheme beside a good cookie', headers: [['Authorization', 'Basic YTpi'], ['Cookie', 'svc_sessionid=ada']], answer: 'not_authenticated' },
-    { reason: 'a token in another header', headers: [['X-Token', 'ada'], ['X-Authorization', 'Bearer ada']], answer: 'nobody' },
+    {
+      reason: 'another scheme beside a good cookie',
+      headers: [
+        ['Authorization', 'Basic YTpi'],
+        ['Cookie', 'svc_sessionid=ada'],
+      ],
+      answer: 'not_authenticated',
+    },
+    {
+      reason: 'a token in another header',
+      headers: [
+        ['X-Token', 'ada'],
+        ['X-Authorization', 'Bearer ada'],
+      ],
+      answer: 'nobody',
+    },
     { reason: 'an empty header', headers: [['Authorization', '']], answer: 'not_authenticated' },
-    { reason: 'a token of a disabled user', headers: [['Authorization', 'Bearer disabled']], answer: 'authentication_failed' },
+    {
+      reason: 'a token of a disabled user',
+      headers: [['Authorization', 'Bearer disabled']],
+      answer: 'authentication_failed',
+    },
     { reason: 'a session of one', headers: [['Cookie', 'svc_sessionid=disabled']], answer: 'nobody' },
   ];
   test.each(cases)('$reason: $answer', async ({ headers, answer }) => {
@@ -73,5 +159,7 @@ describe('who asks', () => {
 });
 
 test('a token in the URL, where logs and histories keep it, is nobody', async () => {
-  expect(await authenticate(requestWith([], '/api/v1/users/profile/?token=ada&access_token=ada&svc_sessionid=ada'), parts)).toBeUndefined();
+  expect(
+    await authenticate(requestWith([], '/api/v1/users/profile/?token=ada&access_token=ada&svc_sessionid=ada'), parts),
+  ).toBeUndefined();
 });

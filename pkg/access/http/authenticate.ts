@@ -13,10 +13,14 @@ export interface AuthenticationParts {
 const knownSchemes: ReadonlySet<string> = new Set(['signature', 'token', 'bearer']);
 
 /**
- * Who asks; undefined where nobody says. The first credential that is presented decides. Throws 401 where one that was sent is wrong,
- * where two name different users, and for an Authorization header of another scheme or sent twice: nobody is let in as a stranger by mistake.
+ * Who asks; undefined where nobody says. The first credential that is presented decides. Throws 401 where one that was
+ * sent is wrong, where two name different users, and for an Authorization header of another scheme or sent twice:
+ * nobody is let in as a stranger by mistake.
  */
-export async function authenticate(request: AccessRequest, { credentials, principals }: AuthenticationParts): Promise<Caller | undefined> {
+export async function authenticate(
+  request: AccessRequest,
+  { credentials, principals }: AuthenticationParts,
+): Promise<Caller | undefined> {
   const word = readScheme(request);
   let isHeaderTaken = false;
   let first: { proof: Proof; credential: Credential } | undefined;
@@ -39,7 +43,12 @@ export async function authenticate(request: AccessRequest, { credentials, princi
     throw newAuthenticationFailed();
   }
   const { session, isAddressLimited } = proof;
-  return { ...principal, scheme: credential.scheme, ...(session === undefined ? {} : { session }), ...(isAddressLimited === undefined ? {} : { isAddressLimited }) };
+  return {
+    ...principal,
+    scheme: credential.scheme,
+    ...(session === undefined ? {} : { session }),
+    ...(isAddressLimited === undefined ? {} : { isAddressLimited }),
+  };
 }
 
 /** The first word of the Authorization header, in lower case; undefined where there is no such header. */
@@ -60,7 +69,10 @@ export function challengesOf(credentials: readonly Credential[]): string[] {
   return credentials.flatMap(({ challenge }) => (challenge === undefined ? [] : [challenge]));
 }
 
-/** The one value after the scheme's word, for `Token` and `Bearer`; undefined for another scheme. Throws 401 where it is not exactly one. */
+/**
+ * The one value after the scheme's word, for `Token` and `Bearer`; undefined for another scheme. Throws 401 where it is
+ * not exactly one.
+ */
 export function valueOfScheme(request: AccessRequest, scheme: 'token' | 'bearer'): string | undefined {
   const words = request.header('authorization').trim().split(/\s+/);
   if (words[0]!.toLowerCase() !== scheme) return undefined;

@@ -6,8 +6,8 @@ const keyIdOfDraft = /^signature\s[^]*?\bkeyid\s*=\s*"?([0-9a-f-]{36})/i;
 const keyIdOfMessage = /;\s*keyid="([0-9a-f-]{36})"/i;
 
 /**
- * What tells a credential of access management from others: the header Authorization, the session's cookie where there is no such header, and of what is
- * signed, which is other bytes each time, the name of the key: that anybody may send.
+ * What tells a credential of access management from others: the header Authorization, the session's cookie where there
+ * is no such header, and of what is signed, which is other bytes each time, the name of the key: that anybody may send.
  */
 export const credentialKeyOf: CredentialReader = (headers) => {
   const { authorization } = headers;

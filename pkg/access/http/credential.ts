@@ -26,8 +26,9 @@ export interface Credential {
   /** The first word of the `Authorization` header that it reads, in lower case; undefined where it reads another. */
   readonly word?: 'signature' | 'token' | 'bearer';
   /**
-   * Undefined: the request carries none of this kind (a session that is no more counts so).
-   * Throws `newAuthenticationFailed()` for one that is wrong or malformed. Without a principal it says nothing of whether its user may still come in: `Principals` does.
+   * Undefined: the request carries none of this kind (a session that is no more counts so). Throws
+   * `newAuthenticationFailed()` for one that is wrong or malformed. Without a principal it says nothing of whether its
+   * user may still come in: `Principals` does.
    */
   authenticate(request: AccessRequest): Promise<Proof | undefined>;
 }

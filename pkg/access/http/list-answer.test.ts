@@ -11,7 +11,10 @@ const source: ListSource<number> = {
   page: async ({ limit, offset }) => ({ count: rows.length, rows: rows.slice(offset, offset + limit) }),
   present: (n) => ({ n }),
 };
-const call = (query: string): Pick<OpenCall, 'query' | 'request'> => ({ query: new URLSearchParams(query), request: { baseUrl: 'http://h:1', target: `/api/v1/users/users/?${query}` } as OpenCall['request'] });
+const call = (query: string): Pick<OpenCall, 'query' | 'request'> => ({
+  query: new URLSearchParams(query),
+  request: { baseUrl: 'http://h:1', target: `/api/v1/users/users/?${query}` } as OpenCall['request'],
+});
 const read = async (query: string): Promise<unknown> => {
   const { body, stream } = await listAnswer(call(query), source);
   let text = body?.toString() ?? '';
@@ -39,13 +42,29 @@ test('with one it tells of the parts before and after, in whose addresses other 
     results: [{ n: 2 }, { n: 3 }, { n: 4 }],
   });
   expect(await read('limit=7')).toMatchObject({ next: null, previous: null });
-  expect(await read('limit=3&offset=100')).toEqual({ count: 7, next: null, previous: 'http://h:1/api/v1/users/users/?limit=3&offset=97', results: [] });
+  expect(await read('limit=3&offset=100')).toEqual({
+    count: 7,
+    next: null,
+    previous: 'http://h:1/api/v1/users/users/?limit=3&offset=97',
+    results: [],
+  });
 });
 
 test('a limit above 1000 is 1000', () => {
   expect(readPage(new URLSearchParams('limit=5000'))).toEqual({ limit: 1000, offset: 0 });
 });
 
-test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=', 'limit=1.5', 'limit=1e3', 'limit=1&limit=2', 'limit=1&offset=-1', 'offset=x', 'limit=9999999999999999'])('%s is 400, and names the parameter', (query) => {
+test.each([
+  'limit=0',
+  'limit=-1',
+  'limit=x',
+  'limit=',
+  'limit=1.5',
+  'limit=1e3',
+  'limit=1&limit=2',
+  'limit=1&offset=-1',
+  'offset=x',
+  'limit=9999999999999999',
+])('%s is 400, and names the parameter', (query) => {
   expect(() => readPage(new URLSearchParams(query))).toThrow(expect.objectContaining({ status: 400 }));
 });

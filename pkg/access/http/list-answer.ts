@@ -9,7 +9,9 @@ export interface Page {
   readonly offset: number;
 }
 
-/** `limit` (above 1000 it is 1000) and `offset`. Throws `{limit: [..]}` for what is no number of them, or sent twice. */
+/**
+ * `limit` (above 1000 it is 1000) and `offset`. Throws `{limit: [..]}` for what is no number of them, or sent twice.
+ */
 export function readPage(query: URLSearchParams): Page | undefined {
   const limit = readNumber(query, 'limit', 1);
   const offset = readNumber(query, 'offset', 0);
@@ -21,7 +23,8 @@ function readNumber(query: URLSearchParams, name: string, least: number): number
   if (values.length === 0) return undefined;
   const [text = ''] = values;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (values.length > 1 || !(value >= least)) throw newFieldErrors({ [name]: [`A whole number from ${least} is expected.`] });
+  if (values.length > 1 || !(value >= least))
+    throw newFieldErrors({ [name]: [`A whole number from ${least} is expected.`] });
   return value;
 }
 
@@ -33,8 +36,14 @@ export interface ListSource<Row> {
   present(row: Row): object;
 }
 
-/** The two shapes of every list: a bare array of all, or with `limit` `{count, next, previous, results}`, whose URLs keep the other parameters. */
-export async function listAnswer<Row>({ query, request }: Pick<OpenCall, 'query' | 'request'>, source: ListSource<Row>): Promise<Answer> {
+/**
+ * The two shapes of every list: a bare array of all, or with `limit` `{count, next, previous, results}`, whose URLs
+ * keep the other parameters.
+ */
+export async function listAnswer<Row>(
+  { query, request }: Pick<OpenCall, 'query' | 'request'>,
+  source: ListSource<Row>,
+): Promise<Answer> {
   const page = readPage(query);
   if (page === undefined) return { status: 200, stream: arrayOf(source) };
   const { count, rows } = await source.page(page);

@@ -7,7 +7,12 @@ import { authenticate } from './authenticate.ts';
 import type { Credential } from './credential.ts';
 import { metricsCredentials } from './metrics-credentials.ts';
 
-const [whole, forMonitoring, forReading, unknown] = [newPersonalToken(), newPersonalToken(), newPersonalToken(), newPersonalToken()];
+const [whole, forMonitoring, forReading, unknown] = [
+  newPersonalToken(),
+  newPersonalToken(),
+  newPersonalToken(),
+  newPersonalToken(),
+];
 const ada: UserInfo = { name: 'ada', uid: 'ada', groups: [] };
 const owners = new Map<string, UserInfo>([
   [whole, ada],
@@ -15,21 +20,56 @@ const owners = new Map<string, UserInfo>([
   [forReading, { ...ada, restriction: { roles: ['view'] } }],
 ]);
 const ofLogin: Credential = { scheme: 'bearer', word: 'bearer', authenticate: async () => ({ userId: 'by login' }) };
-const ofSession: Credential = { scheme: 'session', authenticate: async (request) => (request.cookies.get('id') === undefined ? undefined : { userId: 'mia' }) };
+const ofSession: Credential = {
+  scheme: 'session',
+  authenticate: async (request) => (request.cookies.get('id') === undefined ? undefined : { userId: 'mia' }),
+};
 const parts = {
   credentials: metricsCredentials([ofLogin, ofSession], { authenticateToken: async (token) => owners.get(token) }),
-  principals: { find: async (id: string) => ({ id, username: id, groups: [], systemRoles: new Set<never>(), orgRoles: new Map() }) },
+  principals: {
+    find: async (id: string) => ({ id, username: id, groups: [], systemRoles: new Set<never>(), orgRoles: new Map() }),
+  },
 };
 
 test.each([
   { reason: 'a personal token is its owner', headers: { authorization: `Bearer ${whole}` }, is: 'ada' },
   { reason: 'one that is narrowed to watching too', headers: { authorization: `Bearer ${forMonitoring}` }, is: 'ada' },
-  { reason: 'one that is narrowed to something else may not', headers: { authorization: `Bearer ${forReading}` }, is: 'permission_denied' },
-  { reason: 'one that nobody has is wrong', headers: { authorization: `Bearer ${unknown}` }, is: 'authentication_failed' },
-  { reason: 'text that is no personal token is for the login to know', headers: { authorization: 'Bearer abc' }, is: 'by login' },
-  { reason: "a token beside somebody else's session is nobody", headers: { authorization: `Bearer ${whole}`, cookie: 'id=1' }, is: 'authentication_failed' },
+  {
+    reason: 'one that is narrowed to something else may not',
+    headers: { authorization: `Bearer ${forReading}` },
+    is: 'permission_denied',
+  },
+  {
+    reason: 'one that nobody has is wrong',
+    headers: { authorization: `Bearer ${unknown}` },
+    is: 'authentication_failed',
+  },
+  {
+    reason: 'text that is no personal token is for the login to know',
+    headers: { authorization: 'Bearer abc' },
+    is: 'by login',
+  },
+  {
+    reason: "a token beside somebody else's session is nobody",
+    headers: { authorization: `Bearer ${whole}`, cookie: 'id=1' },
+    is: 'authentication_failed',
+  },
 ])('$reason', async ({ headers, is }) => {
-  const request = { method: 'GET', url: '/metrics', rawHeaders: Object.entries(headers).flat(), headers, socket: { remoteAddress: '192.0.2.1' } };
-  const asked = authenticate(new AccessRequest({ request: request as unknown as IncomingMessage } as RequestContext, new TrustedProxies([])), parts);
-  expect(await asked.then((caller) => caller?.id, (error: { body: { code: string } }) => error.body.code)).toBe(is);
+  const request = {
+    method: 'GET',
+    url: '/metrics',
+    rawHeaders: Object.entries(headers).flat(),
+    headers,
+    socket: { remoteAddress: '192.0.2.1' },
+  };
+  const asked = authenticate(
+    new AccessRequest({ request: request as unknown as IncomingMessage } as RequestContext, new TrustedProxies([])),
+    parts,
+  );
+  expect(
+    await asked.then(
+      (caller) => caller?.id,
+      (error: { body: { code: string } }) => error.body.code,
+    ),
+  ).toBe(is);
 });

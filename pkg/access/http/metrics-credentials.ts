@@ -11,11 +11,14 @@ const monitoringRole = 'system:monitoring';
 export type MetricsTokens = Pick<PersonalTokenAuthenticator, 'authenticateToken'>;
 
 /**
- * The same credentials for `/metrics`, where `Authorization: Bearer` takes a personal token too, though nothing else here does: so whoever collects
- * metrics needs one token for both services. One that is narrowed must be so to `system:monitoring`; else 403.
+ * The same credentials for `/metrics`, where `Authorization: Bearer` takes a personal token too, though nothing else
+ * here does: so whoever collects metrics needs one token for both services. One that is narrowed must be so to
+ * `system:monitoring`; else 403.
  */
 export function metricsCredentials(credentials: readonly Credential[], tokens: MetricsTokens): Credential[] {
-  return credentials.map((credential) => (credential.word === 'bearer' ? orPersonalToken(credential, tokens) : credential));
+  return credentials.map((credential) =>
+    credential.word === 'bearer' ? orPersonalToken(credential, tokens) : credential,
+  );
 }
 
 function orPersonalToken(bearer: Credential, tokens: MetricsTokens): Credential {
@@ -27,7 +30,8 @@ function orPersonalToken(bearer: Credential, tokens: MetricsTokens): Credential 
       if (token === undefined || !isPersonalToken(token)) return bearer.authenticate(request);
       const user = await tokens.authenticateToken(token, () => request.address);
       if (user === undefined) throw newAuthenticationFailed();
-      if (user.restriction !== undefined && !user.restriction.roles.includes(monitoringRole)) throw newPermissionDenied();
+      if (user.restriction !== undefined && !user.restriction.roles.includes(monitoringRole))
+        throw newPermissionDenied();
       return { userId: user.uid };
     },
   };

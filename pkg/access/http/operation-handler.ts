@@ -13,7 +13,10 @@ export type OperationHandler = (request: AccessRequest, caller: Caller | undefin
 const openBodyLimit = 64 * 1024;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** From who asks to the answer: what they ask, and that a browser's page was meant to ask it. `allowedOrigins`: pages elsewhere that may act for their visitor. */
+/**
+ * From who asks to the answer: what they ask, and that a browser's page was meant to ask it. `allowedOrigins`: pages
+ * elsewhere that may act for their visitor.
+ */
 export function operationHandler(operations: OperationTable, allowedOrigins: ReadonlySet<string>): OperationHandler {
   return async (request, caller) => {
     const { context } = request;
@@ -24,7 +27,11 @@ export function operationHandler(operations: OperationTable, allowedOrigins: Rea
   };
 }
 
-async function run(operation: Operation, call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined }, allowedOrigins: ReadonlySet<string>): Promise<Answer> {
+async function run(
+  operation: Operation,
+  call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined },
+  allowedOrigins: ReadonlySet<string>,
+): Promise<Answer> {
   const { caller, request } = call;
   if (operation.access === 'open') {
     request.limitBody(openBodyLimit);
@@ -36,13 +43,19 @@ async function run(operation: Operation, call: Parameters<Operation['handle']>[0
   return operation.handle({ ...call, caller });
 }
 
-/** A browser sends the session along whoever made it ask; only the service's own pages know the token, and browsers say which page asks. */
+/**
+ * A browser sends the session along whoever made it ask; only the service's own pages know the token, and browsers say
+ * which page asks.
+ */
 async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
   if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
   await checkCsrfToken(request, caller);
   const { context, url } = request;
   if (!isFromElsewhere(context.request, { url, allowedOrigins })) return;
-  context.log.info({ origin: context.request.headers.origin, own: url.ownOrigins(context.request) }, 'a session was used by a page that is not of this service');
+  context.log.info(
+    { origin: context.request.headers.origin, own: url.ownOrigins(context.request) },
+    'a session was used by a page that is not of this service',
+  );
   throw newForeignOrigin();
 }
 
@@ -55,10 +68,14 @@ async function checkCsrfToken(request: AccessRequest, { session }: Caller): Prom
   if (typeof field !== 'string' || !session!.isCsrfToken(field)) throw newCsrfFailed();
 }
 
-async function sendAnswer(context: RequestContext, { status, contentType = 'application/json', body = '', stream, file, headers }: Answer): Promise<void> {
+async function sendAnswer(
+  context: RequestContext,
+  { status, contentType = 'application/json', body = '', stream, file, headers }: Answer,
+): Promise<void> {
   if (file !== undefined) return answerPageFile(context, file);
   // What is answered depends on who asks, and holds people's data.
   context.response.setHeader('Cache-Control', 'no-store');
-  if (stream !== undefined) return sendStream(context, status, stream, { contentType, ...(headers === undefined ? {} : { headers }) });
+  if (stream !== undefined)
+    return sendStream(context, status, stream, { contentType, ...(headers === undefined ? {} : { headers }) });
   await send(context, status, status === 204 ? '' : contentType, body, headers);
 }

@@ -3,7 +3,13 @@ import type { AccessError } from './access-error.ts';
 import { OperationTable } from './operation-table.ts';
 import { noContent, type Method, type Operation } from './operation.ts';
 
-const operation = (method: Method, path: string): Operation => ({ method, path, operationId: `${method} ${path}`, access: 'open', handle: async () => noContent });
+const operation = (method: Method, path: string): Operation => ({
+  method,
+  path,
+  operationId: `${method} ${path}`,
+  access: 'open',
+  handle: async () => noContent,
+});
 const table = new OperationTable([
   operation('GET', '/api/v1/users/users/'),
   operation('POST', '/api/v1/users/users/'),
@@ -33,14 +39,29 @@ test.each([
   expect([found.operation.operationId, found.params]).toEqual([operationId, params]);
 });
 
-test.each(['/', '', '/api/v1/users/', '/api/v1/users/users//', '/api/v1//users/users/', '/api/v1/users/users/a/other/', '/api/v1/users/Users/', '/api/v1/users/users/a/unblock/more'])('404 for %j', (path) => {
+test.each([
+  '/',
+  '',
+  '/api/v1/users/',
+  '/api/v1/users/users//',
+  '/api/v1//users/users/',
+  '/api/v1/users/users/a/other/',
+  '/api/v1/users/Users/',
+  '/api/v1/users/users/a/unblock/more',
+])('404 for %j', (path) => {
   expect(refusal('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
 });
 
 test('405 says what is allowed', () => {
-  expect(refusal('DELETE', '/api/v1/users/users/')).toMatchObject({ status: 405, headers: { Allow: 'GET, POST, HEAD' }, body: { code: 'method_not_allowed' } });
+  expect(refusal('DELETE', '/api/v1/users/users/')).toMatchObject({
+    status: 405,
+    headers: { Allow: 'GET, POST, HEAD' },
+    body: { code: 'method_not_allowed' },
+  });
 });
 
 test('one operation for one method and path', () => {
-  expect(() => new OperationTable([operation('GET', '/a/{id}/'), operation('GET', '/a/{name}/')])).toThrow('two operations for GET /a/{name}/');
+  expect(() => new OperationTable([operation('GET', '/a/{id}/'), operation('GET', '/a/{name}/')])).toThrow(
+    'two operations for GET /a/{name}/',
+  );
 });

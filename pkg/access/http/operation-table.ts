@@ -12,7 +12,10 @@ export interface FoundOperation {
   params: Record<string, string>;
 }
 
-/** Operations by method and path. A path and the same with a slash at its end are one: a redirect from one to the other would break signatures. */
+/**
+ * Operations by method and path. A path and the same with a slash at its end are one: a redirect from one to the other
+ * would break signatures.
+ */
 export class OperationTable {
   readonly #root = newNode();
 
@@ -27,7 +30,8 @@ export class OperationTable {
     let node: PathNode | undefined = this.#root;
     for (const segment of segmentsOf(path)) {
       const literal: PathNode | undefined = node.literals.get(segment);
-      if (literal === undefined && node.parameter !== undefined && segment !== '') params[node.parameter.name] = segment;
+      if (literal === undefined && node.parameter !== undefined && segment !== '')
+        params[node.parameter.name] = segment;
       node = literal ?? (segment === '' ? undefined : node.parameter?.node);
       if (node === undefined) throw newNotFound();
     }
@@ -40,7 +44,8 @@ export class OperationTable {
   #add(operation: Operation): void {
     let node = this.#root;
     for (const segment of segmentsOf(operation.path)) node = childOf(node, segment);
-    if (node.operations.has(operation.method)) throw new Error(`two operations for ${operation.method} ${operation.path}`);
+    if (node.operations.has(operation.method))
+      throw new Error(`two operations for ${operation.method} ${operation.path}`);
     node.operations.set(operation.method, operation);
   }
 }

@@ -40,7 +40,10 @@ export interface OperationDocument {
   readonly inOrganization?: boolean;
   readonly query?: readonly { name: string; description: string; schema: JsonSchema }[];
   readonly body?: JsonSchema;
-  /** Schema of the body by status, or null where there is none; what every operation may answer (401, 403, 429) is added. */
+  /**
+   * Schema of the body by status, or null where there is none; what every operation may answer (401, 403, 429) is
+   * added.
+   */
   readonly responses: Readonly<Record<number, JsonSchema | null>>;
 }
 
@@ -56,7 +59,10 @@ interface OperationBase {
 /** Anyone may ask; a wrong credential is 401 all the same. */
 export interface OpenOperation extends OperationBase {
   readonly access: 'open';
-  /** Asks for no CSRF token of a session that comes along: it acts for nobody's (login), and the login page has a token of its own form. */
+  /**
+   * Asks for no CSRF token of a session that comes along: it acts for nobody's (login), and the login page has a token
+   * of its own form.
+   */
   readonly checksForm?: boolean;
   handle(call: OpenCall): Promise<Answer>;
 }
@@ -76,6 +82,9 @@ export function jsonAnswer(status: number, value: JsonValue | object, headers?: 
 export const noContent: Answer = { status: 204 };
 
 /** Fields of an object's schema, all of them there. */
-export function objectSchema(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = Object.keys(properties)): JsonSchema {
+export function objectSchema(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = Object.keys(properties),
+): JsonSchema {
   return { type: 'object', properties: { ...properties } as JsonObject, required: [...required] } as JsonSchema;
 }

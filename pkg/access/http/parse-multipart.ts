@@ -9,8 +9,10 @@ const maxHeaderBytes = 1024;
 const boundaryForm = /^[0-9A-Za-z'()+_,./:=? -]{1,70}$/;
 
 /**
- * The fields of a `multipart/form-data` body, by Node's own parser. That one takes far longer for a header line than for anything else, so they are counted first.
- * @throws AccessError 400 `parse_error` that names the rule, for more than 1000 parts, 8 header lines or 1024 bytes of them in a part, and what cannot be read
+ * The fields of a `multipart/form-data` body, by Node's own parser. That one takes far longer for a header line than
+ * for anything else, so they are counted first.
+ * @throws AccessError 400 `parse_error` that names the rule, for more than 1000 parts, 8 header lines or 1024 bytes of
+ * them in a part, and what cannot be read
  */
 export async function parseMultipart(bytes: Buffer, contentType: string): Promise<FormData> {
   const boundary = parseMediaType(contentType)?.parameters.get('boundary') ?? '';
@@ -19,7 +21,9 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
   checkParts(`\r\n${bytes.toString('latin1')}`.split(`\r\n--${boundary}`, maxUrlEncoded + 3));
   try {
     // With the boundary as it was read here: both must see the same parts.
-    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` } }).formData();
+    return await new Response(new Uint8Array(bytes), {
+      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+    }).formData();
   } catch {
     throw newParseError('the multipart body cannot be read');
   }
@@ -30,8 +34,10 @@ function checkParts([, ...parts]: readonly string[]): void {
   if (parts.length > maxUrlEncoded + 1) throw newParseError(`a form has at most ${maxUrlEncoded} fields`);
   for (const part of parts) {
     const headers = part.split('\r\n\r\n', 1)[0]!;
-    if (headers.length > maxHeaderBytes) throw newParseError(`the header lines of a part of a form have at most ${maxHeaderBytes} bytes`);
+    if (headers.length > maxHeaderBytes)
+      throw newParseError(`the header lines of a part of a form have at most ${maxHeaderBytes} bytes`);
     // The first line ends the delimiter.
-    if (headers.split('\r\n').length > maxHeaderLines + 1) throw newParseError(`a part of a form has at most ${maxHeaderLines} header lines`);
+    if (headers.split('\r\n').length > maxHeaderLines + 1)
+      throw newParseError(`a part of a form has at most ${maxHeaderLines} header lines`);
   }
 }

@@ -8,8 +8,9 @@ export interface SameSiteOptions {
 }
 
 /**
- * Does a page of this host ask? Every browser says so with a request that changes something: by Origin, or at least by Sec-Fetch-Site. Another port is
- * the same host, as cookies have it: the pages of the access service are there. A page without TLS does not speak for one with it.
+ * Does a page of this host ask? Every browser says so with a request that changes something: by Origin, or at least by
+ * Sec-Fetch-Site. Another port is the same host, as cookies have it: the pages of the access service are there. A page
+ * without TLS does not speak for one with it.
  */
 export function isSameSite(request: IncomingMessage, { url, allowedOrigins }: SameSiteOptions): boolean {
   const { origin } = request.headers;
@@ -19,7 +20,9 @@ export function isSameSite(request: IncomingMessage, { url, allowedOrigins }: Sa
   if (origin === undefined) return site !== undefined;
   if (!URL.canParse(origin)) return false;
   const asking = new URL(origin);
-  const isOf = (own: URL): boolean => asking.hostname === own.hostname && (asking.protocol === 'https:' || (asking.protocol === 'http:' && own.protocol === 'http:'));
+  const isOf = (own: URL): boolean =>
+    asking.hostname === own.hostname &&
+    (asking.protocol === 'https:' || (asking.protocol === 'http:' && own.protocol === 'http:'));
   return url.ownOrigins(request).some((own) => isOf(new URL(own)));
 }
 

@@ -6,14 +6,30 @@ import { AccessError, isAccessError, newDetail, newUnavailable } from './access-
 import type { Answer } from './operation.ts';
 
 /** What the server below says of requests it cannot serve, in this service's words. */
-const codes: Readonly<Record<number, string>> = { 400: 'parse_error', 404: 'not_found', 408: 'timeout', 413: 'too_large', 414: 'uri_too_long', 415: 'unsupported_media_type', 417: 'expectation_failed', 429: 'throttled', 431: 'headers_too_large', 503: 'unavailable', 504: 'timeout' };
+const codes: Readonly<Record<number, string>> = {
+  400: 'parse_error',
+  404: 'not_found',
+  408: 'timeout',
+  413: 'too_large',
+  414: 'uri_too_long',
+  415: 'unsupported_media_type',
+  417: 'expectation_failed',
+  429: 'throttled',
+  431: 'headers_too_large',
+  503: 'unavailable',
+  504: 'timeout',
+};
 
 /** What a person is shown of a refusal. */
-export type ErrorPage = (context: RequestContext, failure: AccessError) => Pick<Answer, 'contentType' | 'body' | 'headers'> | undefined;
+export type ErrorPage = (
+  context: RequestContext,
+  failure: AccessError,
+) => Pick<Answer, 'contentType' | 'body' | 'headers'> | undefined;
 
 /**
- * Turns whatever is thrown below it into the one answer. Anything but an AccessError or a StatusError is logged with its stack, and answered as 500
- * without a word of it. A 401 lists the schemes. `pageOf` makes a page of a refusal where a page was asked for; undefined: it is told in JSON.
+ * Turns whatever is thrown below it into the one answer. Anything but an AccessError or a StatusError is logged with
+ * its stack, and answered as 500 without a word of it. A 401 lists the schemes. `pageOf` makes a page of a refusal
+ * where a page was asked for; undefined: it is told in JSON.
  */
 export function withAccessErrors(challenges: readonly string[], pageOf?: ErrorPage): Filter {
   return (next) => async (context) => {
@@ -31,7 +47,11 @@ function isDoubleAuthorization({ request }: RequestContext): boolean {
   return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'authorization').length > 1;
 }
 
-async function answerFailure(context: RequestContext, error: unknown, { challenges, pageOf }: { challenges: readonly string[]; pageOf: ErrorPage | undefined }): Promise<void> {
+async function answerFailure(
+  context: RequestContext,
+  error: unknown,
+  { challenges, pageOf }: { challenges: readonly string[]; pageOf: ErrorPage | undefined },
+): Promise<void> {
   const { response, request } = context;
   if (isAnswered(response)) {
     context.log.debug({ err: error }, 'a request failed after its answer, or its client left');
@@ -48,7 +68,11 @@ async function answerFailure(context: RequestContext, error: unknown, { challeng
   if (failure.status === 401) response.setHeader('WWW-Authenticate', [...challenges]);
   // A client that was never told to go on may or may not send its body: the connection cannot be used again.
   if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
-  const { contentType = 'application/json', body = JSON.stringify(failure.body), headers } = pageOf?.(context, failure) ?? {};
+  const {
+    contentType = 'application/json',
+    body = JSON.stringify(failure.body),
+    headers,
+  } = pageOf?.(context, failure) ?? {};
   await send(context, failure.status, contentType, body, { ...headers, ...failure.headers });
 }
 
@@ -71,5 +95,10 @@ function translate(context: RequestContext, error: unknown): AccessError {
   if (error.cause !== undefined) context.log.warn({ err: error.cause }, `a request failed: ${error.message}`);
   const { code, message, details } = error;
   const retryAfter = details?.retryAfterSeconds;
-  return newDetail(code, codes[code] ?? 'error', code >= 500 && code !== 503 && code !== 504 ? 'An internal error occurred.' : message, retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) });
+  return newDetail(
+    code,
+    codes[code] ?? 'error',
+    code >= 500 && code !== 503 && code !== 504 ? 'An internal error occurred.' : message,
+    retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
+  );
 }

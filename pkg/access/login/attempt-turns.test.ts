@@ -27,7 +27,11 @@ const turn = (): Promise<void> => new Promise(setImmediate);
 test('attempts for one account follow each other, a failed one too; another account does not wait', async () => {
   const turns = new AttemptTurns();
   const [first, second, other] = [attempt(), attempt(), attempt()];
-  const results = [turns.run(of('mia'), first.work), turns.run(of('mia'), second.work), turns.run(of('ben'), other.work)] as const;
+  const results = [
+    turns.run(of('mia'), first.work),
+    turns.run(of('mia'), second.work),
+    turns.run(of('ben'), other.work),
+  ] as const;
   await turn();
   expect([first.begun, second.begun, other.begun]).toEqual([true, false, true]);
   first.end(new Error('broken'));
@@ -42,7 +46,11 @@ test('attempts for one account follow each other, a failed one too; another acco
 test('who would be too many, of one account or in all, is refused at once, and has a place when others have left', async () => {
   const turns = new AttemptTurns({ perAccount: 2, inAll: 3 });
   const running = attempt();
-  const results = [turns.run(of('mia'), running.work), turns.run(of('mia'), running.work), turns.run(of('ben'), running.work)];
+  const results = [
+    turns.run(of('mia'), running.work),
+    turns.run(of('mia'), running.work),
+    turns.run(of('ben'), running.work),
+  ];
   await expect(turns.run(of('mia'), running.work)).rejects.toThrow(TooManyPasswordsError);
   await expect(turns.run(of('eve'), running.work)).rejects.toThrow(TooManyPasswordsError);
   running.end();

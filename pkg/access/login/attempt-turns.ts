@@ -2,8 +2,9 @@ import { networkOf } from '#pkg/http/index';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 
 /**
- * Lets attempts for one account follow each other, and bounds how many are under way, in all and from one network: so many right passwords at once never
- * look like a series of guesses, who waits is answered in time, and nobody keeps everybody else from their turn.
+ * Lets attempts for one account follow each other, and bounds how many are under way, in all and from one network: so
+ * many right passwords at once never look like a series of guesses, who waits is answered in time, and nobody keeps
+ * everybody else from their turn.
  */
 export class AttemptTurns {
   readonly #tails = new Map<string, { waiting: number; over: Promise<void> }>();
@@ -13,7 +14,11 @@ export class AttemptTurns {
   readonly #inAll: number;
   #count = 0;
 
-  constructor({ perAccount = 16, perNetwork = 8, inAll = 64 }: { perAccount?: number; perNetwork?: number; inAll?: number } = {}) {
+  constructor({
+    perAccount = 16,
+    perNetwork = 8,
+    inAll = 64,
+  }: { perAccount?: number; perNetwork?: number; inAll?: number } = {}) {
     this.#perAccount = perAccount;
     this.#perNetwork = perNetwork;
     this.#inAll = inAll;
@@ -24,7 +29,8 @@ export class AttemptTurns {
     const network = networkOf(address);
     const ofNetwork = this.#ofNetworks.get(network) ?? 0;
     const tail = this.#tails.get(account) ?? { waiting: 0, over: Promise.resolve() };
-    if (this.#count >= this.#inAll || ofNetwork >= this.#perNetwork || tail.waiting >= this.#perAccount) throw new TooManyPasswordsError();
+    if (this.#count >= this.#inAll || ofNetwork >= this.#perNetwork || tail.waiting >= this.#perAccount)
+      throw new TooManyPasswordsError();
     this.#count += 1;
     this.#ofNetworks.set(network, ofNetwork + 1);
     tail.waiting += 1;

@@ -35,11 +35,19 @@ export class LoginAccounts {
   }
 
   async wasHere(id: string): Promise<void> {
-    await this.#database.pool.query({ name: 'login-was-here', text: 'UPDATE access.users SET last_login = now() WHERE id = $1', values: [id] });
+    await this.#database.pool.query({
+      name: 'login-was-here',
+      text: 'UPDATE access.users SET last_login = now() WHERE id = $1',
+      values: [id],
+    });
   }
 
   /** The same password, hashed anew; nothing where it is another one by now. */
   async rehash(id: string, { from, to }: { from: string; to: string }): Promise<void> {
-    await this.#database.pool.query({ name: 'login-rehash', text: 'UPDATE access.users SET password_hash = $3 WHERE id = $1 AND password_hash = $2', values: [id, from, to] });
+    await this.#database.pool.query({
+      name: 'login-rehash',
+      text: 'UPDATE access.users SET password_hash = $3 WHERE id = $1 AND password_hash = $2',
+      values: [id, from, to],
+    });
   }
 }

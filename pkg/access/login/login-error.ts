@@ -16,20 +16,35 @@ export class LoginError extends AccessError {
 
 class AddressLockedError extends LoginError {}
 
-/** Says nothing of how many there were: by two names of one account they count together, which a stranger need not know. */
+/**
+ * Says nothing of how many there were: by two names of one account they count together, which a stranger need not know.
+ */
 export function newPasswordFailed({ failures, seconds }: { failures: number; seconds: number }): LoginError {
-  return new LoginError('password_failed', `The username or password you entered is incorrect. After ${failures} failed attempts in ${inMinutes(Math.ceil(seconds / 60))} an account is locked.`);
+  return new LoginError(
+    'password_failed',
+    `The username or password you entered is incorrect. After ${failures} failed attempts in ${inMinutes(Math.ceil(seconds / 60))} an account is locked.`,
+  );
 }
 
 /** It was right when it was looked at. */
-export const newPasswordChanged = (): LoginError => new LoginError('password_failed', 'The password was changed at this moment. Try again with the new one.');
+export const newPasswordChanged = (): LoginError =>
+  new LoginError('password_failed', 'The password was changed at this moment. Try again with the new one.');
 export const newAccountLocked = (minutes: number): LoginError =>
-  new LoginError('block_login', `This account is locked after too many failed logins. Try again in ${inMinutes(minutes)}, or ask an administrator to unlock it.`);
-export const newAddressLocked = (minutes: number): LoginError => new AddressLockedError('block_login', `Too many failed logins from your address. Try again in ${inMinutes(minutes)}.`);
+  new LoginError(
+    'block_login',
+    `This account is locked after too many failed logins. Try again in ${inMinutes(minutes)}, or ask an administrator to unlock it.`,
+  );
+export const newAddressLocked = (minutes: number): LoginError =>
+  new AddressLockedError(
+    'block_login',
+    `Too many failed logins from your address. Try again in ${inMinutes(minutes)}.`,
+  );
 /** Was it the address that had too many, and not the account? */
 export const isOfAddress = (error: LoginError): boolean => error instanceof AddressLockedError;
-export const newUserInactive = (): LoginError => new LoginError('user_inactive', 'This account is disabled. Ask an administrator.');
-export const newUserExpired = (): LoginError => new LoginError('user_expired', 'This account has expired. Ask an administrator.');
+export const newUserInactive = (): LoginError =>
+  new LoginError('user_inactive', 'This account is disabled. Ask an administrator.');
+export const newUserExpired = (): LoginError =>
+  new LoginError('user_expired', 'This account has expired. Ask an administrator.');
 
 function inMinutes(minutes: number): string {
   return `${minutes} minute${minutes === 1 ? '' : 's'}`;

@@ -17,7 +17,10 @@ export type AttemptOutcome = { isLocked: false } | { isLocked: true; minutes: nu
 /** What an index takes in any script; a username or an e-mail address is no longer, folded. */
 const longestKey = 512;
 
-/** Whose failures count together, whether there is such a user or not: the folded username, else the folded text that was given. */
+/**
+ * Whose failures count together, whether there is such a user or not: the folded username, else the folded text that
+ * was given.
+ */
 export function accountKey(folded: string): string {
   // What no user can be called, and an index would not take.
   const isOdd = folded.length > longestKey || /[\p{Cc}\p{Cs}]/u.test(folded);
@@ -27,8 +30,9 @@ export function accountKey(folded: string): string {
 export const addressKey = (address: string): string => `ip:${networkOf(address)}`;
 
 /**
- * Failed logins, counted in the database for all replicas. An attempt counts as failed before the password is looked at, and is given back where it was
- * right: however many guess at once, no more than the limit are ever looked at. While locked nothing counts, so that a lock ends.
+ * Failed logins, counted in the database for all replicas. An attempt counts as failed before the password is looked
+ * at, and is given back where it was right: however many guess at once, no more than the limit are ever looked at.
+ * While locked nothing counts, so that a lock ends.
  */
 export class LoginFailures {
   readonly #database: AccessDatabase;
@@ -55,12 +59,20 @@ export class LoginFailures {
 
   /** It was no failure. */
   async giveBack(key: string): Promise<void> {
-    await this.#database.pool.query({ name: 'login-failure-give-back', text: 'UPDATE access.login_failures SET count = count - 1 WHERE key = $1 AND count > 0', values: [key] });
+    await this.#database.pool.query({
+      name: 'login-failure-give-back',
+      text: 'UPDATE access.login_failures SET count = count - 1 WHERE key = $1 AND count > 0',
+      values: [key],
+    });
   }
 
   /** Forgets what went before. */
   async clear(key: string): Promise<void> {
-    await this.#database.pool.query({ name: 'login-failure-clear', text: 'DELETE FROM access.login_failures WHERE key = $1', values: [key] });
+    await this.#database.pool.query({
+      name: 'login-failure-clear',
+      text: 'DELETE FROM access.login_failures WHERE key = $1',
+      values: [key],
+    });
   }
 
   async #minutesLeft(key: string): Promise<number> {

@@ -1,5 +1,12 @@
 import type { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
-import { jsonAnswer, objectSchema, type Answer, type OpenCall, type OpenOperation, type OperationDocument } from '../http/operation.ts';
+import {
+  jsonAnswer,
+  objectSchema,
+  type Answer,
+  type OpenCall,
+  type OpenOperation,
+  type OperationDocument,
+} from '../http/operation.ts';
 import { schemaReference } from '../openapi/shared-components.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import { presentUser } from '../users/user.ts';
@@ -18,9 +25,12 @@ export interface LoginOperationParts {
 const document: OperationDocument = {
   summary: 'Log in, for a token.',
   description:
-    'Answers a token for `Authorization: Bearer <token>`, which is the user\'s whom the body names, whatever credential came along. Sets no session. After 7 failures the account is locked for 30 minutes.',
+    "Answers a token for `Authorization: Bearer <token>`, which is the user's whom the body names, whatever credential came along. Sets no session. After 7 failures the account is locked for 30 minutes.",
   tag: 'Authentication',
-  body: objectSchema({ username: { type: 'string', maxLength: 254, description: 'Or the e-mail address.' }, password: { type: 'string', maxLength: 1024 } }),
+  body: objectSchema({
+    username: { type: 'string', maxLength: 254, description: 'Or the e-mail address.' },
+    password: { type: 'string', maxLength: 1024 },
+  }),
   responses: {
     201: objectSchema({
       token: { type: 'string', pattern: '^[0-9A-Za-z]{36}$' },
@@ -34,7 +44,13 @@ const document: OperationDocument = {
 
 /** `POST /api/v1/authentication/auth/`, also known as `tokens/`. */
 export function loginOperations(parts: LoginOperationParts): OpenOperation[] {
-  const operation = { method: 'POST', access: 'open', checksForm: true, document, handle: (call: OpenCall) => logIn(call, parts) } as const;
+  const operation = {
+    method: 'POST',
+    access: 'open',
+    checksForm: true,
+    document,
+    handle: (call: OpenCall) => logIn(call, parts),
+  } as const;
   return [
     { ...operation, path: '/api/v1/authentication/auth/', operationId: 'authenticate' },
     { ...operation, path: '/api/v1/authentication/tokens/', operationId: 'createToken' },
@@ -43,10 +59,21 @@ export function loginOperations(parts: LoginOperationParts): OpenOperation[] {
 
 async function logIn({ request }: OpenCall, { login, bearerTokens, users }: LoginOperationParts): Promise<Answer> {
   const { username, password } = readCredentials(await request.fields());
-  const { id, passwordChanged } = await login.login({ username, password, address: request.address, userAgent: request.userAgent, type: 'api' });
+  const { id, passwordChanged } = await login.login({
+    username,
+    password,
+    address: request.address,
+    userAgent: request.userAgent,
+    type: 'api',
+  });
   const issued = await bearerTokens.issue(id, { passwordChanged });
   const user = await users.findRecord(id);
   // The password was changed, or the user removed, while it was being checked.
   if (issued === undefined || user === undefined) throw newPasswordChanged();
-  return jsonAnswer(201, { token: issued.token, keyword: 'Bearer', date_expired: issued.expires.toISOString(), user: presentUser(user, rootOrgId) });
+  return jsonAnswer(201, {
+    token: issued.token,
+    keyword: 'Bearer',
+    date_expired: issued.expires.toISOString(),
+    user: presentUser(user, rootOrgId),
+  });
 }

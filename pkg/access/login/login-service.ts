@@ -7,7 +7,15 @@ import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 import { fold } from '../users/fold.ts';
 import { AttemptTurns } from './attempt-turns.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
-import { isOfAddress, newAccountLocked, newAddressLocked, newPasswordFailed, newUserExpired, newUserInactive, type LoginError } from './login-error.ts';
+import {
+  isOfAddress,
+  newAccountLocked,
+  newAddressLocked,
+  newPasswordFailed,
+  newUserExpired,
+  newUserInactive,
+  type LoginError,
+} from './login-error.ts';
 import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
 import { longestName } from './read-credentials.ts';
 
@@ -45,8 +53,9 @@ export interface Login {
 }
 
 /**
- * The one place where passwords are tried. Whether there is such a user cannot be told: a stranger's name takes the same statements, the same work and the
- * same counting as a wrong password. Every attempt that was looked at is a row of the audit; of those of a locked address a few a minute.
+ * The one place where passwords are tried. Whether there is such a user cannot be told: a stranger's name takes the
+ * same statements, the same work and the same counting as a wrong password. Every attempt that was looked at is a row
+ * of the audit; of those of a locked address a few a minute.
  */
 export class LoginService {
   readonly #audit: Audit;
@@ -58,7 +67,14 @@ export class LoginService {
   readonly #turns = new AttemptTurns();
   readonly #lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500 });
 
-  constructor({ database, audit, hasher, accountLimit = 7, addressLimit = 100, lockSeconds = 1800 }: LoginServiceOptions) {
+  constructor({
+    database,
+    audit,
+    hasher,
+    accountLimit = 7,
+    addressLimit = 100,
+    lockSeconds = 1800,
+  }: LoginServiceOptions) {
     this.#audit = audit;
     this.#hasher = hasher;
     this.#accounts = new LoginAccounts(database);
@@ -67,7 +83,10 @@ export class LoginService {
     this.#addressLimit = { failures: addressLimit, seconds: lockSeconds, isExtended: false };
   }
 
-  /** @throws LoginError 400 where the password is wrong or its user may not come in; AccessError 429 where more log in than passwords can be hashed */
+  /**
+   * @throws LoginError 400 where the password is wrong or its user may not come in; AccessError 429 where more log in
+   * than passwords can be hashed
+   */
   login(request: LoginRequest): Promise<Login> {
     return this.#inTurn(request, async (account, key) => {
       const { refusal, rehash } = await this.#tryPassword(request, account, key);
@@ -79,8 +98,8 @@ export class LoginService {
   }
 
   /**
-   * Is it the password of this user, who is in already? Counts as a login does, so that nobody guesses from a session that was left open, but is none.
-   * Throws as a login does where there were too many, or too many at once.
+   * Is it the password of this user, who is in already? Counts as a login does, so that nobody guesses from a session
+   * that was left open, but is none. Throws as a login does where there were too many, or too many at once.
    */
   confirmPassword(attempt: PasswordAttempt): Promise<boolean> {
     return this.#inTurn(attempt, async (account, key) => {
@@ -90,7 +109,10 @@ export class LoginService {
     });
   }
 
-  async #inTurn<T>({ username, address }: PasswordAttempt, work: (account: LoginAccount | undefined, key: string) => Promise<T>): Promise<T> {
+  async #inTurn<T>(
+    { username, address }: PasswordAttempt,
+    work: (account: LoginAccount | undefined, key: string) => Promise<T>,
+  ): Promise<T> {
     const text = username.trim();
     // Nobody is called so; it counts all the same.
     const name = text.length > longestName ? `#${hash('sha256', text)}` : fold(text);
@@ -101,7 +123,11 @@ export class LoginService {
     return this.#turns.run({ account: key, address }, () => work(account, key));
   }
 
-  async #tryPassword({ address, password }: PasswordAttempt, account: LoginAccount | undefined, key: string): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
+  async #tryPassword(
+    { address, password }: PasswordAttempt,
+    account: LoginAccount | undefined,
+    key: string,
+  ): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
     const from = addressKey(address);
     const byAddress = await this.#failures.take(from, this.#addressLimit);
     if (byAddress.isLocked) return { refusal: newAddressLocked(byAddress.minutes), rehash: false };
@@ -125,7 +151,11 @@ export class LoginService {
     }
   }
 
-  async #letIn(request: LoginRequest, { id, username, password_hash: stored, password_changed: passwordChanged }: LoginAccount, rehash: boolean): Promise<Login> {
+  async #letIn(
+    request: LoginRequest,
+    { id, username, password_hash: stored, password_changed: passwordChanged }: LoginAccount,
+    rehash: boolean,
+  ): Promise<Login> {
     await this.#audit.login({ ...entryOf(request), username, userId: id, isSuccess: true });
     await this.#accounts.wasHere(id);
     if (rehash) await this.#rehash(id, stored!, request.password);
@@ -150,6 +180,11 @@ export class LoginService {
   }
 }
 
-function entryOf({ username, type, address, userAgent }: LoginRequest): Pick<LoginEntry, 'username' | 'type' | 'address' | 'userAgent'> {
+function entryOf({
+  username,
+  type,
+  address,
+  userAgent,
+}: LoginRequest): Pick<LoginEntry, 'username' | 'type' | 'address' | 'userAgent'> {
   return { username, type, address, userAgent };
 }

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startAccessTest, type AccessAnswer, type AccessReplica, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
+import {
+  startAccessTest,
+  type AccessAnswer,
+  type AccessReplica,
+  type AccessTest,
+  type AccessTestParts,
+} from '../accesstest/start-access-test.ts';
 import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
 import { jsonAnswer, type Operation } from '../http/operation.ts';
 import { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -23,16 +29,26 @@ const countingHasher: Pick<PasswordHasher, 'verify' | 'hash'> = {
   },
 };
 
-const whoAmI: Operation = { method: 'GET', path: '/api/v1/who/', operationId: 'who', access: 'user', handle: async ({ caller }) => jsonAnswer(200, { name: caller.username, scheme: caller.scheme }) };
+const whoAmI: Operation = {
+  method: 'GET',
+  path: '/api/v1/who/',
+  operationId: 'who',
+  access: 'user',
+  handle: async ({ caller }) => jsonAnswer(200, { name: caller.username, scheme: caller.scheme }),
+};
 const tokensOf = ({ access, audit }: AccessTestParts): BearerTokens => new BearerTokens({ database: access, audit });
-const loginOf = ({ access, audit }: AccessTestParts): LoginService => new LoginService({ database: access, audit, hasher: countingHasher, addressLimit: 20 });
+const loginOf = ({ access, audit }: AccessTestParts): LoginService =>
+  new LoginService({ database: access, audit, hasher: countingHasher, addressLimit: 20 });
 
 let server: AccessTest;
 let other: AccessReplica;
 let passwordHash: string;
 beforeAll(async () => {
   server = await startAccessTest({
-    operations: (parts) => [...loginOperations({ login: loginOf(parts), bearerTokens: tokensOf(parts), users: new Users(parts.access) }), whoAmI],
+    operations: (parts) => [
+      ...loginOperations({ login: loginOf(parts), bearerTokens: tokensOf(parts), users: new Users(parts.access) }),
+      whoAmI,
+    ],
     credentials: (parts) => [tokensOf(parts).credential],
     trustedProxies: ['127.0.0.1'],
   });
@@ -55,15 +71,23 @@ async function newUser(more: Omit<Parameters<AccessTest['addUser']>[0], 'usernam
 }
 
 /** From an address of its own, if not told otherwise. */
-function logIn(username: string, secret: string, { from = `10.0.0.${count}`, on = server }: { from?: string; on?: AccessReplica } = {}): Promise<AccessAnswer> {
+function logIn(
+  username: string,
+  secret: string,
+  { from = `10.0.0.${count}`, on = server }: { from?: string; on?: AccessReplica } = {},
+): Promise<AccessAnswer> {
   return on.send('POST', path, { body: { username, password: secret }, headers: { 'X-Forwarded-For': from } });
 }
 
 const failures = async (key: string): Promise<number> => {
-  const { rows } = await server.access.pool.query<{ count: number }>('SELECT count FROM access.login_failures WHERE key = $1', [key]);
+  const { rows } = await server.access.pool.query<{ count: number }>(
+    'SELECT count FROM access.login_failures WHERE key = $1',
+    [key],
+  );
   return rows[0]?.count ?? 0;
 };
-const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, (_, i) => work(i)));
+const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: n }, (_, i) => work(i)));
 const wrong = 'something else';
 
 describe('who knows the password', () => {
@@ -71,7 +95,14 @@ describe('who knows the password', () => {
     const username = await newUser();
     const before = Date.now();
     const answer = await logIn(username, password);
-    expect(answer).toMatchObject({ status: 201, json: { token: expect.stringMatching(/^[0-9A-Za-z]{36}$/), keyword: 'Bearer', user: { username, is_valid: true, last_login: expect.any(String) } } });
+    expect(answer).toMatchObject({
+      status: 201,
+      json: {
+        token: expect.stringMatching(/^[0-9A-Za-z]{36}$/),
+        keyword: 'Bearer',
+        user: { username, is_valid: true, last_login: expect.any(String) },
+      },
+    });
     expect(answer.headers).not.toHaveProperty('set-cookie');
     expect(answer.text).not.toContain('argon2');
     const { token, date_expired } = answer.json as { token: string; date_expired: string };
@@ -80,19 +111,42 @@ describe('who knows the password', () => {
   });
 
   test.each([
-    { reason: 'a form', type: 'application/x-www-form-urlencoded', body: (name: string) => new URLSearchParams({ username: name, password }).toString() },
-    { reason: 'a form of parts', type: 'multipart/form-data; boundary=x', body: (name: string) => `--x\r\nContent-Disposition: form-data; name="username"\r\n\r\n${name}\r\n--x\r\nContent-Disposition: form-data; name="password"\r\n\r\n${password}\r\n--x--\r\n` },
-    { reason: 'JSON with more in it', type: 'application/json; charset=utf-8', body: (name: string) => JSON.stringify({ username: name, password, public_key: null, __proto__: { x: 1 } }) },
-    { reason: 'JSON that does not say so', type: '', body: (name: string) => JSON.stringify({ username: name, password }) },
+    {
+      reason: 'a form',
+      type: 'application/x-www-form-urlencoded',
+      body: (name: string) => new URLSearchParams({ username: name, password }).toString(),
+    },
+    {
+      reason: 'a form of parts',
+      type: 'multipart/form-data; boundary=x',
+      body: (name: string) =>
+        `--x\r\nContent-Disposition: form-data; name="username"\r\n\r\n${name}\r\n--x\r\nContent-Disposition: form-data; name="password"\r\n\r\n${password}\r\n--x--\r\n`,
+    },
+    {
+      reason: 'JSON with more in it',
+      type: 'application/json; charset=utf-8',
+      body: (name: string) => JSON.stringify({ username: name, password, public_key: null, __proto__: { x: 1 } }),
+    },
+    {
+      reason: 'JSON that does not say so',
+      type: '',
+      body: (name: string) => JSON.stringify({ username: name, password }),
+    },
   ])('may send $reason', async ({ type, body }) => {
     const username = await newUser();
-    expect((await server.send('POST', path, { body: body(username), headers: type === '' ? {} : { 'Content-Type': type } })).status).toBe(201);
+    expect(
+      (await server.send('POST', path, { body: body(username), headers: type === '' ? {} : { 'Content-Type': type } }))
+        .status,
+    ).toBe(201);
   });
 
-  test.each(['/api/v1/authentication/auth', '/api/v1/authentication/tokens/', '/api/v1/authentication/tokens'])('may send it to %s', async (at) => {
-    const username = await newUser();
-    expect((await server.send('POST', at, { body: { username, password } })).status).toBe(201);
-  });
+  test.each(['/api/v1/authentication/auth', '/api/v1/authentication/tokens/', '/api/v1/authentication/tokens'])(
+    'may send it to %s',
+    async (at) => {
+      const username = await newUser();
+      expect((await server.send('POST', at, { body: { username, password } })).status).toBe(201);
+    },
+  );
 
   test.each([
     { as: (name: string) => name.toUpperCase(), reason: 'in capitals' },
@@ -106,22 +160,40 @@ describe('who knows the password', () => {
   test('gets the token of the user in the body, whatever credential came along', async () => {
     const [mine, theirs] = [await newUser(), await newUser()];
     const { token } = (await logIn(mine, password)).json as { token: string };
-    expect(await server.send('POST', path, { as: token, body: { username: theirs, password } })).toMatchObject({ status: 201, json: { user: { username: theirs } } });
-    expect(await server.send('POST', path, { as: 'wrong', body: { username: theirs, password } })).toMatchObject({ status: 401, json: { code: 'authentication_failed' } });
+    expect(await server.send('POST', path, { as: token, body: { username: theirs, password } })).toMatchObject({
+      status: 201,
+      json: { user: { username: theirs } },
+    });
+    expect(await server.send('POST', path, { as: 'wrong', body: { username: theirs, password } })).toMatchObject({
+      status: 401,
+      json: { code: 'authentication_failed' },
+    });
   });
 
   test('is told that the user is inactive or expired, and others are not', async () => {
     const inactive = await newUser({ isActive: false });
     const expired = await newUser({ dateExpired: new Date(Date.now() - 1000) });
-    expect(await logIn(inactive, password)).toMatchObject({ status: 400, json: { error: 'user_inactive', msg: expect.any(String) } });
-    expect(await logIn(expired, password)).toMatchObject({ status: 400, json: { error: 'user_expired', msg: expect.any(String) } });
-    for (const username of [inactive, expired]) expect(await logIn(username, wrong)).toMatchObject({ status: 400, json: { error: 'password_failed' } });
+    expect(await logIn(inactive, password)).toMatchObject({
+      status: 400,
+      json: { error: 'user_inactive', msg: expect.any(String) },
+    });
+    expect(await logIn(expired, password)).toMatchObject({
+      status: 400,
+      json: { error: 'user_expired', msg: expect.any(String) },
+    });
+    for (const username of [inactive, expired])
+      expect(await logIn(username, wrong)).toMatchObject({ status: 400, json: { error: 'password_failed' } });
   });
 
   test('has it hashed anew where more is asked for by now, and it is no other password for that', async () => {
-    const username = await newUser({ passwordHash: await new PasswordHasher({ memoryKiB: 32, passes: 1 }).hash(password) });
+    const username = await newUser({
+      passwordHash: await new PasswordHasher({ memoryKiB: 32, passes: 1 }).hash(password),
+    });
     expect((await logIn(username, password)).status).toBe(201);
-    const { rows } = await server.access.pool.query<{ password_hash: string; password_changed: Date | null }>('SELECT password_hash, password_changed FROM access.users WHERE username = $1', [username]);
+    const { rows } = await server.access.pool.query<{ password_hash: string; password_changed: Date | null }>(
+      'SELECT password_hash, password_changed FROM access.users WHERE username = $1',
+      [username],
+    );
     expect(rows[0]).toMatchObject({ password_hash: expect.stringContaining('m=64'), password_changed: null });
     expect((await logIn(username, password)).status).toBe(201);
   });
@@ -134,23 +206,47 @@ describe('what is no use', () => {
     { body: { username: 'x' }, json: { password: required }, reason: 'no password' },
     { body: { username: null, password: 'x' }, json: { username: ['This field may not be null.'] }, reason: 'null' },
     { body: { username: ' ', password: '' }, json: { password: ['This field may not be blank.'] }, reason: 'blank' },
-    { body: { username: true, password: { a: 1 } }, json: { username: ['Not a valid string.'], password: ['Not a valid string.'] }, reason: 'no texts' },
-    { body: { username: 'x'.repeat(255), password: 'x'.repeat(1025) }, json: { username: ['Ensure this field has no more than 254 characters.'], password: ['Ensure this field has no more than 1024 characters.'] }, reason: 'too long' },
+    {
+      body: { username: true, password: { a: 1 } },
+      json: { username: ['Not a valid string.'], password: ['Not a valid string.'] },
+      reason: 'no texts',
+    },
+    {
+      body: { username: 'x'.repeat(255), password: 'x'.repeat(1025) },
+      json: {
+        username: ['Ensure this field has no more than 254 characters.'],
+        password: ['Ensure this field has no more than 1024 characters.'],
+      },
+      reason: 'too long',
+    },
     { body: '{"username":', json: { code: 'parse_error' }, reason: 'broken JSON' },
     { body: [], json: { non_field_errors: ['Invalid data. Expected an object.'] }, reason: 'no object' },
   ])('$reason is 400 and costs no hash', async ({ body, json }) => {
-    expect(await server.send('POST', path, { body, headers: { 'Content-Type': 'application/json' } })).toMatchObject({ status: 400, json });
+    expect(await server.send('POST', path, { body, headers: { 'Content-Type': 'application/json' } })).toMatchObject({
+      status: 400,
+      json,
+    });
     expect(looks).toBe(0);
   });
 
   test('a number counts as its digits', async () => {
-    expect(await server.send('POST', path, { body: { username: 4711, password: 12345678 } })).toMatchObject({ status: 400, json: { error: 'password_failed' } });
+    expect(await server.send('POST', path, { body: { username: 4711, password: 12345678 } })).toMatchObject({
+      status: 400,
+      json: { error: 'password_failed' },
+    });
     expect(await failures('user:4711')).toBe(1);
   });
 
   test('another method is 405, another type 415', async () => {
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) expect(await server.send(method, path)).toMatchObject({ status: 405, headers: { allow: 'POST' }, json: { code: 'method_not_allowed' } });
-    expect((await server.send('POST', path, { body: 'x', headers: { 'Content-Type': 'text/plain' } })).status).toBe(415);
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
+      expect(await server.send(method, path)).toMatchObject({
+        status: 405,
+        headers: { allow: 'POST' },
+        json: { code: 'method_not_allowed' },
+      });
+    expect((await server.send('POST', path, { body: 'x', headers: { 'Content-Type': 'text/plain' } })).status).toBe(
+      415,
+    );
   });
 
   test.each([
@@ -161,8 +257,10 @@ describe('what is no use', () => {
     { name: '__proto__', reason: 'a name of every object' },
   ])('$reason is a stranger', async ({ name }) => {
     const login = loginOf(server);
-    const attempt = (secret: string): Promise<unknown> => login.login({ username: name, password: secret, address: '10.3.0.1', userAgent: '', type: 'basic' });
-    for (let i = 0; i < 7; i += 1) await expect(attempt(`x\0\ud800${i}`)).rejects.toMatchObject({ status: 400, body: { error: 'password_failed' } });
+    const attempt = (secret: string): Promise<unknown> =>
+      login.login({ username: name, password: secret, address: '10.3.0.1', userAgent: '', type: 'basic' });
+    for (let i = 0; i < 7; i += 1)
+      await expect(attempt(`x\0\ud800${i}`)).rejects.toMatchObject({ status: 400, body: { error: 'password_failed' } });
     await expect(attempt(password)).rejects.toMatchObject({ status: 400, body: { error: 'block_login' } });
   });
 });
@@ -193,13 +291,26 @@ describe('who does not know the password', () => {
   test('locks the account by 7 failures, the right password included, under all its names; a stranger to the password who is in stays in', async () => {
     const username = await newUser();
     const { token } = (await logIn(username, password)).json as { token: string };
-    const names = [username, username.toUpperCase(), `${username}@example.com`, ` ${username}`, `${username}@EXAMPLE.COM`, username, username];
+    const names = [
+      username,
+      username.toUpperCase(),
+      `${username}@example.com`,
+      ` ${username}`,
+      `${username}@EXAMPLE.COM`,
+      username,
+      username,
+    ];
     for (const [i, name] of names.entries()) {
       const answer = await logIn(name, wrong, { on: i % 2 === 0 ? server : other });
-      const msg = 'The username or password you entered is incorrect. After 7 failed attempts in 30 minutes an account is locked.';
+      const msg =
+        'The username or password you entered is incorrect. After 7 failed attempts in 30 minutes an account is locked.';
       expect(answer).toMatchObject({ status: 400, json: { error: 'password_failed', msg } });
     }
-    for (const name of names) expect(await logIn(name, password)).toMatchObject({ status: 400, json: { error: 'block_login', msg: expect.stringContaining('30 minutes') } });
+    for (const name of names)
+      expect(await logIn(name, password)).toMatchObject({
+        status: 400,
+        json: { error: 'block_login', msg: expect.stringContaining('30 minutes') },
+      });
     expect(looks).toBe(8);
     expect((await other.send('GET', '/api/v1/who/', { as: token })).status).toBe(200);
   });
@@ -208,12 +319,16 @@ describe('who does not know the password', () => {
     const username = await newUser();
     for (let i = 0; i < 7; i += 1) await logIn(username, wrong);
     const key = `user:${username.toLowerCase()}`;
-    const lock = (): Promise<{ rows: unknown[] }> => server.access.pool.query('SELECT count, expires FROM access.login_failures WHERE key = $1', [key]);
+    const lock = (): Promise<{ rows: unknown[] }> =>
+      server.access.pool.query('SELECT count, expires FROM access.login_failures WHERE key = $1', [key]);
     const { rows } = await lock();
     await logIn(username, password);
     expect((await lock()).rows).toEqual(rows);
     expect(looks).toBe(7);
-    await server.access.pool.query(`UPDATE access.login_failures SET expires = now() + interval '90 seconds' WHERE key = $1`, [key]);
+    await server.access.pool.query(
+      `UPDATE access.login_failures SET expires = now() + interval '90 seconds' WHERE key = $1`,
+      [key],
+    );
     expect((await logIn(username, password)).json).toMatchObject({ msg: expect.stringContaining('2 minutes') });
     await server.access.pool.query('UPDATE access.login_failures SET expires = now() WHERE key = $1', [key]);
     expect((await logIn(username, password)).status).toBe(201);
@@ -222,7 +337,8 @@ describe('who does not know the password', () => {
   test('begins anew after the right password', async () => {
     const username = await newUser();
     for (let round = 0; round < 2; round += 1) {
-      for (let i = 0; i < 6; i += 1) expect((await logIn(username, wrong)).json).toMatchObject({ error: 'password_failed' });
+      for (let i = 0; i < 6; i += 1)
+        expect((await logIn(username, wrong)).json).toMatchObject({ error: 'password_failed' });
       expect((await logIn(username, password)).status).toBe(201);
     }
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(0);
@@ -231,8 +347,12 @@ describe('who does not know the password', () => {
   test('gets no more guesses by guessing at once, on several replicas', async () => {
     const username = await newUser();
     // Of many addresses, a few at a time each, so that nothing but the account's limit stops them.
-    const answers = await times(50, (i) => logIn(username, wrong, { from: `10.1.${i}.1`, on: i % 2 === 0 ? server : other }));
-    const errors = answers.map(({ status, json }) => (status === 429 ? 'throttled' : (json as { error: string }).error));
+    const answers = await times(50, (i) =>
+      logIn(username, wrong, { from: `10.1.${i}.1`, on: i % 2 === 0 ? server : other }),
+    );
+    const errors = answers.map(({ status, json }) =>
+      status === 429 ? 'throttled' : (json as { error: string }).error,
+    );
     expect(errors.filter((error) => error === 'password_failed')).toHaveLength(7);
     expect(looks).toBe(7);
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(7);
@@ -240,9 +360,15 @@ describe('who does not know the password', () => {
 
   test('is stopped by the address, too, whichever names are tried; others are not', async () => {
     await newUser();
-    for (let i = 0; i < 20; i += 1) expect((await logIn(`stranger${i}`, wrong, { from: `2001:db8::${i.toString(16)}` })).json).toMatchObject({ error: 'password_failed' });
+    for (let i = 0; i < 20; i += 1)
+      expect((await logIn(`stranger${i}`, wrong, { from: `2001:db8::${i.toString(16)}` })).json).toMatchObject({
+        error: 'password_failed',
+      });
     const username = `User${count}`;
-    expect(await logIn(username, password, { from: '2001:db8::ffff' })).toMatchObject({ status: 400, json: { error: 'block_login', msg: expect.stringContaining('your address') } });
+    expect(await logIn(username, password, { from: '2001:db8::ffff' })).toMatchObject({
+      status: 400,
+      json: { error: 'block_login', msg: expect.stringContaining('your address') },
+    });
     expect(await failures(`user:${username.toLowerCase()}`)).toBe(0);
     expect((await logIn(username, password, { from: '2001:db8:0:1::1' })).status).toBe(201);
   });
@@ -250,7 +376,8 @@ describe('who does not know the password', () => {
 
 test('of a locked address nothing is looked at any more, and a few attempts a minute are rows', async () => {
   const login = loginOf(server);
-  const guess = (): Promise<unknown> => login.login({ username: `stranger${looks}`, password: wrong, address: '10.4.0.1', userAgent: '', type: 'basic' });
+  const guess = (): Promise<unknown> =>
+    login.login({ username: `stranger${looks}`, password: wrong, address: '10.4.0.1', userAgent: '', type: 'basic' });
   for (let i = 0; i < 20; i += 1) await expect(guess()).rejects.toMatchObject({ body: { error: 'password_failed' } });
   for (let i = 0; i < 30; i += 1) await expect(guess()).rejects.toMatchObject({ body: { error: 'block_login' } });
   expect(looks).toBe(20);
@@ -264,8 +391,13 @@ test('a name longer than any costs next to nothing, and counts', async () => {
   const login = loginOf(server);
   const username = `a${'\u0300\u0316'.repeat(250_000)}`;
   const began = performance.now();
-  for (let i = 0; i < 7; i += 1) await expect(login.login({ username, password: wrong, address: '10.4.0.2', userAgent: '', type: 'basic' })).rejects.toMatchObject({ body: { error: 'password_failed' } });
-  await expect(login.login({ username, password: wrong, address: '10.4.0.2', userAgent: '', type: 'basic' })).rejects.toMatchObject({ body: { error: 'block_login' } });
+  for (let i = 0; i < 7; i += 1)
+    await expect(
+      login.login({ username, password: wrong, address: '10.4.0.2', userAgent: '', type: 'basic' }),
+    ).rejects.toMatchObject({ body: { error: 'password_failed' } });
+  await expect(
+    login.login({ username, password: wrong, address: '10.4.0.2', userAgent: '', type: 'basic' }),
+  ).rejects.toMatchObject({ body: { error: 'block_login' } });
   expect(performance.now() - began).toBeLessThan(20_000);
 });
 
@@ -276,33 +408,79 @@ test('a name that grows when it is folded lets in', async () => {
 });
 
 test('a body that is no JSON is not repeated, as there may be a password in it', async () => {
-  const answer = await server.send('POST', path, { body: `{"username": "x", "password": ${password}}`, headers: { 'Content-Type': 'application/json' } });
-  expect(answer).toMatchObject({ status: 400, json: { detail: 'JSON parse error: the body is not valid JSON.', code: 'parse_error' } });
+  const answer = await server.send('POST', path, {
+    body: `{"username": "x", "password": ${password}}`,
+    headers: { 'Content-Type': 'application/json' },
+  });
+  expect(answer).toMatchObject({
+    status: 400,
+    json: { detail: 'JSON parse error: the body is not valid JSON.', code: 'parse_error' },
+  });
 });
 
 test.each([
-  { reason: 'many parts', body: '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(1100) + '--x--\r\n', status: 400 },
-  { reason: 'many header lines', body: `--x\r\nContent-Disposition: form-data; name="a"\r\n${'a:\r\n'.repeat(13_000)}\r\n\r\n--x--\r\n`, status: 400 },
-  { reason: 'a malformed escape', type: 'application/x-www-form-urlencoded', body: 'username=a&password=%zz', status: 400 },
-  { reason: 'a text that is no UTF-8', type: 'application/x-www-form-urlencoded', body: 'username=a&password=%ff', status: 400 },
-  { reason: 'a large one', body: `--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n${'x'.repeat(65_536)}\r\n--x--\r\n`, status: 413 },
-  { reason: 'a large form', type: 'application/x-www-form-urlencoded', body: `username=${'x'.repeat(65_536)}`, status: 413 },
+  {
+    reason: 'many parts',
+    body: '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(1100) + '--x--\r\n',
+    status: 400,
+  },
+  {
+    reason: 'many header lines',
+    body: `--x\r\nContent-Disposition: form-data; name="a"\r\n${'a:\r\n'.repeat(13_000)}\r\n\r\n--x--\r\n`,
+    status: 400,
+  },
+  {
+    reason: 'a malformed escape',
+    type: 'application/x-www-form-urlencoded',
+    body: 'username=a&password=%zz',
+    status: 400,
+  },
+  {
+    reason: 'a text that is no UTF-8',
+    type: 'application/x-www-form-urlencoded',
+    body: 'username=a&password=%ff',
+    status: 400,
+  },
+  {
+    reason: 'a large one',
+    body: `--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n${'x'.repeat(65_536)}\r\n--x--\r\n`,
+    status: 413,
+  },
+  {
+    reason: 'a large form',
+    type: 'application/x-www-form-urlencoded',
+    body: `username=${'x'.repeat(65_536)}`,
+    status: 413,
+  },
 ])('$reason is not parsed', async ({ type = 'multipart/form-data; boundary=x', body, status }) => {
   const answer = await server.send('POST', path, { body, headers: { 'Content-Type': type } });
-  expect([answer.status, (answer.json as { code: string }).code]).toEqual([status, status === 400 ? 'parse_error' : 'too_large']);
+  expect([answer.status, (answer.json as { code: string }).code]).toEqual([
+    status,
+    status === 400 ? 'parse_error' : 'too_large',
+  ]);
 });
 
-test.each(['%', '%zz', '%ff', '%C3'])('a path or a parameter with the escape %s cannot be read, whoever asks for whatever', async (escape) => {
-  for (const target of [`/api/v1/who/?limit=${escape}`, `/api/v1/who/?${escape}=1`, `${path}?oid=${escape}`, `/api/v1/${escape}/`]) {
-    const answer = await server.send('GET', target);
-    expect([target, answer.status, (answer.json as { code: string }).code]).toEqual([target, 400, 'parse_error']);
-  }
-});
+test.each(['%', '%zz', '%ff', '%C3'])(
+  'a path or a parameter with the escape %s cannot be read, whoever asks for whatever',
+  async (escape) => {
+    for (const target of [
+      `/api/v1/who/?limit=${escape}`,
+      `/api/v1/who/?${escape}=1`,
+      `${path}?oid=${escape}`,
+      `/api/v1/${escape}/`,
+    ]) {
+      const answer = await server.send('GET', target);
+      expect([target, answer.status, (answer.json as { code: string }).code]).toEqual([target, 400, 'parse_error']);
+    }
+  },
+);
 
 test('as many right passwords at once are no failures', async () => {
   const username = await newUser();
   for (let i = 0; i < 6; i += 1) await logIn(username, wrong);
-  expect((await times(8, () => logIn(username, password))).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 201));
+  expect((await times(8, () => logIn(username, password))).map(({ status }) => status)).toEqual(
+    Array.from({ length: 8 }, () => 201),
+  );
   expect(await failures(`ip:10.0.0.${count}`)).toBe(6);
 });
 
@@ -310,7 +488,12 @@ test('where no more passwords can be looked at the answer is 429, and nothing is
   const username = await newUser();
   isOverloaded = true;
   try {
-    for (let i = 0; i < 10; i += 1) expect(await logIn(username, password)).toMatchObject({ status: 429, headers: { 'retry-after': '1' }, json: { code: 'throttled' } });
+    for (let i = 0; i < 10; i += 1)
+      expect(await logIn(username, password)).toMatchObject({
+        status: 429,
+        headers: { 'retry-after': '1' },
+        json: { code: 'throttled' },
+      });
   } finally {
     isOverloaded = false;
   }
@@ -323,9 +506,18 @@ test('every login and every failed one is a row of the audit, without the passwo
   await logIn(username.toUpperCase(), password);
   await logIn(`${username}@example.com`, wrong);
   await logIn('nobody', wrong);
-  const { rows } = await server.access.pool.query<Record<string, unknown>>('SELECT * FROM access.login_logs ORDER BY id');
+  const { rows } = await server.access.pool.query<Record<string, unknown>>(
+    'SELECT * FROM access.login_logs ORDER BY id',
+  );
   expect(rows).toMatchObject([
-    { username, user_id: expect.any(String), type: 'api', remote_addr: `10.0.0.${count}`, is_success: true, reason: '' },
+    {
+      username,
+      user_id: expect.any(String),
+      type: 'api',
+      remote_addr: `10.0.0.${count}`,
+      is_success: true,
+      reason: '',
+    },
     { username: `${username}@example.com`, user_id: rows[0]!['user_id'], is_success: false, reason: 'password_failed' },
     { username: 'nobody', user_id: null, is_success: false, reason: 'password_failed' },
   ]);
@@ -339,6 +531,9 @@ test('a password that is asked for again counts like a login, and is none', asyn
   const attempt = { username, address: '10.2.0.1' };
   expect(await login.confirmPassword({ ...attempt, password })).toBe(true);
   for (let i = 0; i < 7; i += 1) expect(await login.confirmPassword({ ...attempt, password: wrong })).toBe(false);
-  await expect(login.confirmPassword({ ...attempt, password })).rejects.toMatchObject({ status: 400, body: { error: 'block_login' } });
+  await expect(login.confirmPassword({ ...attempt, password })).rejects.toMatchObject({
+    status: 400,
+    body: { error: 'block_login' },
+  });
   expect((await server.access.pool.query('SELECT 1 FROM access.login_logs')).rows).toEqual([]);
 });

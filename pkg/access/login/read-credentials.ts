@@ -5,7 +5,10 @@ import { FieldReader } from '../records/field-reader.ts';
 export const longestName = 254;
 const longestPassword = 1024;
 
-/** Of a body; numbers count as their digits, as clients send them. Throws 400 `{field: [texts]}` for what is missing, or is no text. */
+/**
+ * Of a body; numbers count as their digits, as clients send them. Throws 400 `{field: [texts]}` for what is missing, or
+ * is no text.
+ */
 export function readCredentials(fields: JsonObject): { username: string; password: string } {
   const { username: name, password: secret } = fields;
   const reader = FieldReader.ofBody({ username: digits(name), password: digits(secret) } as JsonObject);

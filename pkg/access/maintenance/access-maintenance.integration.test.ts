@@ -24,13 +24,20 @@ afterAll(async () => {
 
 /** Rows that are over and rows that are not, by table. */
 const fillings: Readonly<Record<string, string>> = {
-  bearer_tokens: "INSERT INTO access.bearer_tokens (hash, user_id, expires) SELECT sha256(i::text::bytea), '$user', now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
-  sessions: "INSERT INTO access.sessions (hash, user_id, expires) SELECT sha256(i::text::bytea), '$user', now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
-  signature_uses: "INSERT INTO access.signature_uses (hash, expires) SELECT sha256(i::text::bytea), now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
-  login_failures: "INSERT INTO access.login_failures (key, count, since, expires) SELECT i::text, 1, now(), now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
-  throttles: "INSERT INTO access.throttles (key, minute, used) SELECT i::text, date_trunc('minute', now()) + i * interval '3 minutes', 1 FROM generate_series(-25, 2) i",
-  login_logs: "INSERT INTO access.login_logs (username, type, remote_addr, user_agent, is_success, datetime) SELECT '', '', '', '', true, now() - interval '30 days' + i * interval '1 minute' FROM generate_series(-25, 2) i",
-  operate_logs: "INSERT INTO access.operate_logs (username, action, resource_type, resource, datetime) SELECT '', '', '', '', now() - interval '30 days' + i * interval '1 minute' FROM generate_series(-25, 2) i",
+  bearer_tokens:
+    "INSERT INTO access.bearer_tokens (hash, user_id, expires) SELECT sha256(i::text::bytea), '$user', now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
+  sessions:
+    "INSERT INTO access.sessions (hash, user_id, expires) SELECT sha256(i::text::bytea), '$user', now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
+  signature_uses:
+    "INSERT INTO access.signature_uses (hash, expires) SELECT sha256(i::text::bytea), now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
+  login_failures:
+    "INSERT INTO access.login_failures (key, count, since, expires) SELECT i::text, 1, now(), now() + i * interval '1 minute' FROM generate_series(-25, 2) i",
+  throttles:
+    "INSERT INTO access.throttles (key, minute, used) SELECT i::text, date_trunc('minute', now()) + i * interval '3 minutes', 1 FROM generate_series(-25, 2) i",
+  login_logs:
+    "INSERT INTO access.login_logs (username, type, remote_addr, user_agent, is_success, datetime) SELECT '', '', '', '', true, now() - interval '30 days' + i * interval '1 minute' FROM generate_series(-25, 2) i",
+  operate_logs:
+    "INSERT INTO access.operate_logs (username, action, resource_type, resource, datetime) SELECT '', '', '', '', now() - interval '30 days' + i * interval '1 minute' FROM generate_series(-25, 2) i",
 };
 
 async function fill(): Promise<void> {
@@ -42,12 +49,21 @@ async function fill(): Promise<void> {
 
 async function counts(): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
-  for (const table of Object.keys(fillings)) found[table] = (await database.pool.query(`SELECT 1 FROM access.${table}`)).rows.length;
+  for (const table of Object.keys(fillings))
+    found[table] = (await database.pool.query(`SELECT 1 FROM access.${table}`)).rows.length;
   return found;
 }
 
 /** 0 is over the moment after. */
-const left = { bearer_tokens: 2, sessions: 2, signature_uses: 2, login_failures: 2, throttles: 3, login_logs: 2, operate_logs: 2 };
+const left = {
+  bearer_tokens: 2,
+  sessions: 2,
+  signature_uses: 2,
+  login_failures: 2,
+  throttles: 3,
+  login_logs: 2,
+  operate_logs: 2,
+};
 
 test('deletes what is over, and that alone, however many statements it takes, with several replicas at once', async () => {
   await fill();

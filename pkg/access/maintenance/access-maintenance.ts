@@ -9,7 +9,9 @@ export interface AccessMaintenanceOptions {
   names?: Pick<NameClaims, 'adopt'>;
   /** How long the audit is kept. Days, default 180. */
   auditRetentionDays?: number;
-  /** From the end of one round to the next, give or take a tenth, so that replicas do not go in step. Default 5 minutes. */
+  /**
+   * From the end of one round to the next, give or take a tenth, so that replicas do not go in step. Default 5 minutes.
+   */
   everyMs?: number;
   /** Rows that one statement deletes. Default 1000. */
   batch?: number;
@@ -23,7 +25,11 @@ interface Cleaning {
 }
 
 const expired = (table: string): Cleaning => ({ table, isOver: 'expires < now()' });
-const outdated = (table: string): Cleaning => ({ table, isOver: 'datetime < now() - make_interval(days => $2)', isAudit: true });
+const outdated = (table: string): Cleaning => ({
+  table,
+  isOver: 'datetime < now() - make_interval(days => $2)',
+  isAudit: true,
+});
 
 const cleanings: readonly Cleaning[] = [
   expired('bearer_tokens'),
@@ -35,7 +41,10 @@ const cleanings: readonly Cleaning[] = [
   outdated('operate_logs'),
 ];
 
-/** Deletes what has expired, round by round, in small statements; a round that fails is logged and the next one tries again. Any replica may do it, several at once. */
+/**
+ * Deletes what has expired, round by round, in small statements; a round that fails is logged and the next one tries
+ * again. Any replica may do it, several at once.
+ */
 export class AccessMaintenance {
   readonly #options: AccessMaintenanceOptions & Required<Omit<AccessMaintenanceOptions, 'names'>>;
   #timer: NodeJS.Timeout | undefined;
@@ -78,9 +87,12 @@ export class AccessMaintenance {
 
   #schedule(): void {
     const { everyMs } = this.#options;
-    this.#timer = setTimeout(() => {
-      this.#round = this.#runRound();
-    }, everyMs * (0.9 + Math.random() * 0.2));
+    this.#timer = setTimeout(
+      () => {
+        this.#round = this.#runRound();
+      },
+      everyMs * (0.9 + Math.random() * 0.2),
+    );
     this.#timer.unref();
   }
 
@@ -89,7 +101,10 @@ export class AccessMaintenance {
       await this.clean();
       await this.#options.names?.adopt();
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'Expired credentials and old audit rows could not be deleted, or names not compared; the next round tries again.');
+      this.#options.log.warn(
+        { err: error },
+        'Expired credentials and old audit rows could not be deleted, or names not compared; the next round tries again.',
+      );
     }
     if (this.#isRunning) this.#schedule();
   }

@@ -35,28 +35,48 @@ afterAll(() => world.server.stop());
 const add = (user: TestUser): Promise<string> => world.server.addUser(user);
 const create = (username: string, at = world.server as AccessReplica): Promise<AccessAnswer> =>
   at.send('POST', path, { as: admin, body: { username, name: username, email: `${Math.random()}@example.com` } });
-const rows = async (table: string): Promise<unknown[]> => (await world.server.access.pool.query(`SELECT owner, made_of FROM access.${table} ORDER BY made_of`)).rows;
+const rows = async (table: string): Promise<unknown[]> =>
+  (await world.server.access.pool.query(`SELECT owner, made_of FROM access.${table} ORDER BY made_of`)).rows;
 
 /** What a process starts with. */
 function newClaims(): { claims: NameClaims; warnings: () => object[] } {
   const lines: Record<string, unknown>[] = [];
-  const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
-  return { claims: new NameClaims({ database: world.server.access, log }), warnings: () => lines.map(({ kind, name, like }) => ({ kind, name, like })) };
+  const log = pino(
+    { base: null, timestamp: false },
+    { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  return {
+    claims: new NameClaims({ database: world.server.access, log }),
+    warnings: () => lines.map(({ kind, name, like }) => ({ kind, name, like })),
+  };
 }
 
 describe('a username that looks like another', () => {
-  test.each([`${a}dmin`, 'adrnin', `${a.toUpperCase()}dmin`, 'ａｄｒｎｉｎ'])('%s is refused by field, whatever replica is asked', async (username) => {
-    for (const replica of replicas) expect(await create(username, replica)).toMatchObject({ status: 400, json: { username: [taken] } });
-    expect((await world.server.access.pool.query('SELECT 1 FROM access.users')).rowCount).toBe(1);
-    expect((await world.server.access.pool.query('SELECT 1 FROM access.operate_logs')).rowCount).toBe(0);
-  });
+  test.each([`${a}dmin`, 'adrnin', `${a.toUpperCase()}dmin`, 'ａｄｒｎｉｎ'])(
+    '%s is refused by field, whatever replica is asked',
+    async (username) => {
+      for (const replica of replicas)
+        expect(await create(username, replica)).toMatchObject({ status: 400, json: { username: [taken] } });
+      expect((await world.server.access.pool.query('SELECT 1 FROM access.users')).rowCount).toBe(1);
+      expect((await world.server.access.pool.query('SELECT 1 FROM access.operate_logs')).rowCount).toBe(0);
+    },
+  );
 
   test('is refused as one that is taken where it is the same', async () => {
     expect(await create('ADMIN')).toMatchObject({ status: 400, json: { username: ['This field must be unique.'] } });
   });
 
   test('is one, of many that are made at once by two replicas', async () => {
-    const alike = ['scope', 's\u0441ope', 'sc\u043Epe', 'sco\u0440e', 'scop\u0435', '\u0455cope', 's\u0441\u043Epe', 's\u0441o\u0440e'];
+    const alike = [
+      'scope',
+      's\u0441ope',
+      'sc\u043Epe',
+      'sco\u0440e',
+      'scop\u0435',
+      '\u0455cope',
+      's\u0441\u043Epe',
+      's\u0441o\u0440e',
+    ];
     const answers = await Promise.all(alike.map((username, i) => create(username, replicas[i % 2])));
     const refused = answers.filter(({ status }) => status !== 201);
     expect(refused).toHaveLength(7);
@@ -66,7 +86,9 @@ describe('a username that looks like another', () => {
   test('may be had when the other is gone', async () => {
     const { json } = await create('mia');
     expect((await create(`mi${a}`)).status).toBe(400);
-    expect((await world.server.send('DELETE', `${path}${(json as { id: string }).id}/`, { as: admin })).status).toBe(204);
+    expect((await world.server.send('DELETE', `${path}${(json as { id: string }).id}/`, { as: admin })).status).toBe(
+      204,
+    );
     expect((await create(`mi${a}`)).status).toBe(201);
   });
 });
@@ -87,7 +109,10 @@ describe('names from before', () => {
       { owner: expect.any(String), made_of: `${confusablesVersion} noah` },
     ]);
     // Neither is in the other's way, and there is no third.
-    for (const id of [older, younger]) expect(await world.server.send('PATCH', `${path}${id}/`, { as: admin, body: { comment: 'x' } })).toMatchObject({ status: 200 });
+    for (const id of [older, younger])
+      expect(await world.server.send('PATCH', `${path}${id}/`, { as: admin, body: { comment: 'x' } })).toMatchObject({
+        status: 200,
+      });
     expect((await create('l\u0435o')).status).toBe(400);
     // Who stays takes the place of who goes.
     await world.server.send('DELETE', `${path}${older}/`, { as: admin });
@@ -102,11 +127,15 @@ describe('names from before', () => {
     expect((await create('iv\u0430n')).json).toEqual({ username: [taken] });
     await world.server.send('DELETE', `${path}${older}/`, { as: admin });
     expect((await create('lv\u0430n')).json).toEqual({ username: [taken] });
-    expect((await rows('username_skeletons')).filter((row) => (row as { owner: string }).owner === younger)).toEqual([1, 2].map(() => ({ owner: younger, made_of: `${confusablesVersion} Ivan` })));
+    expect((await rows('username_skeletons')).filter((row) => (row as { owner: string }).owner === younger)).toEqual(
+      [1, 2].map(() => ({ owner: younger, made_of: `${confusablesVersion} Ivan` })),
+    );
   });
 
   test('are more than one batch', async () => {
-    await world.server.access.pool.query("INSERT INTO access.users (username, username_key, name, search_text) SELECT n, n, n, n FROM (SELECT 'user' || i FROM generate_series(1, 450) i) AS made (n)");
+    await world.server.access.pool.query(
+      "INSERT INTO access.users (username, username_key, name, search_text) SELECT n, n, n, n FROM (SELECT 'user' || i FROM generate_series(1, 450) i) AS made (n)",
+    );
     await Promise.all([newClaims().claims.prepare(), newClaims().claims.prepare()]);
     expect(await rows('username_skeletons')).toHaveLength(451);
   });
@@ -148,8 +177,10 @@ describe('names from before', () => {
 });
 
 describe('the name of an organization', () => {
-  const createOrg = (name: string): Promise<AccessAnswer> => world.server.send('POST', orgs, { as: admin, body: { name } });
-  const rename = (id: string, body: object, method = 'PATCH'): Promise<AccessAnswer> => world.server.send(method, `${orgs}${id}/`, { as: admin, body });
+  const createOrg = (name: string): Promise<AccessAnswer> =>
+    world.server.send('POST', orgs, { as: admin, body: { name } });
+  const rename = (id: string, body: object, method = 'PATCH'): Promise<AccessAnswer> =>
+    world.server.send(method, `${orgs}${id}/`, { as: admin, body });
   const idOf = ({ json }: AccessAnswer): string => (json as { id: string }).id;
 
   test('that looks like another is refused, when it is made and when it is changed', async () => {
@@ -165,17 +196,24 @@ describe('the name of an organization', () => {
 
   test('that looks like another from before is kept, also by who sends it back as it is', async () => {
     await world.server.access.pool.query("INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme')");
-    const { rows: made } = await world.server.access.pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('\u0410cme', 'x') RETURNING id");
+    const { rows: made } = await world.server.access.pool.query<{ id: string }>(
+      "INSERT INTO access.organizations (name, name_key) VALUES ('\u0410cme', 'x') RETURNING id",
+    );
     const { claims, warnings } = newClaims();
     await claims.prepare();
     expect(warnings()).toEqual([{ kind: 'organization', name: '\u0410cme', like: 'Acme' }]);
-    expect(await rename(made[0]!.id, { name: '\u0410cme', comment: 'x' }, 'PUT')).toMatchObject({ status: 200, json: { comment: 'x' } });
+    expect(await rename(made[0]!.id, { name: '\u0410cme', comment: 'x' }, 'PUT')).toMatchObject({
+      status: 200,
+      json: { comment: 'x' },
+    });
     expect(await rename(made[0]!.id, { name: '\u0410crne' })).toMatchObject({ status: 400 });
   });
 
-  test('that another has had from before is that one\'s alone when this one gets another', async () => {
+  test("that another has had from before is that one's alone when this one gets another", async () => {
     const { pool } = world.server.access;
-    const { rows: made } = await pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme') RETURNING id");
+    const { rows: made } = await pool.query<{ id: string }>(
+      "INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme') RETURNING id",
+    );
     await pool.query("INSERT INTO access.organizations (name, name_key) VALUES ('\u0410cme', 'x')");
     await newClaims().claims.adopt();
     expect(await rename(made[0]!.id, { name: 'Elsewhere' })).toMatchObject({ status: 200 });

@@ -33,9 +33,9 @@ interface NamedRow {
 }
 
 /**
- * Names that nobody else may have one like: each claims its skeletons, in rows that the database keeps unique, so that of two that look alike and are made at
- * once one is. Names from before, and those that a replica of the version before makes, get their claims afterwards; of two that look alike the older one,
- * both stay, and the log says so.
+ * Names that nobody else may have one like: each claims its skeletons, in rows that the database keeps unique, so that
+ * of two that look alike and are made at once one is. Names from before, and those that a replica of the version before
+ * makes, get their claims afterwards; of two that look alike the older one, both stay, and the log says so.
  */
 export class NameClaims {
   readonly #database: AccessDatabase;
@@ -67,14 +67,18 @@ export class NameClaims {
     return next;
   }
 
-  /** A name is gone, or another one by now: who looks like it takes its place before anybody new does. Never rejects. */
+  /**
+   * A name is gone, or another one by now: who looks like it takes its place before anybody new does. Never rejects.
+   */
   async released(): Promise<void> {
     // Of many that go at once one round is enough, which begins after all of them.
     this.#next ??= this.#round.then(() => {
       this.#next = undefined;
       return this.adopt();
     });
-    await this.#next.catch((error: unknown) => this.#log.warn({ err: error }, 'names could not be compared; the next round tries again'));
+    await this.#next.catch((error: unknown) =>
+      this.#log.warn({ err: error }, 'names could not be compared; the next round tries again'),
+    );
   }
 
   /** No batch follows the one under way. Never rejects. */
@@ -124,9 +128,12 @@ export class NameClaims {
       );
       if (rows.length === 0) return undefined;
       await on.query(`DELETE FROM access.${claims} WHERE owner = ANY($1)`, [rows.map(({ id }) => id)]);
-      const wanted = rows.flatMap(({ id, name }) => skeletonKeys(name).map((key) => ({ key, id, madeOf: madeOf(name) })));
+      const wanted = rows.flatMap(({ id, name }) =>
+        skeletonKeys(name).map((key) => ({ key, id, madeOf: madeOf(name) })),
+      );
       const values = [wanted.map(({ key }) => key), wanted.map(({ id }) => id), wanted.map((row) => row.madeOf)];
-      const asked = 'unnest($1::bytea[], $2::uuid[], $3::text[]) WITH ORDINALITY a (skeleton, owner, made_of, position)';
+      const asked =
+        'unnest($1::bytea[], $2::uuid[], $3::text[]) WITH ORDINALITY a (skeleton, owner, made_of, position)';
       // In the order in which `claim` has them: two that need the same never wait for each other.
       await on.query(
         `INSERT INTO access.${claims} (skeleton, owner, made_of) SELECT DISTINCT ON (skeleton) skeleton, owner, made_of FROM ${asked} ORDER BY skeleton, position

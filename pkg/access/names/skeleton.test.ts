@@ -24,7 +24,8 @@ test('characters that do not look like others stay', () => {
   for (const text of ['abcdefghjkopqrstuvxyz', '23456789', 'äöüß']) expect(skeleton(text)).toBe(text.normalize('NFD'));
 });
 
-const alike = (one: string, other: string): boolean => skeletonKeys(one).some((key) => skeletonKeys(other).some((each) => each.equals(key)));
+const alike = (one: string, other: string): boolean =>
+  skeletonKeys(one).some((key) => skeletonKeys(other).some((each) => each.equals(key)));
 
 test.each([
   { one: 'admin', other: '\u0430dmin', reason: 'a letter of Cyrillic' },
@@ -41,7 +42,24 @@ test.each([
 });
 
 test('names that people tell apart do not', () => {
-  const names = ['admin', 'mia', 'maria', 'noah', 'nora', 'o.neil', 'o-neil', 'oneil', 'jurgen', 'jürgen', 'анна', 'анно', '王伟', '王芳', ...Array.from({ length: 300 }, (_, i) => `user${i}`), ...Array.from({ length: 40 }, (_, i) => `node-0${i}`)];
+  const names = [
+    'admin',
+    'mia',
+    'maria',
+    'noah',
+    'nora',
+    'o.neil',
+    'o-neil',
+    'oneil',
+    'jurgen',
+    'jürgen',
+    'анна',
+    'анно',
+    '王伟',
+    '王芳',
+    ...Array.from({ length: 300 }, (_, i) => `user${i}`),
+    ...Array.from({ length: 40 }, (_, i) => `node-0${i}`),
+  ];
   const owners = new Map<string, string>();
   for (const name of names) {
     for (const key of skeletonKeys(name)) {

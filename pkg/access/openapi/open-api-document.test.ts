@@ -6,24 +6,66 @@ import { openApiFaults } from './openapitest/open-api-faults.ts';
 import { to2020Schema } from './to-2020-schema.ts';
 
 const handle = (): Promise<typeof noContent> => Promise.resolve(noContent);
-const record = objectSchema({ id: { type: 'string', format: 'uuid' }, email: { type: 'string', nullable: true, example: 'mia@example.com' } });
+const record = objectSchema({
+  id: { type: 'string', format: 'uuid' },
+  email: { type: 'string', nullable: true, example: 'mia@example.com' },
+});
 
 const operations: Operation[] = [
-  { method: 'POST', path: '/api/v1/login/', operationId: 'login', access: 'open', handle, document: { summary: 'Log in', tag: 'Authentication', body: objectSchema({ username: { type: 'string' } }), responses: { 201: record, 400: { type: 'object' } } } },
+  {
+    method: 'POST',
+    path: '/api/v1/login/',
+    operationId: 'login',
+    access: 'open',
+    handle,
+    document: {
+      summary: 'Log in',
+      tag: 'Authentication',
+      body: objectSchema({ username: { type: 'string' } }),
+      responses: { 201: record, 400: { type: 'object' } },
+    },
+  },
   {
     method: 'GET',
     path: '/api/v1/users/',
     operationId: 'listUsers',
     access: 'user',
     handle,
-    document: { summary: 'List users', tag: 'Users', inOrganization: true, query: [{ name: 'search', description: 'In names.', schema: { type: 'string' } }], responses: { 200: { type: 'array', items: record } } },
+    document: {
+      summary: 'List users',
+      tag: 'Users',
+      inOrganization: true,
+      query: [{ name: 'search', description: 'In names.', schema: { type: 'string' } }],
+      responses: { 200: { type: 'array', items: record } },
+    },
   },
-  { method: 'PATCH', path: '/api/v1/users/{id}/', operationId: 'patchUser', access: 'user', handle, document: { summary: 'Change a user', description: 'In part.', tag: 'Users', body: objectSchema({ groups: { type: 'array', items: { type: 'string' } } }, []), responses: { 200: record } } },
-  { method: 'DELETE', path: '/api/v1/users/{id}/', operationId: 'deleteUser', access: 'user', handle, document: { summary: 'Remove a user', tag: 'Users', responses: { 204: null } } },
+  {
+    method: 'PATCH',
+    path: '/api/v1/users/{id}/',
+    operationId: 'patchUser',
+    access: 'user',
+    handle,
+    document: {
+      summary: 'Change a user',
+      description: 'In part.',
+      tag: 'Users',
+      body: objectSchema({ groups: { type: 'array', items: { type: 'string' } } }, []),
+      responses: { 200: record },
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/v1/users/{id}/',
+    operationId: 'deleteUser',
+    access: 'user',
+    handle,
+    document: { summary: 'Remove a user', tag: 'Users', responses: { 204: null } },
+  },
   { method: 'GET', path: '/settings/', operationId: 'getSettings', access: 'open', handle },
 ];
 const document = openApiDocument(operations, { svcVersion: '2.22.0' });
-const operationOf = (path: string, method: string): JsonObject => (document['paths'] as Record<string, Record<string, JsonObject>>)[path]![method]!;
+const operationOf = (path: string, method: string): JsonObject =>
+  (document['paths'] as Record<string, Record<string, JsonObject>>)[path]![method]!;
 
 describe('the OpenAPI document', () => {
   test('has no fault', () => {
@@ -33,24 +75,40 @@ describe('the OpenAPI document', () => {
 
   test('names the public address, where there is one, before the address it was fetched from', () => {
     expect(document['servers']).toEqual([{ url: '/' }]);
-    expect(openApiDocument(operations, { svcVersion: '2.22.0', publicUrl: 'https://a.example' })['servers']).toEqual([{ url: 'https://a.example' }, { url: '/' }]);
+    expect(openApiDocument(operations, { svcVersion: '2.22.0', publicUrl: 'https://a.example' })['servers']).toEqual([
+      { url: 'https://a.example' },
+      { url: '/' },
+    ]);
   });
 
   test('would be found out if it had one', () => {
-    const paths = { '/a/{id}/': { get: { operationId: 'same', parameters: [], responses: { 200: { $ref: '#/components/responses/Nothing' } } } }, '/b/': { get: { operationId: 'same', parameters: [], responses: {} } } };
+    const paths = {
+      '/a/{id}/': {
+        get: { operationId: 'same', parameters: [], responses: { 200: { $ref: '#/components/responses/Nothing' } } },
+      },
+      '/b/': { get: { operationId: 'same', parameters: [], responses: {} } },
+    };
     expect(openApiFaults({ ...document, paths }).length).toBeGreaterThanOrEqual(3);
     expect(openApiFaults({ ...document, paths: { 'no-slash': {} } })).not.toEqual([]);
   });
 
   test('has the operations that have a document, and no page', () => {
-    expect(Object.keys(document['paths'] as JsonObject)).toEqual(['/api/v1/login/', '/api/v1/users/', '/api/v1/users/{id}/']);
+    expect(Object.keys(document['paths'] as JsonObject)).toEqual([
+      '/api/v1/login/',
+      '/api/v1/users/',
+      '/api/v1/users/{id}/',
+    ]);
     expect(document['tags']).toEqual([{ name: 'Authentication' }, { name: 'Users' }]);
   });
 
   test('names the four ways to say who asks, any of which will do', () => {
     expect((document['components'] as JsonObject)['securitySchemes']).toMatchObject({
       signature: { in: 'header', name: 'Authorization', description: expect.stringContaining('(request-target)') },
-      privateToken: { in: 'header', name: 'Authorization', description: expect.stringContaining('Token <PRIVATE_TOKEN>') },
+      privateToken: {
+        in: 'header',
+        name: 'Authorization',
+        description: expect.stringContaining('Token <PRIVATE_TOKEN>'),
+      },
       bearer: { type: 'http', scheme: 'bearer' },
       session: { in: 'cookie', name: 'svc_sessionid' },
     });
@@ -60,15 +118,28 @@ describe('the OpenAPI document', () => {
   });
 
   test('shows the organization where one is selected, and the CSRF token where something is changed', () => {
-    const references = (operation: JsonObject): unknown[] => (operation['parameters'] as JsonObject[]).map(({ $ref: reference, name }) => reference ?? name);
-    expect(references(operationOf('/api/v1/users/', 'get'))).toEqual(['search', '#/components/parameters/Organization', '#/components/parameters/OrganizationId']);
-    expect(references(operationOf('/api/v1/users/{id}/', 'delete'))).toEqual(['id', '#/components/parameters/CsrfToken']);
+    const references = (operation: JsonObject): unknown[] =>
+      (operation['parameters'] as JsonObject[]).map(({ $ref: reference, name }) => reference ?? name);
+    expect(references(operationOf('/api/v1/users/', 'get'))).toEqual([
+      'search',
+      '#/components/parameters/Organization',
+      '#/components/parameters/OrganizationId',
+    ]);
+    expect(references(operationOf('/api/v1/users/{id}/', 'delete'))).toEqual([
+      'id',
+      '#/components/parameters/CsrfToken',
+    ]);
     expect(references(operationOf('/api/v1/login/', 'post'))).toEqual([]);
   });
 
   test('offers a form where all fields are texts', () => {
-    const typesOf = (operation: JsonObject): string[] => Object.keys((operation['requestBody'] as JsonObject)['content'] as JsonObject);
-    expect(typesOf(operationOf('/api/v1/login/', 'post'))).toEqual(['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data']);
+    const typesOf = (operation: JsonObject): string[] =>
+      Object.keys((operation['requestBody'] as JsonObject)['content'] as JsonObject);
+    expect(typesOf(operationOf('/api/v1/login/', 'post'))).toEqual([
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+    ]);
     expect(typesOf(operationOf('/api/v1/users/{id}/', 'patch'))).toEqual(['application/json']);
   });
 
@@ -82,14 +153,23 @@ describe('the OpenAPI document', () => {
   });
 
   test("an operation's own words stay", () => {
-    expect(operationOf('/api/v1/login/', 'post')['responses']).toMatchObject({ 400: { content: { 'application/json': { schema: { type: 'object' } } } } });
-    expect(operationOf('/api/v1/users/{id}/', 'delete')['responses']).toMatchObject({ 204: { description: 'No Content' } });
+    expect(operationOf('/api/v1/login/', 'post')['responses']).toMatchObject({
+      400: { content: { 'application/json': { schema: { type: 'object' } } } },
+    });
+    expect(operationOf('/api/v1/users/{id}/', 'delete')['responses']).toMatchObject({
+      204: { description: 'No Content' },
+    });
   });
 });
 
 test('a schema becomes one of JSON Schema 2020-12', () => {
   expect(
-    to2020Schema({ type: 'object', properties: { a: { type: 'string', nullable: true, enum: ['x'], example: 'x' } }, additionalProperties: { type: 'array', items: { type: 'integer', nullable: true } }, anyOf: [{ type: 'object', nullable: true }] }),
+    to2020Schema({
+      type: 'object',
+      properties: { a: { type: 'string', nullable: true, enum: ['x'], example: 'x' } },
+      additionalProperties: { type: 'array', items: { type: 'integer', nullable: true } },
+      anyOf: [{ type: 'object', nullable: true }],
+    }),
   ).toEqual({
     type: 'object',
     properties: { a: { type: ['string', 'null'], enum: ['x', null], examples: ['x'] } },

@@ -1,11 +1,28 @@
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
 import type { Operation, OperationDocument } from '../http/operation.ts';
-import { jsonContent, parameterReference, responseReference, securitySchemes, sharedParameters, sharedResponses, sharedSchemas } from './shared-components.ts';
+import {
+  jsonContent,
+  parameterReference,
+  responseReference,
+  securitySchemes,
+  sharedParameters,
+  sharedResponses,
+  sharedSchemas,
+} from './shared-components.ts';
 import { to2020Schema } from './to-2020-schema.ts';
 
 /** What a refusal looks like, unless an operation says otherwise. */
-const refusals: Readonly<Record<number, string>> = { 400: 'BadRequest', 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 415: 'UnsupportedMediaType', 429: 'Throttled' };
+const refusals: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'TooLarge',
+  415: 'UnsupportedMediaType',
+  429: 'Throttled',
+};
 
 type Documented = Operation & { readonly document: OperationDocument };
 
@@ -23,10 +40,14 @@ export interface OpenApiDocumentOptions {
 }
 
 /** The operations that have a document, as OpenAPI 3.1. */
-export function openApiDocument(operations: readonly Operation[], { svcVersion, publicUrl }: OpenApiDocumentOptions): JsonObject {
+export function openApiDocument(
+  operations: readonly Operation[],
+  { svcVersion, publicUrl }: OpenApiDocumentOptions,
+): JsonObject {
   const documented = operations.filter((operation): operation is Documented => operation.document !== undefined);
   const paths: Record<string, JsonObject> = {};
-  for (const operation of documented) paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
+  for (const operation of documented)
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
   return {
     openapi: '3.1.0',
     info: { title: 'Access management', description: about, version: svcVersion },
@@ -56,8 +77,14 @@ function describe(operation: Documented): JsonObject {
 
 function parametersOf({ method, path, access, document: { query = [], inOrganization } }: Documented): JsonObject[] {
   const inPath = pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
-  const inQuery = query.map(({ name, description, schema }) => ({ name, in: 'query', description, schema: to2020Schema(schema) }));
-  const organization = inOrganization === true ? [parameterReference('Organization'), parameterReference('OrganizationId')] : [];
+  const inQuery = query.map(({ name, description, schema }) => ({
+    name,
+    in: 'query',
+    description,
+    schema: to2020Schema(schema),
+  }));
+  const organization =
+    inOrganization === true ? [parameterReference('Organization'), parameterReference('OrganizationId')] : [];
   const csrf = access === 'user' && method !== 'GET' ? [parameterReference('CsrfToken')] : [];
   return [...inPath, ...inQuery, ...organization, ...csrf];
 }
@@ -70,7 +97,10 @@ function pathParameters(path: string): string[] {
 function bodyContent(body: JsonSchema): JsonObject {
   const schema = to2020Schema(body);
   const isForm = Object.values(body.properties ?? {}).every(({ type }) => type === 'string' || type === 'boolean');
-  return { ...jsonContent(schema), ...(isForm ? { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema } } : {}) };
+  return {
+    ...jsonContent(schema),
+    ...(isForm ? { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema } } : {}),
+  };
 }
 
 function responsesOf(operation: Documented): JsonObject {
@@ -85,14 +115,23 @@ function responsesOf(operation: Documented): JsonObject {
     415: body !== undefined,
     429: true,
   };
-  const added = Object.keys(applies).filter((status) => applies[Number(status)]).map((status) => [status, responseOf(status, null)]);
+  const added = Object.keys(applies)
+    .filter((status) => applies[Number(status)])
+    .map((status) => [status, responseOf(status, null)]);
   const own = Object.entries(responses).map(([status, schema]) => [status, responseOf(status, schema)]);
   // What an operation says itself, it knows better.
-  return { ...Object.fromEntries(added), ...Object.fromEntries(own), default: responseReference('Failure') } as JsonObject;
+  return {
+    ...Object.fromEntries(added),
+    ...Object.fromEntries(own),
+    default: responseReference('Failure'),
+  } as JsonObject;
 }
 
 function responseOf(status: string, schema: JsonSchema | null): JsonObject {
   const refusal = refusals[Number(status)];
   if (schema === null && refusal !== undefined) return responseReference(refusal);
-  return { description: STATUS_CODES[status] ?? status, ...(schema === null ? {} : { content: jsonContent(to2020Schema(schema)) }) };
+  return {
+    description: STATUS_CODES[status] ?? status,
+    ...(schema === null ? {} : { content: jsonContent(to2020Schema(schema)) }),
+  };
 }

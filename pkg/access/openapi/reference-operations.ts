@@ -6,25 +6,47 @@ import { referencePageHtml, referencePageScript } from './reference-page-html.ts
 
 const html = 'text/html; charset=utf-8';
 
-/** `/api/openapi.json`, of the given operations and itself, and the page that shows it; open to anyone. The document does not change while the process runs. */
+/**
+ * `/api/openapi.json`, of the given operations and itself, and the page that shows it; open to anyone. The document
+ * does not change while the process runs.
+ */
 export function referenceOperations(described: readonly Operation[], options: OpenApiDocumentOptions): Operation[] {
   const document: Operation = {
     method: 'GET',
     path: '/api/openapi.json',
     operationId: 'getOpenApi',
     access: 'open',
-    document: { summary: 'This description', tag: 'Reference', responses: { 200: objectSchema({ openapi: { type: 'string' } }) } },
+    document: {
+      summary: 'This description',
+      tag: 'Reference',
+      responses: { 200: objectSchema({ openapi: { type: 'string' } }) },
+    },
     handle: () => answerFile('openapi.json'),
   };
-  const page: Operation = { method: 'GET', path: '/api/docs/', operationId: 'getReferencePage', access: 'open', handle: ({ request }) => answerFile(request.context.info.path.endsWith('/') ? '/slash' : '/bare') };
-  const file: Operation = { method: 'GET', path: '/api/docs/{file}/', operationId: 'getReferencePageFile', access: 'open', handle: ({ params }) => answerFile(params['file']!) };
+  const page: Operation = {
+    method: 'GET',
+    path: '/api/docs/',
+    operationId: 'getReferencePage',
+    access: 'open',
+    handle: ({ request }) => answerFile(request.context.info.path.endsWith('/') ? '/slash' : '/bare'),
+  };
+  const file: Operation = {
+    method: 'GET',
+    path: '/api/docs/{file}/',
+    operationId: 'getReferencePageFile',
+    access: 'open',
+    handle: ({ params }) => answerFile(params['file']!),
+  };
   // A name with a slash in it is not within reach of a path.
   const files = new PageFiles({
     ...referencePageFiles,
     '/slash': { text: referencePageHtml({ withSlash: true }), contentType: html },
     '/bare': { text: referencePageHtml({ withSlash: false }), contentType: html },
     'init.js': { text: referencePageScript, contentType: 'text/javascript; charset=utf-8' },
-    'openapi.json': { text: JSON.stringify(openApiDocument([...described, document], options)), contentType: 'application/json' },
+    'openapi.json': {
+      text: JSON.stringify(openApiDocument([...described, document], options)),
+      contentType: 'application/json',
+    },
   });
 
   async function answerFile(name: string): Promise<Answer> {

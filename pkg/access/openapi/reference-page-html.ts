@@ -1,4 +1,7 @@
-/** The reference as a page, for both forms of its path: `/api/docs/`, and `/api/docs`, from which relative addresses lead elsewhere. So the server may stand behind a proxy with a prefix. */
+/**
+ * The reference as a page, for both forms of its path: `/api/docs/`, and `/api/docs`, from which relative addresses
+ * lead elsewhere. So the server may stand behind a proxy with a prefix.
+ */
 export function referencePageHtml({ withSlash }: { withSlash: boolean }): string {
   const files = withSlash ? '' : 'docs/';
   const api = withSlash ? '../' : '';
@@ -28,8 +31,9 @@ export function referencePageHtml({ withSlash }: { withSlash: boolean }): string
 }
 
 /**
- * The page's script; plain browser JavaScript. Credentials live in its memory alone. Who is logged in asks with the session, and with its CSRF token.
- * It is written without backticks and backslashes, which the template literal would take for its own.
+ * The page's script; plain browser JavaScript. Credentials live in its memory alone. Who is logged in asks with the
+ * session, and with its CSRF token. It is written without backticks and backslashes, which the template literal would
+ * take for its own.
  */
 export const referencePageScript = `'use strict';
 (function () {

@@ -12,7 +12,12 @@ const echo: Operation = {
   path: '/api/v1/echo/',
   operationId: 'echo',
   access: 'open',
-  document: { summary: 'Say it again </script><script>window.broken = 1</script>', tag: 'Echo', body: text, responses: { 200: text } },
+  document: {
+    summary: 'Say it again </script><script>window.broken = 1</script>',
+    tag: 'Echo',
+    body: text,
+    responses: { 200: text },
+  },
   handle: async ({ request }) => {
     seen.push(request.header('x-csrftoken'));
     return jsonAnswer(200, await request.fields());
@@ -21,7 +26,9 @@ const echo: Operation = {
 
 let server: AccessTest;
 beforeAll(async () => {
-  server = await startAccessTest({ operations: () => [echo, ...referenceOperations([echo], { svcVersion: '2.22.0' })] });
+  server = await startAccessTest({
+    operations: () => [echo, ...referenceOperations([echo], { svcVersion: '2.22.0' })],
+  });
 });
 afterAll(() => server.stop());
 
@@ -37,13 +44,23 @@ describe('the reference over HTTP', () => {
     ['/api/openapi.json/', 'application/json'],
   ])('%s is open to anyone', async (path, type) => {
     const { status, headers } = await server.send('GET', path);
-    expect({ status, type: headers['content-type'], policy: headers['content-security-policy'] }).toEqual({ status: 200, type, policy: expect.stringContaining("default-src 'self'") });
+    expect({ status, type: headers['content-type'], policy: headers['content-security-policy'] }).toEqual({
+      status: 200,
+      type,
+      policy: expect.stringContaining("default-src 'self'"),
+    });
     expect(headers['content-security-policy']).not.toContain('unsafe');
     expect((await server.send('GET', path, { headers: { 'If-None-Match': headers.etag } })).status).toBe(304);
     expect(await server.send('HEAD', path)).toMatchObject({ status: 200, text: '' });
   });
 
-  test.each(['/api/docs/nothing.js', '/api/docs/__proto__', '/api/docs/..%2Fslash', '/api/docs/%2Fslash', '/api/docs/package.json'])('%s is none of its files', async (path) => {
+  test.each([
+    '/api/docs/nothing.js',
+    '/api/docs/__proto__',
+    '/api/docs/..%2Fslash',
+    '/api/docs/%2Fslash',
+    '/api/docs/package.json',
+  ])('%s is none of its files', async (path) => {
     expect([400, 404]).toContain((await server.send('GET', path)).status);
   });
 
@@ -53,7 +70,13 @@ describe('the reference over HTTP', () => {
 
   test('the document describes the operations, and itself', async () => {
     const { json } = await server.send('GET', '/api/openapi.json');
-    expect(json).toMatchObject({ openapi: '3.1.0', paths: { '/api/v1/echo/': { post: { operationId: 'echo' } }, '/api/openapi.json': { get: { operationId: 'getOpenApi' } } } });
+    expect(json).toMatchObject({
+      openapi: '3.1.0',
+      paths: {
+        '/api/v1/echo/': { post: { operationId: 'echo' } },
+        '/api/openapi.json': { get: { operationId: 'getOpenApi' } },
+      },
+    });
   });
 });
 
@@ -66,23 +89,27 @@ if (!hasBrowser) test.skip('WARNING: THE REFERENCE PAGE IS NOT TESTED: there is 
   });
   afterAll(() => browser?.close());
 
-  test.each(['/api/docs/', '/api/docs'])('%s shows the operations, and tries them with the CSRF token of who is logged in', async (path) => {
-    const context = await browser.newContext();
-    await context.addCookies([{ name: 'svc_csrftoken', value: 'csrf', url: server.url }]);
-    const page = await context.newPage();
-    const complaints = complaintsOf(page, server.url);
-    await page.goto(server.url + path);
-    const operation = page.locator('.opblock', { hasText: '/api/v1/echo/' });
-    await operation.locator('.opblock-summary-control').click();
-    await operation.getByRole('button', { name: 'Try it out' }).click();
-    await operation.locator('textarea').fill('{"text":"hello there"}');
-    await operation.getByRole('button', { name: 'Execute' }).click();
-    await operation.locator('.live-responses-table').getByText('hello there').first().waitFor();
-    expect(seen.pop()).toBe('csrf');
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    for (const name of ['signature', 'privateToken', 'bearer', 'session']) await page.locator('.auth-container', { hasText: name }).first().waitFor();
-    expect(await page.evaluate(() => (globalThis as { broken?: number }).broken)).toBeUndefined();
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
+  test.each(['/api/docs/', '/api/docs'])(
+    '%s shows the operations, and tries them with the CSRF token of who is logged in',
+    async (path) => {
+      const context = await browser.newContext();
+      await context.addCookies([{ name: 'svc_csrftoken', value: 'csrf', url: server.url }]);
+      const page = await context.newPage();
+      const complaints = complaintsOf(page, server.url);
+      await page.goto(server.url + path);
+      const operation = page.locator('.opblock', { hasText: '/api/v1/echo/' });
+      await operation.locator('.opblock-summary-control').click();
+      await operation.getByRole('button', { name: 'Try it out' }).click();
+      await operation.locator('textarea').fill('{"text":"hello there"}');
+      await operation.getByRole('button', { name: 'Execute' }).click();
+      await operation.locator('.live-responses-table').getByText('hello there').first().waitFor();
+      expect(seen.pop()).toBe('csrf');
+      await page.getByRole('button', { name: 'Authorize' }).click();
+      for (const name of ['signature', 'privateToken', 'bearer', 'session'])
+        await page.locator('.auth-container', { hasText: name }).first().waitFor();
+      expect(await page.evaluate(() => (globalThis as { broken?: number }).broken)).toBeUndefined();
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
 });

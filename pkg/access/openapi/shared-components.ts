@@ -20,21 +20,48 @@ date: Tue, 05 Aug 2025 10:00:00 GMT
 /** The four ways to say who asks, in the order in which they decide. */
 export const securitySchemes: Readonly<Record<string, JsonObject>> = {
   signature: { type: 'apiKey', in: 'header', name: 'Authorization', description: signing },
-  privateToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`Authorization: Token <PRIVATE_TOKEN>`: permanent, one for each user; `svc private-token` makes and shows it on the server.' },
-  bearer: { type: 'http', scheme: 'bearer', description: '`Authorization: Bearer <TOKEN>`, by `POST /api/v1/authentication/auth/`; it expires.' },
-  session: { type: 'apiKey', in: 'cookie', name: 'svc_sessionid', description: 'The session of the page `/login/`. Methods that change something need the CSRF token too: the value of cookie `svc_csrftoken` in header `X-CSRFToken`.' },
+  privateToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description:
+      '`Authorization: Token <PRIVATE_TOKEN>`: permanent, one for each user; `svc private-token` makes and shows it on the server.',
+  },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: '`Authorization: Bearer <TOKEN>`, by `POST /api/v1/authentication/auth/`; it expires.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'svc_sessionid',
+    description:
+      'The session of the page `/login/`. Methods that change something need the CSRF token too: the value of cookie `svc_csrftoken` in header `X-CSRFToken`.',
+  },
 };
 
 const text: JsonObject = { type: 'string' };
 const texts: JsonObject = { type: 'array', items: text };
 
 export const sharedSchemas: Readonly<Record<string, JsonObject>> = {
-  Detail: { type: 'object', required: ['detail', 'code'], properties: { detail: { ...text, description: 'For people.' }, code: { ...text, description: 'For programs.' } } },
-  FieldErrors: { type: 'object', description: 'What is wrong, by field; what concerns none is under `non_field_errors`.', additionalProperties: texts },
+  Detail: {
+    type: 'object',
+    required: ['detail', 'code'],
+    properties: { detail: { ...text, description: 'For people.' }, code: { ...text, description: 'For programs.' } },
+  },
+  FieldErrors: {
+    type: 'object',
+    description: 'What is wrong, by field; what concerns none is under `non_field_errors`.',
+    additionalProperties: texts,
+  },
   LoginError: {
     type: 'object',
     required: ['error', 'msg'],
-    properties: { error: { ...text, enum: ['password_failed', 'block_login', 'user_inactive', 'user_expired'] }, msg: { ...text, description: 'For people.' } },
+    properties: {
+      error: { ...text, enum: ['password_failed', 'block_login', 'user_inactive', 'user_expired'] },
+      msg: { ...text, description: 'For people.' },
+    },
   },
 };
 
@@ -44,17 +71,32 @@ export const parameterReference = (name: string): JsonObject => ({ $ref: `#/comp
 export const jsonContent = (schema: JsonObject): JsonObject => ({ 'application/json': { schema } });
 
 const detail = jsonContent(schemaReference('Detail'));
-const retryAfter: JsonObject = { 'Retry-After': { description: 'In how many seconds it may be tried again.', required: true, schema: { type: 'integer', minimum: 1 } } };
+const retryAfter: JsonObject = {
+  'Retry-After': {
+    description: 'In how many seconds it may be tried again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+};
 
 export const sharedResponses: Readonly<Record<string, JsonObject>> = {
-  BadRequest: { description: 'What was sent is no use: `{field: [texts]}`, or `{detail, code}` where it could not even be read.', content: jsonContent({ anyOf: [schemaReference('FieldErrors'), schemaReference('Detail')] }) },
+  BadRequest: {
+    description: 'What was sent is no use: `{field: [texts]}`, or `{detail, code}` where it could not even be read.',
+    content: jsonContent({ anyOf: [schemaReference('FieldErrors'), schemaReference('Detail')] }),
+  },
   Unauthorized: {
     description: 'No credential, or a wrong one: `not_authenticated`, `authentication_failed`.',
     headers: { 'WWW-Authenticate': { description: 'The schemes.', required: true, schema: text } },
     content: detail,
   },
-  Forbidden: { description: 'Not permitted (`permission_denied`), or a session without its CSRF token (`csrf_failed`).', content: detail },
-  NotFound: { description: 'There is no such thing (`not_found`), or no such organization (`org_not_found`).', content: detail },
+  Forbidden: {
+    description: 'Not permitted (`permission_denied`), or a session without its CSRF token (`csrf_failed`).',
+    content: detail,
+  },
+  NotFound: {
+    description: 'There is no such thing (`not_found`), or no such organization (`org_not_found`).',
+    content: detail,
+  },
   Conflict: { description: 'As things are, it cannot be done.', content: detail },
   TooLarge: { description: 'The body is larger than 1 MiB; of a login, and of parts, than 64 KiB.', content: detail },
   UnsupportedMediaType: { description: 'The body is of another type.', content: detail },
@@ -66,10 +108,21 @@ export const sharedParameters: Readonly<Record<string, JsonObject>> = {
   Organization: {
     name: 'X-SVC-ORG',
     in: 'header',
-    description: 'The organization in which the call is made: its id, its name, `ROOT` (all of them; needs a system role) or `DEFAULT`. Without it: the only organization of the caller, else `DEFAULT`.',
+    description:
+      'The organization in which the call is made: its id, its name, `ROOT` (all of them; needs a system role) or `DEFAULT`. Without it: the only organization of the caller, else `DEFAULT`.',
     schema: text,
     example: '00000000-0000-0000-0000-000000000002',
   },
-  OrganizationId: { name: 'oid', in: 'query', description: 'Like the header `X-SVC-ORG`, and wins over it.', schema: text },
-  CsrfToken: { name: 'X-CSRFToken', in: 'header', description: 'With the session cookie only, and then required: the value of the cookie `svc_csrftoken`.', schema: text },
+  OrganizationId: {
+    name: 'oid',
+    in: 'query',
+    description: 'Like the header `X-SVC-ORG`, and wins over it.',
+    schema: text,
+  },
+  CsrfToken: {
+    name: 'X-CSRFToken',
+    in: 'header',
+    description: 'With the session cookie only, and then required: the value of the cookie `svc_csrftoken`.',
+    schema: text,
+  },
 };

@@ -30,10 +30,24 @@ beforeAll(async () => {
         database: access,
         log,
         svcVersion: '2.22.0',
-        settings: { tokenTtlMs: 60_000, sessionIdleMs: 60_000, loginIpLimit: 100, signatureSkewMs: 300_000, signatureRequiresDigest: false, throttle: { anonymous: 2048, user: 4096 }, auditRetentionDays: 180, publicUrl: undefined, allowedOrigins: [] },
+        settings: {
+          tokenTtlMs: 60_000,
+          sessionIdleMs: 60_000,
+          loginIpLimit: 100,
+          signatureSkewMs: 300_000,
+          signatureRequiresDigest: false,
+          throttle: { anonymous: 2048, user: 4096 },
+          auditRetentionDays: 180,
+          publicUrl: undefined,
+          allowedOrigins: [],
+        },
         keys: await openKeyRing(access, { dataDir: folder }),
         proxies: new TrustedProxies([]),
-        platform: { namespaces: { ensure: () => Promise.resolve(), remove: () => Promise.resolve('removed') }, roles: { hasRole: () => false, rolesOf: () => [] }, isSubject: () => false },
+        platform: {
+          namespaces: { ensure: () => Promise.resolve(), remove: () => Promise.resolve('removed') },
+          roles: { hasRole: () => false, rolesOf: () => [] },
+          isSubject: () => false,
+        },
       });
       operations = service.parts.operations;
       return operations;
@@ -48,7 +62,12 @@ afterAll(async () => {
 });
 
 const described = (): [string, OperationObject][] =>
-  Object.entries(document['paths'] as Record<string, Record<string, unknown>>).flatMap(([path, item]) => Object.entries(item).map(([method, operation]): [string, OperationObject] => [`${method.toUpperCase()} ${path}`, operation as OperationObject]));
+  Object.entries(document['paths'] as Record<string, Record<string, unknown>>).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, OperationObject] => [
+      `${method.toUpperCase()} ${path}`,
+      operation as OperationObject,
+    ]),
+  );
 
 describe('the document of the whole service', () => {
   test('has no fault', () => {
@@ -56,13 +75,35 @@ describe('the document of the whole service', () => {
   });
 
   test('describes every operation of the API', () => {
-    const served = operations.filter(({ path }) => path.startsWith('/api/') && !path.startsWith('/api/docs/')).map(({ method, path }) => `${method} ${path}`);
-    expect(described().map(([name]) => name).toSorted()).toEqual(served.toSorted());
-    expect(served).toEqual(expect.arrayContaining(['POST /api/v1/authentication/auth/', 'GET /api/v1/users/users/', 'GET /api/openapi.json']));
+    const served = operations
+      .filter(({ path }) => path.startsWith('/api/') && !path.startsWith('/api/docs/'))
+      .map(({ method, path }) => `${method} ${path}`);
+    expect(
+      described()
+        .map(([name]) => name)
+        .toSorted(),
+    ).toEqual(served.toSorted());
+    expect(served).toEqual(
+      expect.arrayContaining([
+        'POST /api/v1/authentication/auth/',
+        'GET /api/v1/users/users/',
+        'GET /api/openapi.json',
+      ]),
+    );
   });
 
   test('shows the organization where a call is made in one', () => {
-    const inOne = described().flatMap(([name, { parameters }]) => (parameters.some(({ $ref: reference }) => reference === '#/components/parameters/Organization') ? [name] : []));
-    expect(inOne).toEqual(expect.arrayContaining(['GET /api/v1/users/users/', 'POST /api/v1/users/users/', 'GET /api/v1/orgs/orgs/current/', 'GET /api/v1/audits/login-logs/', 'GET /api/v1/audits/operate-logs/']));
+    const inOne = described().flatMap(([name, { parameters }]) =>
+      parameters.some(({ $ref: reference }) => reference === '#/components/parameters/Organization') ? [name] : [],
+    );
+    expect(inOne).toEqual(
+      expect.arrayContaining([
+        'GET /api/v1/users/users/',
+        'POST /api/v1/users/users/',
+        'GET /api/v1/orgs/orgs/current/',
+        'GET /api/v1/audits/login-logs/',
+        'GET /api/v1/audits/operate-logs/',
+      ]),
+    );
   });
 });

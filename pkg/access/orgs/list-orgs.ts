@@ -15,7 +15,10 @@ export const orgOrders: ReadonlyMap<string, SortKey> = new Map([
   ['date_updated', { expression: sql`date_updated`, type: 'timestamptz' }],
 ]);
 
-/** All of them for who may see everything, for others those in which they have a role. Throws 400 by field for what the query asks wrongly. */
+/**
+ * All of them for who may see everything, for others those in which they have a role. Throws 400 by field for what the
+ * query asks wrongly.
+ */
 export function listOrgs(query: URLSearchParams, caller: Principal, kysely: Kysely<unknown>): ListSource<Organization> {
   const reader = FieldReader.ofQuery(query);
   const where: RawBuilder<unknown>[] = isAuditor(caller) ? [] : [sql`id = ANY(${[...caller.orgRoles.keys()]}::uuid[])`];
@@ -29,5 +32,13 @@ export function listOrgs(query: URLSearchParams, caller: Principal, kysely: Kyse
   if (name !== undefined) where.push(sql`name_key = ${fold(name)}`);
   const order = readOrder(reader, orgOrders);
   reader.done();
-  return keysetList({ kysely, columns: sql.raw(organizationColumns), from: sql`access.organizations`, where, order, id: sql`id`, present: presentOrganization });
+  return keysetList({
+    kysely,
+    columns: sql.raw(organizationColumns),
+    from: sql`access.organizations`,
+    where,
+    order,
+    id: sql`id`,
+    present: presentOrganization,
+  });
 }

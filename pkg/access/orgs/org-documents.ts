@@ -19,7 +19,10 @@ const orgSchema = objectSchema({
   date_created: time,
   date_updated: time,
   namespace: { ...text, nullable: true, description: 'On the content platform; ROOT has none.' },
-  namespace_ready: { ...flag, description: 'The namespace is there. While the content platform cannot be reached it comes later, by itself.' },
+  namespace_ready: {
+    ...flag,
+    description: 'The namespace is there. While the content platform cannot be reached it comes later, by itself.',
+  },
 });
 
 const fields: Record<string, JsonSchema> = {
@@ -46,10 +49,33 @@ export const orgDocuments = {
     ],
     responses: { 200: listSchema(orgSchema) },
   },
-  create: { summary: 'Create an organization', description: 'For SystemAdmin. It is the namespace `org-<id>` of the content platform.', tag, body: objectSchema(fields, ['name']), responses: { 201: orgSchema } },
+  create: {
+    summary: 'Create an organization',
+    description: 'For SystemAdmin. It is the namespace `org-<id>` of the content platform.',
+    tag,
+    body: objectSchema(fields, ['name']),
+    responses: { 201: orgSchema },
+  },
   current: { summary: 'The organization in which a call is made', tag, inOrganization: true, responses: found },
   read: { summary: 'An organization', description: 'By id or name.', tag, responses: found },
-  replace: { summary: 'Change an organization', description, tag, body: objectSchema(fields, ['name']), responses: found },
-  update: { summary: 'Change something of an organization', description, tag, body: objectSchema(fields, []), responses: found },
-  remove: { summary: 'Delete an organization', description: 'For SystemAdmin. 409 while it has members, or its namespace holds objects.', tag, responses: { 204: null, 409: objectSchema({ detail: text, code: text }) } },
+  replace: {
+    summary: 'Change an organization',
+    description,
+    tag,
+    body: objectSchema(fields, ['name']),
+    responses: found,
+  },
+  update: {
+    summary: 'Change something of an organization',
+    description,
+    tag,
+    body: objectSchema(fields, []),
+    responses: found,
+  },
+  remove: {
+    summary: 'Delete an organization',
+    description: 'For SystemAdmin. 409 while it has members, or its namespace holds objects.',
+    tag,
+    responses: { 204: null, 409: objectSchema({ detail: text, code: text }) },
+  },
 } satisfies Record<string, OperationDocument>;

@@ -11,7 +11,10 @@ export interface OrgNamespacesOptions {
   log: Logger;
   /** Between two looks at what is left to do; default 5 s. */
   intervalMs?: number;
-  /** So old a namespace that was looked at is looked at again, and put right; default 5 minutes. Each start looks at all. */
+  /**
+   * So old a namespace that was looked at is looked at again, and put right; default 5 minutes. Each start looks at
+   * all.
+   */
   refreshMs?: number;
   /** So long a request waits for a namespace, and is answered without it then; default 5 s. */
   patienceMs?: number;
@@ -25,18 +28,23 @@ export interface Removal {
 }
 
 /** `$1`: since when a look counts, by the database's clock, or null; `$2`: for how many seconds at most. */
-const isDue = '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < greatest($1::timestamptz, clock_timestamp() - make_interval(secs => $2)))';
+const isDue =
+  '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < greatest($1::timestamptz, clock_timestamp() - make_interval(secs => $2)))';
 /** In one look. */
 const MOST = 50;
-/** Attempts at one removal, and the longest pause between two of them: replicas that look meanwhile are not to keep step with it. */
+/**
+ * Attempts at one removal, and the longest pause between two of them: replicas that look meanwhile are not to keep step
+ * with it.
+ */
 const REMOVALS = 20;
 const REMOVAL_PAUSE_MS = 20;
 
 /**
- * Keeps the content platform's namespaces in step with the organizations, whatever fails in between: column `namespace_ready` says what is left to do,
- * and `namespace_checked` what has not been looked at for long: whoever may do so there can delete and change what roles here rest on.
- * Every replica looks at both from time to time. One organization is dealt with by one of them at a time, under a lock of its row;
- * and each of them deals with one at a time, so that a platform that does not answer never takes up all connections to the database.
+ * Keeps the content platform's namespaces in step with the organizations, whatever fails in between: column
+ * `namespace_ready` says what is left to do, and `namespace_checked` what has not been looked at for long: whoever may
+ * do so there can delete and change what roles here rest on. Every replica looks at both from time to time. One
+ * organization is dealt with by one of them at a time, under a lock of its row; and each of them deals with one at a
+ * time, so that a platform that does not answer never takes up all connections to the database.
  */
 export class OrgNamespaces {
   readonly #database: AccessDatabase;
@@ -53,7 +61,14 @@ export class OrgNamespaces {
   #idle: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor({ database, namespaces, log, intervalMs = 5_000, refreshMs = 300_000, patienceMs = 5_000 }: OrgNamespacesOptions) {
+  constructor({
+    database,
+    namespaces,
+    log,
+    intervalMs = 5_000,
+    refreshMs = 300_000,
+    patienceMs = 5_000,
+  }: OrgNamespacesOptions) {
     this.#database = database;
     this.#namespaces = namespaces;
     this.#log = log;
@@ -67,7 +82,8 @@ export class OrgNamespaces {
     if (this.#isStopped) return;
     this.#look = this.#ensureAll().finally(() => {
       // Not all replicas at the same moment.
-      if (!this.#isStopped) this.#timer = setTimeout(() => this.start(), this.#intervalMs * (0.5 + Math.random())).unref();
+      if (!this.#isStopped)
+        this.#timer = setTimeout(() => this.start(), this.#intervalMs * (0.5 + Math.random())).unref();
     });
   }
 
@@ -86,9 +102,9 @@ export class OrgNamespaces {
   }
 
   /**
-   * Removes the namespace and then, in the same transaction, the organization itself. `check` is asked before, and again under the lock, from which on nobody becomes
-   * a member. A process that dies in between leaves an organization whose namespace is made anew.
-   * Rejects where the platform cannot be reached.
+   * Removes the namespace and then, in the same transaction, the organization itself. `check` is asked before, and
+   * again under the lock, from which on nobody becomes a member. A process that dies in between leaves an organization
+   * whose namespace is made anew. Rejects where the platform cannot be reached.
    */
   async remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
     await check(this.#database.pool);
@@ -99,10 +115,19 @@ export class OrgNamespaces {
 
   async #remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
     for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
-      // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is there.
-      await this.#database.pool.query({ name: 'namespace-doubtful', text: 'UPDATE access.organizations SET namespace_ready = false WHERE id = $1', values: [orgId] });
+      // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
+      // there.
+      await this.#database.pool.query({
+        name: 'namespace-doubtful',
+        text: 'UPDATE access.organizations SET namespace_ready = false WHERE id = $1',
+        values: [orgId],
+      });
       const outcome = await this.#database.transaction(async (on) => {
-        const { rows } = await on.query<{ namespace_ready: boolean }>({ name: 'organization-lock', text: 'SELECT namespace_ready FROM access.organizations WHERE id = $1 FOR UPDATE', values: [orgId] });
+        const { rows } = await on.query<{ namespace_ready: boolean }>({
+          name: 'organization-lock',
+          text: 'SELECT namespace_ready FROM access.organizations WHERE id = $1 FOR UPDATE',
+          values: [orgId],
+        });
         // Another replica has looked in between.
         if (rows[0]?.namespace_ready === true) return undefined;
         await check(on);
@@ -124,7 +149,9 @@ export class OrgNamespaces {
 
   async #ensureAll(): Promise<void> {
     try {
-      this.#begun ??= (await this.#database.pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now')).rows[0]!.now;
+      this.#begun ??= (
+        await this.#database.pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now')
+      ).rows[0]!.now;
       const { rows } = await this.#database.pool.query<{ id: string }>({
         name: 'namespaces-due',
         // At random: one that always fails is in nobody's way.
@@ -151,11 +178,18 @@ export class OrgNamespaces {
       });
       if (rows[0] === undefined) return;
       await this.#namespaces.ensure(rows[0]);
-      await on.query({ name: 'namespace-ready', text: 'UPDATE access.organizations SET namespace_ready = true, namespace_checked = clock_timestamp() WHERE id = $1', values: [orgId] });
+      await on.query({
+        name: 'namespace-ready',
+        text: 'UPDATE access.organizations SET namespace_ready = true, namespace_checked = clock_timestamp() WHERE id = $1',
+        values: [orgId],
+      });
     });
   }
 
   #failed(orgId: string | undefined, error: unknown): void {
-    this.#log.warn({ err: error, organization: orgId }, 'The namespace of an organization could not be made; it will be tried again.');
+    this.#log.warn(
+      { err: error, organization: orgId },
+      'The namespace of an organization could not be made; it will be tried again.',
+    );
   }
 }

@@ -15,17 +15,50 @@ type Handle = (call: Call, parts: OrgParts) => Promise<Answer>;
 const all = '/api/v1/orgs/orgs/';
 const one = `${all}{id}/`;
 
-/** `/api/v1/orgs/orgs/`: those the caller has a role in; for who may see everything all of them, ROOT and DEFAULT among them. */
+/**
+ * `/api/v1/orgs/orgs/`: those the caller has a role in; for who may see everything all of them, ROOT and DEFAULT among
+ * them.
+ */
 export function orgOperations(parts: OrgParts): Operation[] {
   const handledBy = (handle: Handle) => ({ access: 'user', handle: (call: Call) => handle(call, parts) }) as const;
   return [
     { method: 'GET', path: all, operationId: 'listOrganizations', document: orgDocuments.list, ...handledBy(list) },
-    { method: 'POST', path: all, operationId: 'createOrganization', document: orgDocuments.create, ...handledBy(create) },
-    { method: 'GET', path: `${all}current/`, operationId: 'currentOrganization', document: orgDocuments.current, ...handledBy(current) },
+    {
+      method: 'POST',
+      path: all,
+      operationId: 'createOrganization',
+      document: orgDocuments.create,
+      ...handledBy(create),
+    },
+    {
+      method: 'GET',
+      path: `${all}current/`,
+      operationId: 'currentOrganization',
+      document: orgDocuments.current,
+      ...handledBy(current),
+    },
     { method: 'GET', path: one, operationId: 'readOrganization', document: orgDocuments.read, ...handledBy(read) },
-    { method: 'PUT', path: one, operationId: 'replaceOrganization', document: orgDocuments.replace, ...handledBy(change(true)) },
-    { method: 'PATCH', path: one, operationId: 'updateOrganization', document: orgDocuments.update, ...handledBy(change(false)) },
-    { method: 'DELETE', path: one, operationId: 'deleteOrganization', document: orgDocuments.remove, ...handledBy(remove) },
+    {
+      method: 'PUT',
+      path: one,
+      operationId: 'replaceOrganization',
+      document: orgDocuments.replace,
+      ...handledBy(change(true)),
+    },
+    {
+      method: 'PATCH',
+      path: one,
+      operationId: 'updateOrganization',
+      document: orgDocuments.update,
+      ...handledBy(change(false)),
+    },
+    {
+      method: 'DELETE',
+      path: one,
+      operationId: 'deleteOrganization',
+      document: orgDocuments.remove,
+      ...handledBy(remove),
+    },
   ];
 }
 
@@ -55,7 +88,8 @@ const answerOf = (organization: Organization): Answer => jsonAnswer(200, present
 /** Throws 404 also for one that is not the caller's to see. */
 async function findVisible({ caller, params }: Call, { organizations }: OrgParts): Promise<Organization> {
   const organization = await organizations.find(params['id']!);
-  if (organization === undefined || !(isAuditor(caller) || caller.orgRoles.has(organization.id))) throw newOrgNotFound();
+  if (organization === undefined || !(isAuditor(caller) || caller.orgRoles.has(organization.id)))
+    throw newOrgNotFound();
   return organization;
 }
 

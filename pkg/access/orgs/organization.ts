@@ -16,7 +16,8 @@ export interface Organization {
   namespace_ready: boolean;
 }
 
-export const organizationColumns = 'id, name, builtin, comment, created_by, date_created, date_updated, namespace_ready';
+export const organizationColumns =
+  'id, name, builtin, comment, created_by, date_created, date_updated, namespace_ready';
 
 export const isRoot = ({ id }: Pick<Organization, 'id'>): boolean => id === rootOrgId;
 
@@ -26,7 +27,16 @@ export function namespaceOf(id: string): string | undefined {
 }
 
 /** The record that clients see. */
-export function presentOrganization({ id, name, builtin, comment, created_by, date_created, date_updated, namespace_ready }: Organization): object {
+export function presentOrganization({
+  id,
+  name,
+  builtin,
+  comment,
+  created_by,
+  date_created,
+  date_updated,
+  namespace_ready,
+}: Organization): object {
   const namespace = namespaceOf(id) ?? null;
   return {
     id,

@@ -59,7 +59,13 @@ beforeAll(async () => {
     operations: ({ access: database, audit, log }) => {
       const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, patienceMs });
       loops.push(namespaces);
-      return orgOperations({ database, audit, organizations: new Organizations(database), names: new NameClaims({ database, log }), namespaces });
+      return orgOperations({
+        database,
+        audit,
+        organizations: new Organizations(database),
+        names: new NameClaims({ database, log }),
+        namespaces,
+      });
     },
   });
 });
@@ -69,17 +75,28 @@ beforeEach(async () => {
   Object.assign(platform, { isAway: false, afterRemoval: undefined });
   platform.names.clear();
   platform.inUse.clear();
-  admin = await server.addUser({ username: 'admin', systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+  admin = await server.addUser({
+    username: 'admin',
+    systemRoles: ['SystemAdmin'],
+    orgRoles: { [defaultOrgId]: ['OrgUser'] },
+  });
 });
 afterAll(async () => {
   await Promise.all(loops.map((loop) => loop.stop()));
   await server.stop();
 });
 
-const send = (method: string, at = '', body?: unknown, as = admin): Promise<AccessAnswer> => server.send(method, `${path}${at}`, { as, body });
+const send = (method: string, at = '', body?: unknown, as = admin): Promise<AccessAnswer> =>
+  server.send(method, `${path}${at}`, { as, body });
 const create = async (name: string): Promise<string> => ((await send('POST', '', { name })).json as { id: string }).id;
 const namesOf = (json: unknown): string[] => (json as { name: string }[]).map(({ name }) => name);
-const isReady = async (id: string): Promise<boolean | undefined> => (await server.access.pool.query<{ ready: boolean }>('SELECT namespace_ready AS ready FROM access.organizations WHERE id = $1', [id])).rows[0]?.ready;
+const isReady = async (id: string): Promise<boolean | undefined> =>
+  (
+    await server.access.pool.query<{ ready: boolean }>(
+      'SELECT namespace_ready AS ready FROM access.organizations WHERE id = $1',
+      [id],
+    )
+  ).rows[0]?.ready;
 
 describe('the list', () => {
   test('has all of them for who may see everything', async () => {
@@ -100,12 +117,19 @@ describe('the list', () => {
     const mia = await server.addUser({ username: 'mia', orgRoles: { [a]: ['OrgUser'], [b]: ['OrgAdmin'] } });
     expect(namesOf((await send('GET', '', undefined, mia)).json)).toEqual(['Alpha', 'Beta']);
     expect(namesOf((await send('GET', '?order=-name', undefined, mia)).json)).toEqual(['Beta', 'Alpha']);
-    expect((await send('GET', '?limit=1&offset=1', undefined, mia)).json).toMatchObject({ count: 2, next: null, results: [{ name: 'Beta' }] });
+    expect((await send('GET', '?limit=1&offset=1', undefined, mia)).json).toMatchObject({
+      count: 2,
+      next: null,
+      results: [{ name: 'Beta' }],
+    });
     expect(namesOf((await send('GET', '?search=ALPH')).json)).toEqual(['Alpha']);
     for (const letter of ['%25', '_', '%5C']) expect((await send('GET', `?search=${letter}`)).json).toEqual([]);
     expect(namesOf((await send('GET', '?name=gamma')).json)).toEqual(['Gamma']);
     expect(namesOf((await send('GET', `?id=${b}`, undefined, mia)).json)).toEqual(['Beta']);
-    expect((await send('GET', '?order=owner&id=x')).json).toEqual({ order: [expect.any(String)], id: [expect.any(String)] });
+    expect((await send('GET', '?order=owner&id=x')).json).toEqual({
+      order: [expect.any(String)],
+      id: [expect.any(String)],
+    });
     expect((await send('GET', 'alpha', undefined, mia)).json).toMatchObject({ id: a });
     expect(await send('GET', 'Gamma', undefined, mia)).toMatchObject({ status: 404, json: { code: 'org_not_found' } });
     expect(await send('GET', 'ROOT', undefined, mia)).toMatchObject({ status: 404 });
@@ -115,24 +139,74 @@ describe('the list', () => {
 });
 
 describe('the current one', () => {
-  const cases: { reason: string; system?: SystemRole[]; orgs?: string[]; query?: string; headers?: Record<string, string | string[]>; expected: string | number }[] = [
+  const cases: {
+    reason: string;
+    system?: SystemRole[];
+    orgs?: string[];
+    query?: string;
+    headers?: Record<string, string | string[]>;
+    expected: string | number;
+  }[] = [
     { reason: 'the only one', orgs: ['Alpha'], expected: 'Alpha' },
     { reason: 'DEFAULT for who has several', orgs: ['Alpha', 'Beta', 'DEFAULT'], expected: 'DEFAULT' },
     { reason: 'which is refused where one has no role in it', orgs: ['Alpha', 'Beta'], expected: 403 },
     { reason: 'DEFAULT for who has none but may see everything', system: ['SystemAuditor'], expected: 'DEFAULT' },
     { reason: 'refused for who has no role at all', expected: 403 },
     { reason: 'by cookie', orgs: ['Alpha', 'Beta'], headers: { Cookie: 'X-SVC-ORG=Alpha' }, expected: 'Alpha' },
-    { reason: 'the header before the cookie', orgs: ['Alpha', 'Beta'], headers: { Cookie: 'X-SVC-ORG=Alpha', 'X-SVC-ORG': 'beta' }, expected: 'Beta' },
-    { reason: 'the query before the header', orgs: ['Alpha', 'Beta'], query: '?oid=alpha', headers: { 'X-SVC-ORG': 'Beta' }, expected: 'Alpha' },
-    { reason: 'an empty one counts as absent', orgs: ['Alpha', 'Beta'], query: '?oid=', headers: { 'X-SVC-ORG': ' ', Cookie: 'X-SVC-ORG=Beta' }, expected: 'Beta' },
-    { reason: 'a name of any script, in any case', orgs: ['Ünïon', 'Beta'], headers: { 'X-SVC-ORG': Buffer.from('üNÏON').toString('latin1') }, expected: 'Ünïon' },
-    { reason: 'a name in the query', orgs: ['Ünïon', 'Beta'], query: `?oid=${encodeURIComponent('Ünïon')}`, expected: 'Ünïon' },
-    { reason: 'ROOT with a role in the system', system: ['SystemAuditor'], headers: { 'X-SVC-ORG': 'root' }, expected: 'ROOT' },
+    {
+      reason: 'the header before the cookie',
+      orgs: ['Alpha', 'Beta'],
+      headers: { Cookie: 'X-SVC-ORG=Alpha', 'X-SVC-ORG': 'beta' },
+      expected: 'Beta',
+    },
+    {
+      reason: 'the query before the header',
+      orgs: ['Alpha', 'Beta'],
+      query: '?oid=alpha',
+      headers: { 'X-SVC-ORG': 'Beta' },
+      expected: 'Alpha',
+    },
+    {
+      reason: 'an empty one counts as absent',
+      orgs: ['Alpha', 'Beta'],
+      query: '?oid=',
+      headers: { 'X-SVC-ORG': ' ', Cookie: 'X-SVC-ORG=Beta' },
+      expected: 'Beta',
+    },
+    {
+      reason: 'a name of any script, in any case',
+      orgs: ['Ünïon', 'Beta'],
+      headers: { 'X-SVC-ORG': Buffer.from('üNÏON').toString('latin1') },
+      expected: 'Ünïon',
+    },
+    {
+      reason: 'a name in the query',
+      orgs: ['Ünïon', 'Beta'],
+      query: `?oid=${encodeURIComponent('Ünïon')}`,
+      expected: 'Ünïon',
+    },
+    {
+      reason: 'ROOT with a role in the system',
+      system: ['SystemAuditor'],
+      headers: { 'X-SVC-ORG': 'root' },
+      expected: 'ROOT',
+    },
     { reason: 'ROOT by its id', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': rootOrgId }, expected: 'ROOT' },
     { reason: 'ROOT for nobody else', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'ROOT' }, expected: 403 },
-    { reason: 'DEFAULT as a word', system: ['SystemAdmin'], orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'dEFAULT' }, expected: 'DEFAULT' },
+    {
+      reason: 'DEFAULT as a word',
+      system: ['SystemAdmin'],
+      orgs: ['Alpha'],
+      headers: { 'X-SVC-ORG': 'dEFAULT' },
+      expected: 'DEFAULT',
+    },
     { reason: 'one without a role in it', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'Beta' }, expected: 403 },
-    { reason: 'one that is none', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '12345678-0000-0000-0000-000000000000' }, expected: 404 },
+    {
+      reason: 'one that is none',
+      system: ['SystemAdmin'],
+      headers: { 'X-SVC-ORG': '12345678-0000-0000-0000-000000000000' },
+      expected: 404,
+    },
     { reason: 'garbage', system: ['SystemAdmin'], query: '?oid=%00%C3%B0', expected: 404 },
     { reason: 'bytes that are no text', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '\xff\xfe' }, expected: 404 },
     { reason: 'two in one header', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': 'Alpha, Beta' }, expected: 400 },
@@ -158,11 +232,16 @@ describe('the current one', () => {
 describe('a new one', () => {
   test('has its namespace', async () => {
     const answer = await send('POST', '', { name: ' Alpha ', comment: 'first', builtin: true, id: rootOrgId });
-    expect(answer).toMatchObject({ status: 201, json: { name: 'Alpha', comment: 'first', builtin: false, created_by: 'admin', namespace_ready: true } });
+    expect(answer).toMatchObject({
+      status: 201,
+      json: { name: 'Alpha', comment: 'first', builtin: false, created_by: 'admin', namespace_ready: true },
+    });
     const { id, namespace } = answer.json as { id: string; namespace: string };
     expect(namespace).toBe(`org-${id}`);
     expect(platform.names.get(id)).toBe('Alpha');
-    const { rows } = await server.access.pool.query('SELECT action, resource_type, resource, org_id FROM access.operate_logs');
+    const { rows } = await server.access.pool.query(
+      'SELECT action, resource_type, resource, org_id FROM access.operate_logs',
+    );
     expect(rows).toEqual([{ action: 'create', resource_type: 'organization', resource: 'Alpha', org_id: id }]);
   });
 
@@ -192,8 +271,18 @@ describe('a new one', () => {
 
   test('is made, changed and deleted by an administrator of the system alone', async () => {
     const id = await create('Alpha');
-    const boss = await server.addUser({ username: 'boss', systemRoles: ['SystemAuditor'], orgRoles: { [id]: ['OrgAdmin'] } });
-    for (const [method, at] of [['POST', ''], ['PUT', id], ['PATCH', id], ['DELETE', id]] as const) expect(await send(method, at, { name: 'x' }, boss)).toMatchObject({ status: 403 });
+    const boss = await server.addUser({
+      username: 'boss',
+      systemRoles: ['SystemAuditor'],
+      orgRoles: { [id]: ['OrgAdmin'] },
+    });
+    for (const [method, at] of [
+      ['POST', ''],
+      ['PUT', id],
+      ['PATCH', id],
+      ['DELETE', id],
+    ] as const)
+      expect(await send(method, at, { name: 'x' }, boss)).toMatchObject({ status: 403 });
   });
 
   test('gets its namespace later where the platform is away, from whichever replica', async () => {
@@ -219,8 +308,12 @@ test('a platform that does not answer holds nobody up, and at most one connectio
   platform.pause = new Promise((resolve) => {
     resume = resolve;
   });
-  const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => impatient.send('POST', path, { as: admin, body: { name: `Org ${i}` } })));
-  expect(answers.map(({ status, json }) => [status, (json as { namespace_ready: boolean }).namespace_ready])).toEqual(answers.map(() => [201, false]));
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => impatient.send('POST', path, { as: admin, body: { name: `Org ${i}` } })),
+  );
+  expect(answers.map(({ status, json }) => [status, (json as { namespace_ready: boolean }).namespace_ready])).toEqual(
+    answers.map(() => [201, false]),
+  );
   expect((await impatient.send('GET', path, { as: admin })).status).toBe(200);
   resume();
   platform.pause = undefined;
@@ -231,7 +324,13 @@ test('a platform that does not answer holds nobody up, and at most one connectio
 
 describe('a namespace that was there', () => {
   const replica = (refreshMs: number): OrgNamespaces => {
-    const one = new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 5, refreshMs });
+    const one = new OrgNamespaces({
+      database: server.access,
+      namespaces: platform,
+      log: server.log,
+      intervalMs: 5,
+      refreshMs,
+    });
     loops.push(one);
     one.start();
     return one;
@@ -259,7 +358,9 @@ describe('a namespace that was there', () => {
     platform.pause = new Promise((resolve) => {
       resume = resolve;
     });
-    await server.access.pool.query("UPDATE access.organizations SET namespace_checked = namespace_checked - interval '10 minutes'");
+    await server.access.pool.query(
+      "UPDATE access.organizations SET namespace_checked = namespace_checked - interval '10 minutes'",
+    );
     // So long all three find both of them due.
     await setTimeout(100);
     resume();
@@ -279,16 +380,33 @@ describe('a namespace that was there', () => {
 describe('a change', () => {
   test('of the name reaches the namespace', async () => {
     const id = await create('Alpha');
-    expect(await send('PATCH', id, { name: 'Beta' })).toMatchObject({ status: 200, json: { id, name: 'Beta', namespace_ready: true } });
+    expect(await send('PATCH', id, { name: 'Beta' })).toMatchObject({
+      status: 200,
+      json: { id, name: 'Beta', namespace_ready: true },
+    });
     expect(platform.names.get(id)).toBe('Beta');
-    expect(await send('PUT', 'beta', { name: 'beta', comment: 'x' })).toMatchObject({ status: 200, json: { name: 'beta', comment: 'x' } });
-    expect(await send('PUT', id, { comment: 'x' })).toMatchObject({ status: 400, json: { name: ['This field is required.'] } });
+    expect(await send('PUT', 'beta', { name: 'beta', comment: 'x' })).toMatchObject({
+      status: 200,
+      json: { name: 'beta', comment: 'x' },
+    });
+    expect(await send('PUT', id, { comment: 'x' })).toMatchObject({
+      status: 400,
+      json: { name: ['This field is required.'] },
+    });
     await create('Gamma');
-    expect(await send('PATCH', id, { name: 'GAMMA' })).toMatchObject({ status: 400, json: { name: ['This field must be unique.'] } });
+    expect(await send('PATCH', id, { name: 'GAMMA' })).toMatchObject({
+      status: 400,
+      json: { name: ['This field must be unique.'] },
+    });
   });
 
   test('is not for those that come with the system', async () => {
-    for (const id of [rootOrgId, 'DEFAULT']) for (const method of ['PUT', 'PATCH', 'DELETE']) expect(await send(method, id, { name: 'Mine' })).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
+    for (const id of [rootOrgId, 'DEFAULT'])
+      for (const method of ['PUT', 'PATCH', 'DELETE'])
+        expect(await send(method, id, { name: 'Mine' })).toMatchObject({
+          status: 403,
+          json: { code: 'permission_denied' },
+        });
   });
 });
 
@@ -303,10 +421,16 @@ describe('a deletion', () => {
   test('waits for the last member and the last object', async () => {
     const id = await create('Alpha');
     const mia = await server.addUser({ username: 'mia', orgRoles: { [id]: ['OrgUser'] } });
-    expect(await send('DELETE', id)).toMatchObject({ status: 409, json: { code: 'conflict', detail: expect.stringContaining('members') } });
+    expect(await send('DELETE', id)).toMatchObject({
+      status: 409,
+      json: { code: 'conflict', detail: expect.stringContaining('members') },
+    });
     await server.access.pool.query('DELETE FROM access.users WHERE id = $1', [mia]);
     platform.inUse.add(id);
-    expect(await send('DELETE', id)).toMatchObject({ status: 409, json: { detail: expect.stringContaining('objects') } });
+    expect(await send('DELETE', id)).toMatchObject({
+      status: 409,
+      json: { detail: expect.stringContaining('objects') },
+    });
     expect(await isReady(id)).toBe(true);
     platform.inUse.clear();
     expect((await send('DELETE', id)).status).toBe(204);
@@ -332,7 +456,9 @@ describe('a deletion', () => {
       CREATE TRIGGER look BEFORE UPDATE ON access.organizations FOR EACH ROW WHEN (NOT NEW.namespace_ready) EXECUTE FUNCTION access.look()`);
     platform.afterRemoval = async () => {
       // As a process does that is killed: its connection goes, and with it the transaction.
-      await server.access.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+      await server.access.pool.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+      );
     };
     const { status } = await send('DELETE', id);
     platform.afterRemoval = undefined;
@@ -348,7 +474,9 @@ describe('a deletion', () => {
   });
 
   test('leaves no namespace behind, however often replicas look meanwhile', async () => {
-    const eager = [1, 2].map(() => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 1 }));
+    const eager = [1, 2].map(
+      () => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 1 }),
+    );
     loops.push(...eager);
     for (const loop of eager) loop.start();
     const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => create(`Org ${i}`)));
@@ -363,7 +491,9 @@ describe('a deletion', () => {
     const mia = await server.addUser({ username: 'mia' });
     let joined: Promise<unknown> | undefined;
     platform.afterRemoval = async () => {
-      joined = server.access.pool.query("INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgUser')", [mia, id]).catch((error: { code: string }) => error.code);
+      joined = server.access.pool
+        .query("INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgUser')", [mia, id])
+        .catch((error: { code: string }) => error.code);
     };
     expect((await send('DELETE', id)).status).toBe(204);
     expect(await joined).toBe('23503');

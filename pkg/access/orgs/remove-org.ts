@@ -5,8 +5,15 @@ import type { Call } from '../http/operation.ts';
 import type { Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
 
-/** With its namespace. Throws 409 while it has members, or its namespace holds objects, and 503 where the platform cannot be reached. */
-export async function removeOrg(call: Call, { id, name }: Organization, { audit, names, namespaces }: OrgParts): Promise<void> {
+/**
+ * With its namespace. Throws 409 while it has members, or its namespace holds objects, and 503 where the platform
+ * cannot be reached.
+ */
+export async function removeOrg(
+  call: Call,
+  { id, name }: Organization,
+  { audit, names, namespaces }: OrgParts,
+): Promise<void> {
   const check = async (on: Queryable): Promise<void> => {
     const { rows } = await on.query<{ has_members: boolean }>({
       name: 'organization-has-members',
@@ -17,14 +24,25 @@ export async function removeOrg(call: Call, { id, name }: Organization, { audit,
     if (rows[0].has_members) throw newConflict('The organization still has members: take their roles away first.');
   };
   const removeRow = async (on: Queryable): Promise<void> => {
-    await on.query({ name: 'organization-delete', text: 'DELETE FROM access.organizations WHERE id = $1', values: [id] });
-    await audit.operate({ ...actorOf(call), action: 'delete', resourceType: 'organization', resource: name, orgId: id }, on);
+    await on.query({
+      name: 'organization-delete',
+      text: 'DELETE FROM access.organizations WHERE id = $1',
+      values: [id],
+    });
+    await audit.operate(
+      { ...actorOf(call), action: 'delete', resourceType: 'organization', resource: name, orgId: id },
+      on,
+    );
   };
   const outcome = await namespaces.remove(id, { check, removeRow }).catch((error: unknown) => {
     if (isAccessError(error)) throw error;
-    call.request.context.log.warn({ err: error, organization: id }, 'The namespace of an organization could not be removed.');
+    call.request.context.log.warn(
+      { err: error, organization: id },
+      'The namespace of an organization could not be removed.',
+    );
     throw newUnavailable();
   });
-  if (outcome === 'in use') throw newConflict('The namespace of the organization still holds objects: delete them first.');
+  if (outcome === 'in use')
+    throw newConflict('The namespace of the organization still holds objects: delete them first.');
   await names.released();
 }

@@ -7,17 +7,21 @@ import type { Organizations } from './organizations.ts';
 type OrgCall = Pick<Call, 'caller' | 'request' | 'query'>;
 
 /**
- * The organization in which a call is made: what it asks for, else the caller's only one, else DEFAULT.
- * Throws 400 for two values, 404 for what is none, 403 where the caller has no role in it. ROOT needs a role in the system as a whole.
+ * The organization in which a call is made: what it asks for, else the caller's only one, else DEFAULT. Throws 400 for
+ * two values, 404 for what is none, 403 where the caller has no role in it. ROOT needs a role in the system as a whole.
  */
 export async function selectOrg(call: OrgCall, organizations: Pick<Organizations, 'find'>): Promise<Organization> {
   const organization = await organizations.find(askedOrg(call) ?? usualOrg(call.caller));
   if (organization === undefined) throw newOrgNotFound();
-  if (!isAuditor(call.caller) && !call.caller.orgRoles.has(organization.id)) throw newPermissionDenied('You have no role in this organization.');
+  if (!isAuditor(call.caller) && !call.caller.orgRoles.has(organization.id))
+    throw newPermissionDenied('You have no role in this organization.');
   return organization;
 }
 
-/** What a call asks for, id or name: `oid` of the query, the header X-SVC-ORG, or the cookie of that name; undefined where it does not. */
+/**
+ * What a call asks for, id or name: `oid` of the query, the header X-SVC-ORG, or the cookie of that name; undefined
+ * where it does not.
+ */
 export function askedOrg({ query, request }: Pick<OrgCall, 'query' | 'request'>): string | undefined {
   const [oid = '', ...more] = query.getAll('oid');
   if (more.length > 0) throw newTwoOrganizations('oid');

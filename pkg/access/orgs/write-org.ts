@@ -15,7 +15,10 @@ interface OrgFields {
 }
 
 /** Its namespace comes at once, or, while the platform cannot be reached, later: `namespace_ready` says which. */
-export async function createOrg(call: Call, { database, audit, organizations, names, namespaces }: OrgParts): Promise<Organization> {
+export async function createOrg(
+  call: Call,
+  { database, audit, organizations, names, namespaces }: OrgParts,
+): Promise<Organization> {
   const { name, comment = '' } = readFields(await call.request.fields(), true);
   await names.prepare();
   const created = await withUniqueName(() =>
@@ -27,7 +30,10 @@ export async function createOrg(call: Call, { database, audit, organizations, na
       });
       const organization = rows[0]!;
       await names.claim('organization', organization, on);
-      await audit.operate({ ...actorOf(call), action: 'create', resourceType: 'organization', resource: name!, orgId: organization.id }, on);
+      await audit.operate(
+        { ...actorOf(call), action: 'create', resourceType: 'organization', resource: name!, orgId: organization.id },
+        on,
+      );
       return organization;
     }),
   );
@@ -36,7 +42,12 @@ export async function createOrg(call: Call, { database, audit, organizations, na
 }
 
 /** `isWhole`: PUT, which must have a name. */
-export async function changeOrg(call: Call, { id, name: before }: Organization, isWhole: boolean, { database, audit, organizations, names, namespaces }: OrgParts): Promise<Organization> {
+export async function changeOrg(
+  call: Call,
+  { id, name: before }: Organization,
+  isWhole: boolean,
+  { database, audit, organizations, names, namespaces }: OrgParts,
+): Promise<Organization> {
   const { name, comment } = readFields(await call.request.fields(), isWhole);
   await names.prepare();
   await withUniqueName(() =>
@@ -51,8 +62,20 @@ export async function changeOrg(call: Call, { id, name: before }: Organization, 
       if (rows[0] === undefined) throw newOrgNotFound();
       // One that looks like another from before keeps its name.
       if (name !== undefined && name !== before) await names.claim('organization', { id, name }, on);
-      const changed = Object.entries({ name, comment }).flatMap(([field, value]) => (value === undefined ? [] : [field]));
-      await audit.operate({ ...actorOf(call), action: 'update', resourceType: 'organization', resource: rows[0].name, detail: changed.join(', '), orgId: id }, on);
+      const changed = Object.entries({ name, comment }).flatMap(([field, value]) =>
+        value === undefined ? [] : [field],
+      );
+      await audit.operate(
+        {
+          ...actorOf(call),
+          action: 'update',
+          resourceType: 'organization',
+          resource: rows[0].name,
+          detail: changed.join(', '),
+          orgId: id,
+        },
+        on,
+      );
     }),
   );
   if (name !== undefined && name !== before) await names.released();
@@ -64,7 +87,10 @@ export async function changeOrg(call: Call, { id, name: before }: Organization, 
 
 function readFields(fields: JsonObject, isNameRequired: boolean): OrgFields {
   const reader = FieldReader.ofBody(fields);
-  const read = { name: reader.text('name', { isRequired: isNameRequired, check: nameFault }), comment: reader.text('comment', { isFree: true, longest: 2000 }) };
+  const read = {
+    name: reader.text('name', { isRequired: isNameRequired, check: nameFault }),
+    comment: reader.text('comment', { isFree: true, longest: 2000 }),
+  };
   reader.done();
   return read;
 }
@@ -72,7 +98,8 @@ function readFields(fields: JsonObject, isNameRequired: boolean): OrgFields {
 /** A header must be able to say it, and it must not be taken for an id. */
 function nameFault(name: string): string | undefined {
   const folded = fold(name);
-  if (/[,\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name + folded)) return 'A name holds no comma and no invisible character.';
+  if (/[,\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name + folded))
+    return 'A name holds no comma and no invisible character.';
   if (['.', '..', 'current'].includes(folded)) return 'A path cannot name this.';
   if (folded.length > 512) return 'Ensure this field has no more than 128 characters.';
   return isUuid(folded) ? 'A name may not look like an id.' : undefined;

@@ -19,21 +19,25 @@ const titles: Readonly<Record<number, string>> = {
 /** A refusal as a page, where a browser asks for one; undefined where a program does, and everywhere in the API. */
 export function errorPage(context: RequestContext, failure: AccessError): Answer | undefined {
   const { info, request } = context;
-  if (info.path === '/api' || info.path.startsWith('/api/') || request.headers.accept?.includes('text/html') !== true) return undefined;
+  if (info.path === '/api' || info.path.startsWith('/api/') || request.headers.accept?.includes('text/html') !== true)
+    return undefined;
   const { status } = failure;
   return pageAnswer({
     status,
     title: titles[status] ?? 'Something went wrong',
     isProblem: true,
-    body: html`<div class="card"><p>${textOf(failure)}</p>
-${status >= 500 && html`<p>If it goes on, tell an administrator the number of this request: <code>${context.id}</code></p>`}
-<p><a href="/settings/">Go to your settings</a></p></div>`,
+    body: html`<div class="card">
+      <p>${textOf(failure)}</p>
+      ${status >= 500 && html`<p>If it goes on, tell an administrator the number of this request: <code>${context.id}</code></p>`}
+      <p><a href="/settings/">Go to your settings</a></p>
+    </div>`,
   });
 }
 
 function textOf({ body }: AccessError): string {
   const { detail, code } = isJsonObject(body) ? body : {};
   if (code === 'not_found') return 'Perhaps its address was mistyped, or what was there is gone.';
-  if (code === 'csrf_failed' && detail === csrfTokenFailure) return 'This form is no longer valid; perhaps you have logged in anew since. Go back, load its page anew, and send it again.';
+  if (code === 'csrf_failed' && detail === csrfTokenFailure)
+    return 'This form is no longer valid; perhaps you have logged in anew since. Go back, load its page anew, and send it again.';
   return typeof detail === 'string' ? detail : 'What was sent is no use here.';
 }

@@ -11,9 +11,18 @@ export class Html {
 /** What may stand in markup; nothing stands for undefined and false. */
 export type HtmlPart = string | number | Html | readonly HtmlPart[] | undefined | false;
 
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
-/** Tag of a template: texts in it stay texts, in elements and in quoted attributes. The trap: an attribute without quotes, a script or a style is no place for a text. */
+/**
+ * Tag of a template: texts in it stay texts, in elements and in quoted attributes. The trap: an attribute without
+ * quotes, a script or a style is no place for a text.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   let text = strings[0]!;
   parts.forEach((part, i) => {

@@ -24,7 +24,12 @@ describe('the login page', () => {
     const { status, headers, text } = await new FormClient(server).get('/login/');
     expect({ status, headers, text }).toMatchObject({
       status: 200,
-      headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'referrer-policy': 'same-origin', 'x-content-type-options': 'nosniff' },
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'referrer-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+      },
       text: expect.stringContaining('<html lang="en">'),
     });
     expect(headers['content-security-policy']).toBe(
@@ -37,14 +42,28 @@ describe('the login page', () => {
     const { status, headers } = await client.post('/login/', { ...right, next: '/settings/sessions/?x=1' });
     expect({ status, location: headers.location }).toEqual({ status: 303, location: '/settings/sessions/?x=1' });
     const cookies = headers['set-cookie'] ?? [];
-    expect(cookies.find((cookie) => cookie.startsWith('svc_sessionid='))).toMatch(/^svc_sessionid=[0-9A-Za-z]{36}; Path=\/; SameSite=Lax; Max-Age=\d+; HttpOnly$/);
+    expect(cookies.find((cookie) => cookie.startsWith('svc_sessionid='))).toMatch(
+      /^svc_sessionid=[0-9A-Za-z]{36}; Path=\/; SameSite=Lax; Max-Age=\d+; HttpOnly$/,
+    );
     expect(cookies.find((cookie) => cookie.startsWith('svc_csrftoken='))).not.toMatch(/HttpOnly/);
-    expect(await client.get('/settings/')).toMatchObject({ status: 200, text: expect.stringContaining('Logged in as <strong>mia</strong>') });
-    expect(await client.get('/login/?next=/api/docs/')).toMatchObject({ status: 303, headers: { location: '/api/docs/' } });
+    expect(await client.get('/settings/')).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('Logged in as <strong>mia</strong>'),
+    });
+    expect(await client.get('/login/?next=/api/docs/')).toMatchObject({
+      status: 303,
+      headers: { location: '/api/docs/' },
+    });
     expect(await client.get('/')).toMatchObject({ status: 303, headers: { location: '/settings/' } });
   });
 
-  test.each<{ reason: string; options: Parameters<typeof startPageTest>[0]; headers: Record<string, string>; origin: string; isSecure: boolean }>([
+  test.each<{
+    reason: string;
+    options: Parameters<typeof startPageTest>[0];
+    headers: Record<string, string>;
+    origin: string;
+    isSecure: boolean;
+  }>([
     {
       reason: 'keeps its cookies to TLS, where a trusted proxy says that the browser came by it',
       options: { trustedProxies: ['127.0.0.1'] },
@@ -52,9 +71,28 @@ describe('the login page', () => {
       origin: 'https://access.example.com',
       isSecure: true,
     },
-    { reason: 'keeps its cookies to TLS at its public address', options: { publicUrl: 'https://access.example.com' }, headers: { Host: 'access.example.com' }, origin: 'https://access.example.com', isSecure: true },
-    { reason: 'keeps its cookies to TLS at its public address, also by a proxy that is not trusted and sends another host', options: { publicUrl: 'https://access.example.com' }, headers: { Host: '10.0.0.7:8091' }, origin: 'https://access.example.com', isSecure: true },
-    { reason: 'does not believe a stranger who says that it is reached by TLS', options: {}, headers: { 'X-Forwarded-Proto': 'https', Host: 'a.example' }, origin: 'http://a.example', isSecure: false },
+    {
+      reason: 'keeps its cookies to TLS at its public address',
+      options: { publicUrl: 'https://access.example.com' },
+      headers: { Host: 'access.example.com' },
+      origin: 'https://access.example.com',
+      isSecure: true,
+    },
+    {
+      reason:
+        'keeps its cookies to TLS at its public address, also by a proxy that is not trusted and sends another host',
+      options: { publicUrl: 'https://access.example.com' },
+      headers: { Host: '10.0.0.7:8091' },
+      origin: 'https://access.example.com',
+      isSecure: true,
+    },
+    {
+      reason: 'does not believe a stranger who says that it is reached by TLS',
+      options: {},
+      headers: { 'X-Forwarded-Proto': 'https', Host: 'a.example' },
+      origin: 'http://a.example',
+      isSecure: false,
+    },
   ])('$reason', async ({ options, headers, origin, isSecure }) => {
     const place = await startPageTest(options);
     try {
@@ -69,7 +107,14 @@ describe('the login page', () => {
       expect(keep(await client.post('/login/', right, { ...headers, Origin: origin }))).toBe(303);
       await client.get('/settings/', headers);
       expect(keep(await client.post('/logout/', {}, { ...headers, Origin: origin }))).toBe(303);
-      expect(cookies.map((cookie) => cookie.slice(0, cookie.indexOf('=')))).toEqual(['svc_loginform', 'svc_sessionid', 'svc_csrftoken', 'svc_loginform', 'svc_sessionid', 'svc_csrftoken']);
+      expect(cookies.map((cookie) => cookie.slice(0, cookie.indexOf('=')))).toEqual([
+        'svc_loginform',
+        'svc_sessionid',
+        'svc_csrftoken',
+        'svc_loginform',
+        'svc_sessionid',
+        'svc_csrftoken',
+      ]);
       for (const cookie of cookies) {
         expect(cookie).toContain('; Path=/; SameSite=Lax');
         expect(cookie).not.toMatch(/; *Domain/i);
@@ -82,19 +127,30 @@ describe('the login page', () => {
 
   test('a password manager is told which field is which', async () => {
     const { text } = await new FormClient(server).get('/login/');
-    expect(text).toMatch(/<input[^>]*name="username"[^>]*autocomplete="username"|<input[^>]*autocomplete="username"[^>]*name="username"/);
-    expect(text).toMatch(/<input[^>]*name="password"[^>]*autocomplete="current-password"|<input[^>]*autocomplete="current-password"[^>]*name="password"/);
+    expect(text).toMatch(
+      /<input[^>]*name="username"[^>]*autocomplete="username"|<input[^>]*autocomplete="username"[^>]*name="username"/,
+    );
+    expect(text).toMatch(
+      /<input[^>]*name="password"[^>]*autocomplete="current-password"|<input[^>]*autocomplete="current-password"[^>]*name="password"/,
+    );
   });
 
-  test.each(['//elsewhere.invalid', 'https://elsewhere.invalid/', '/\\elsewhere.invalid', 'javascript:alert(1)'])('never leads to %s', async (next) => {
-    const client = await atLogin(`/login/?next=${encodeURIComponent(next)}`);
-    expect((await client.post('/login/', { ...right, next })).headers.location).toBe('/settings/');
-    expect((await client.get(`/login/?next=${encodeURIComponent(next)}`)).headers.location).toBe('/settings/');
-  });
+  test.each(['//elsewhere.invalid', 'https://elsewhere.invalid/', '/\\elsewhere.invalid', 'javascript:alert(1)'])(
+    'never leads to %s',
+    async (next) => {
+      const client = await atLogin(`/login/?next=${encodeURIComponent(next)}`);
+      expect((await client.post('/login/', { ...right, next })).headers.location).toBe('/settings/');
+      expect((await client.get(`/login/?next=${encodeURIComponent(next)}`)).headers.location).toBe('/settings/');
+    },
+  );
 
   test('says what is wrong, alike for a wrong password and an unknown user, and keeps the name but never the password', async () => {
     const client = await atLogin();
-    const wrong = await client.post('/login/', { username: '"><b>mia', password: 'wrong horse', next: '/settings/sessions/' });
+    const wrong = await client.post('/login/', {
+      username: '"><b>mia',
+      password: 'wrong horse',
+      next: '/settings/sessions/',
+    });
     expect(wrong).toMatchObject({ status: 400, text: expect.stringContaining('role="alert"') });
     expect(wrong.text).toContain('value="&quot;&gt;&lt;b&gt;mia"');
     expect(wrong.text).toContain('value="/settings/sessions/"');
@@ -102,23 +158,39 @@ describe('the login page', () => {
     expect(wrong.text).toContain('<title>Problem: Log in');
     const known = await client.post('/login/', { username: 'mia', password: 'wrong horse' });
     expect(/role="alert">(.*?)<\/div>/s.exec(known.text)?.[1]).toBe(/role="alert">(.*?)<\/div>/s.exec(wrong.text)?.[1]);
-    expect(await client.post('/login/', {})).toMatchObject({ status: 400, text: expect.stringContaining('Enter your password.') });
+    expect(await client.post('/login/', {})).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('Enter your password.'),
+    });
     expect(client.cookies.has('svc_sessionid')).toBe(false);
   });
 
   test('does not look at a name or a password that is longer than any', async () => {
     const client = await atLogin();
-    expect(await client.post('/login/', { username: `a${'\u0300'.repeat(254)}`, password: 'x' })).toMatchObject({ status: 400, text: expect.stringContaining('no more than 254 characters') });
-    expect(await client.post('/login/', { username: 'mia', password: 'x'.repeat(1025) })).toMatchObject({ status: 400, text: expect.stringContaining('no more than 1024 characters') });
-    expect(await client.post('/login/', { username: `a${'\u0300'.repeat(500_000)}`, password: 'x' })).toMatchObject({ status: 413 });
+    expect(await client.post('/login/', { username: `a${'\u0300'.repeat(254)}`, password: 'x' })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('no more than 254 characters'),
+    });
+    expect(await client.post('/login/', { username: 'mia', password: 'x'.repeat(1025) })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('no more than 1024 characters'),
+    });
+    expect(await client.post('/login/', { username: `a${'\u0300'.repeat(500_000)}`, password: 'x' })).toMatchObject({
+      status: 413,
+    });
   });
 
   test('locks out after too many wrong passwords, as every other login does', async () => {
     await server.addPerson({ username: 'target', password: 'red horse 9' });
     const client = await atLogin();
     for (let i = 0; i < 7; i += 1) await client.post('/login/', { username: 'target', password: 'wrong' });
-    expect(await client.post('/login/', { username: 'target', password: 'red horse 9' })).toMatchObject({ status: 400, text: expect.stringContaining('locked') });
-    const { rows } = await server.access.pool.query<{ type: string; is_success: boolean }>("SELECT type, is_success FROM access.login_logs WHERE username = 'target'");
+    expect(await client.post('/login/', { username: 'target', password: 'red horse 9' })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('locked'),
+    });
+    const { rows } = await server.access.pool.query<{ type: string; is_success: boolean }>(
+      "SELECT type, is_success FROM access.login_logs WHERE username = 'target'",
+    );
     expect(rows).toEqual(Array.from({ length: 8 }, () => ({ type: 'web', is_success: false })));
   });
 
@@ -130,7 +202,13 @@ describe('the login page', () => {
     // The login page of another tab, from before.
     const tab = await atLogin();
     client.cookies.set('svc_loginform', tab.cookies.get('svc_loginform')!);
-    expect(await client.post('/login/', { username: 'leo', password: 'green horse 8', csrfmiddlewaretoken: tab.cookies.get('svc_loginform')! })).toMatchObject({ status: 303 });
+    expect(
+      await client.post('/login/', {
+        username: 'leo',
+        password: 'green horse 8',
+        csrfmiddlewaretoken: tab.cookies.get('svc_loginform')!,
+      }),
+    ).toMatchObject({ status: 303 });
     expect(await client.get('/settings/')).toMatchObject({ text: expect.stringContaining('<strong>leo</strong>') });
     expect(await before.get('/settings/')).toMatchObject({ status: 303 });
   });
@@ -164,7 +242,9 @@ describe('nobody is logged in by a page elsewhere', () => {
 
   test('but from our own page', async () => {
     const client = await atLogin();
-    expect(await client.post('/login/', right, { Origin: server.url, 'Sec-Fetch-Site': 'same-origin' })).toMatchObject({ status: 303 });
+    expect(await client.post('/login/', right, { Origin: server.url, 'Sec-Fetch-Site': 'same-origin' })).toMatchObject({
+      status: 303,
+    });
   });
 
   test('the form of a second tab leaves the first one good', async () => {
@@ -182,7 +262,9 @@ describe('logging out', () => {
     const held = new Map(client.cookies);
     expect(await client.post('/logout/')).toMatchObject({ status: 303, headers: { location: '/login/?done=logout' } });
     expect([...client.cookies.keys()]).toEqual([]);
-    expect(await client.get('/login/?done=logout')).toMatchObject({ text: expect.stringContaining('You are logged out.') });
+    expect(await client.get('/login/?done=logout')).toMatchObject({
+      text: expect.stringContaining('You are logged out.'),
+    });
     const thief = new FormClient(server);
     for (const [name, value] of held) thief.cookies.set(name, value);
     expect(await thief.get('/settings/')).toMatchObject({ status: 303 });
@@ -193,8 +275,14 @@ describe('logging out', () => {
   test('is not done for a page elsewhere', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
-    expect(await client.post('/logout/', {}, { Origin: 'http://elsewhere.invalid' })).toMatchObject({ status: 403, text: expect.stringContaining('A page of another address') });
-    expect(await client.post('/logout/', { csrfmiddlewaretoken: 'x' })).toMatchObject({ status: 403, text: expect.stringContaining('This form is no longer valid') });
+    expect(await client.post('/logout/', {}, { Origin: 'http://elsewhere.invalid' })).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('A page of another address'),
+    });
+    expect(await client.post('/logout/', { csrfmiddlewaretoken: 'x' })).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('This form is no longer valid'),
+    });
     expect(await client.get('/settings/')).toMatchObject({ status: 200 });
   });
 

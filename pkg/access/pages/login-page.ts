@@ -31,9 +31,28 @@ const formToken = /^[\w-]{43}$/;
 /** `/login/` and `/logout/`. */
 export function loginPages(parts: LoginPageParts): Operation[] {
   return [
-    { method: 'GET', path: '/login/', operationId: 'getLoginPage', access: 'open', handle: (call) => Promise.resolve(showLogin(call)) },
-    { method: 'POST', path: '/login/', operationId: 'postLoginPage', access: 'open', checksForm: true, handle: (call) => logIn(parts, call) },
-    { method: 'POST', path: '/logout/', operationId: 'postLogoutPage', access: 'open', handle: (call) => logOut(parts, call) },
+    {
+      method: 'GET',
+      path: '/login/',
+      operationId: 'getLoginPage',
+      access: 'open',
+      handle: (call) => Promise.resolve(showLogin(call)),
+    },
+    {
+      method: 'POST',
+      path: '/login/',
+      operationId: 'postLoginPage',
+      access: 'open',
+      checksForm: true,
+      handle: (call) => logIn(parts, call),
+    },
+    {
+      method: 'POST',
+      path: '/logout/',
+      operationId: 'postLogoutPage',
+      access: 'open',
+      handle: (call) => logOut(parts, call),
+    },
   ];
 }
 
@@ -47,17 +66,42 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
   const { username, password, next: asked, csrfmiddlewaretoken: token } = await request.fields();
   const form = { next: ownPath(asked), username: typeof username === 'string' ? username : '' };
   if (!isOwnForm(request, token)) {
-    return loginForm(request, { ...form, status: 403, problems: { '': ['This form was open for too long, or your browser keeps no cookies for this page. Please try again.'] } });
+    return loginForm(request, {
+      ...form,
+      status: 403,
+      problems: {
+        '': ['This form was open for too long, or your browser keeps no cookies for this page. Please try again.'],
+      },
+    });
   }
   if (form.username === '' || typeof password !== 'string' || password === '') {
-    const problems = { ...(form.username === '' ? { username: ['Enter your username or e-mail address.'] } : {}), ...(typeof password === 'string' && password !== '' ? {} : { password: ['Enter your password.'] }) };
+    const problems = {
+      ...(form.username === '' ? { username: ['Enter your username or e-mail address.'] } : {}),
+      ...(typeof password === 'string' && password !== '' ? {} : { password: ['Enter your password.'] }),
+    };
     return loginForm(request, { ...form, status: 400, problems });
   }
   const begin = async (): Promise<Answer> => {
     const { address, userAgent } = request;
-    const { id, passwordChanged } = await login.login({ ...readCredentials({ username: form.username, password }), address, userAgent, type: 'web' });
-    const session = await sessions.create({ userId: id, address, userAgent, passwordChanged, replaces: request.cookies.get(sessionCookie) });
-    if (session === undefined) return loginForm(request, { ...form, status: 400, problems: { '': ['Your password was changed at this moment. Please log in with the new one.'] } });
+    const { id, passwordChanged } = await login.login({
+      ...readCredentials({ username: form.username, password }),
+      address,
+      userAgent,
+      type: 'web',
+    });
+    const session = await sessions.create({
+      userId: id,
+      address,
+      userAgent,
+      passwordChanged,
+      replaces: request.cookies.get(sessionCookie),
+    });
+    if (session === undefined)
+      return loginForm(request, {
+        ...form,
+        status: 400,
+        problems: { '': ['Your password was changed at this moment. Please log in with the new one.'] },
+      });
     return seeOther(form.next, { 'Set-Cookie': beginSession(session, request) });
   };
   return unlessRefused(begin, (refusal) => loginForm(request, { ...form, ...refusal }));
@@ -75,10 +119,14 @@ async function logOut(parts: LoginPageParts, call: OpenCall): Promise<Answer> {
   return seeOther('/login/?done=logout', { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) });
 }
 
-/** Was it sent by a page of ours, which had the same token in cookie and form? Browsers say besides which page asks; a program that says nothing of it is none. */
+/**
+ * Was it sent by a page of ours, which had the same token in cookie and form? Browsers say besides which page asks; a
+ * program that says nothing of it is none.
+ */
 function isOwnForm(request: AccessRequest, token: unknown): boolean {
   const expected = request.cookies.get(formCookie);
-  if (expected === undefined || !formToken.test(expected) || typeof token !== 'string' || !formToken.test(token)) return false;
+  if (expected === undefined || !formToken.test(expected) || typeof token !== 'string' || !formToken.test(token))
+    return false;
   if (isFromElsewhere(request.context.request, { url: request.url, allowedOrigins: new Set() })) return false;
   return timingSafeEqual(Buffer.from(token), Buffer.from(expected));
 }
@@ -92,7 +140,10 @@ interface LoginForm {
   headers?: AnswerHeaders;
 }
 
-function loginForm(request: AccessRequest, { next, username = '', status = 200, problems, done, headers }: LoginForm): Answer {
+function loginForm(
+  request: AccessRequest,
+  { next, username = '', status = 200, problems, done, headers }: LoginForm,
+): Answer {
   // The form of another tab stays good.
   const held = request.cookies.get(formCookie) ?? '';
   const token = formToken.test(held) ? held : randomBytes(32).toString('base64url');
@@ -101,17 +152,19 @@ function loginForm(request: AccessRequest, { next, username = '', status = 200, 
     title: 'Log in',
     isNarrow: true,
     isProblem: problems !== undefined,
-    headers: { ...headers, 'Set-Cookie': formatCookie(formCookie, token, { httpOnly: true, secure: request.isSecure }) },
+    headers: {
+      ...headers,
+      'Set-Cookie': formatCookie(formCookie, token, { httpOnly: true, secure: request.isSecure }),
+    },
     body: html`<div class="card">
-${doneNote(done)}
-${problemNote(problems)}
-<form method="post" action="/login/">
-${csrfField(token)}
-<input type="hidden" name="next" value="${next}">
-${field({ name: 'username', label: 'Username or e-mail address', value: username, autocomplete: 'username', required: true, problems })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, problems })}
-<p data-reveal><button class="main" type="submit">Log in</button></p>
-</form>
-</div>`,
+      ${doneNote(done)} ${problemNote(problems)}
+      <form method="post" action="/login/">
+        ${csrfField(token)}
+        <input type="hidden" name="next" value="${next}" />
+        ${field({ name: 'username', label: 'Username or e-mail address', value: username, autocomplete: 'username', required: true, problems })}
+        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, problems })}
+        <p data-reveal><button class="main" type="submit">Log in</button></p>
+      </form>
+    </div>`,
   });
 }

@@ -34,7 +34,24 @@ describe('where to go next', () => {
   });
 
   test('never leads elsewhere', () => {
-    const piece = fc.constantFrom('/', '\\', '..', '.', '%2e', '%2f', '%5c', '@', ':', 'x', 'elsewhere.invalid', '\t', '?', '#', 'http:', ' ');
+    const piece = fc.constantFrom(
+      '/',
+      '\\',
+      '..',
+      '.',
+      '%2e',
+      '%2f',
+      '%5c',
+      '@',
+      ':',
+      'x',
+      'elsewhere.invalid',
+      '\t',
+      '?',
+      '#',
+      'http:',
+      ' ',
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         expect(new URL(ownPath(pieces.join('')), 'http://own.example').origin).toBe('http://own.example');

@@ -28,7 +28,13 @@ export interface PageParts {
 /** The pages for people: login, logout, and the settings. They are no part of the API, and have no document. */
 export function pageOperations(parts: PageParts): Operation[] {
   return [
-    { method: 'GET', path: '/', operationId: 'getRoot', access: 'open', handle: () => Promise.resolve(seeOther('/settings/')) },
+    {
+      method: 'GET',
+      path: '/',
+      operationId: 'getRoot',
+      access: 'open',
+      handle: () => Promise.resolve(seeOther('/settings/')),
+    },
     pageAssets(),
     ...loginPages(parts),
     ...profilePages(parts.profile),

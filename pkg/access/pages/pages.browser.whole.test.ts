@@ -34,7 +34,10 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     await (typed === wrong ? page.getByRole('alert') : page.getByRole('heading', { name: 'Profile' })).waitFor();
   }
 
-  async function inContext(options: Parameters<Browser['newContext']>[0], work: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> {
+  async function inContext(
+    options: Parameters<Browser['newContext']>[0],
+    work: (page: Page, context: BrowserContext) => Promise<void>,
+  ): Promise<void> {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const complaints = complaintsOf(page, server.url);
@@ -136,7 +139,13 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
       await page.getByRole('button', { name: 'Copy key secret' }).click();
       await page.getByText('Copied.').waitFor();
       const secret = await page.locator('.secret').nth(1).textContent();
-      expect(await page.evaluate(() => (globalThis as unknown as { navigator: { clipboard: { readText(): Promise<string> } } }).navigator.clipboard.readText())).toBe(secret);
+      expect(
+        await page.evaluate(() =>
+          (
+            globalThis as unknown as { navigator: { clipboard: { readText(): Promise<string> } } }
+          ).navigator.clipboard.readText(),
+        ),
+      ).toBe(secret);
       await page.reload();
       await page.getByRole('button', { name: 'Create access key' }).waitFor();
       expect(await page.locator('ul.list > li').count()).toBe(1);
@@ -157,13 +166,26 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     await inContext({}, async (page) => {
       await logIn(page, username);
       await page.goto(`${server.url}/settings/`);
-      const focused = (): Promise<string> => page.evaluate(() => (globalThis as unknown as { document: { activeElement: { textContent: string } } }).document.activeElement.textContent.trim());
+      const focused = (): Promise<string> =>
+        page.evaluate(() =>
+          (
+            globalThis as unknown as { document: { activeElement: { textContent: string } } }
+          ).document.activeElement.textContent.trim(),
+        );
       const seen: string[] = [];
       for (let i = 0; i < 7; i += 1) {
         await page.keyboard.press('Tab');
         seen.push(await focused());
       }
-      expect(seen).toEqual(['Skip to the content', 'Log out', 'Profile', 'Password', 'Access keys', 'Personal tokens', 'Sessions']);
+      expect(seen).toEqual([
+        'Skip to the content',
+        'Log out',
+        'Profile',
+        'Password',
+        'Access keys',
+        'Personal tokens',
+        'Sessions',
+      ]);
     });
   });
 
@@ -182,13 +204,22 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
       // Other rules look at what is the same in all of them.
       const faults = await accessibilityFaults(page, width === 1280 && colorScheme === 'light' ? 'all' : 'look');
       const isTooWide = await page.evaluate(() => {
-        const { documentElement } = (globalThis as unknown as { document: { documentElement: { scrollWidth: number; clientWidth: number } } }).document;
+        const { documentElement } = (
+          globalThis as unknown as { document: { documentElement: { scrollWidth: number; clientWidth: number } } }
+        ).document;
         return documentElement.scrollWidth > documentElement.clientWidth;
       });
-      expect({ name, colorScheme, width, faults, isTooWide }).toEqual({ name, colorScheme, width, faults: [], isTooWide: false });
+      expect({ name, colorScheme, width, faults, isTooWide }).toEqual({
+        name,
+        colorScheme,
+        width,
+        faults: [],
+        isTooWide: false,
+      });
       // For a person to look at: PAGES_SCREENSHOTS=<folder>.
       const folder = process.env['PAGES_SCREENSHOTS'];
-      if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+      if (folder !== undefined)
+        await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
     }
   }
 

@@ -11,7 +11,10 @@ export interface Refusal {
 }
 
 /** What `work` answers, or, where what was sent is refused, the form once more with what is wrong with it. */
-export async function unlessRefused(work: () => Promise<Answer>, showAgain: (refusal: Refusal) => Answer | Promise<Answer>): Promise<Answer> {
+export async function unlessRefused(
+  work: () => Promise<Answer>,
+  showAgain: (refusal: Refusal) => Answer | Promise<Answer>,
+): Promise<Answer> {
   try {
     return await work();
   } catch (error) {
@@ -28,7 +31,10 @@ export function refusalOf(error: unknown): Refusal | undefined {
   const { status, headers, body } = error;
   const { detail, msg = detail, ...fields } = body;
   if (typeof msg === 'string') return { status, headers, problems: { '': [msg] } };
-  const problems = Object.entries(fields).map(([name, texts]) => [name === 'non_field_errors' ? '' : name, [texts].flat().map(String)]);
+  const problems = Object.entries(fields).map(([name, texts]) => [
+    name === 'non_field_errors' ? '' : name,
+    [texts].flat().map(String),
+  ]);
   return { status, headers, problems: Object.fromEntries(problems) as Problems };
 }
 

@@ -35,11 +35,16 @@ test.each(cases)('$password', ({ password, problem }) => {
 });
 
 test('a user without an e-mail address has no rule of it', () => {
-  for (const email of [undefined, null, '']) expect(checkPasswordRules('gj4-kdlw', { username: 'mia', email })).toEqual([]);
+  for (const email of [undefined, null, ''])
+    expect(checkPasswordRules('gj4-kdlw', { username: 'mia', email })).toEqual([]);
 });
 
 test('whatever the password is, no sentence depends on it', () => {
-  const sentences = new Set(['', '\ud800', 'password', 'Maria.Müller', 'maria@example.com', 'x'.repeat(300)].flatMap((password) => checkPasswordRules(password, owner)));
+  const sentences = new Set(
+    ['', '\ud800', 'password', 'Maria.Müller', 'maria@example.com', 'x'.repeat(300)].flatMap((password) =>
+      checkPasswordRules(password, owner),
+    ),
+  );
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (password) => {
       for (const sentence of checkPasswordRules(password, owner)) expect(sentences).toContain(sentence);

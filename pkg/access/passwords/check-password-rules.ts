@@ -11,7 +11,9 @@ export interface PasswordOwner {
   email?: string | null | undefined;
 }
 
-/** What is wrong with a new password, a sentence each; empty where nothing is. Lengths are in characters (code points). */
+/**
+ * What is wrong with a new password, a sentence each; empty where nothing is. Lengths are in characters (code points).
+ */
 export function checkPasswordRules(password: string, { username, email }: PasswordOwner): string[] {
   // No character is more than two units: neither folding nor counting is for what is far too long.
   const length = password.length > 2 * LONGEST ? Infinity : Array.from(password).length;
@@ -22,7 +24,9 @@ export function checkPasswordRules(password: string, { username, email }: Passwo
   // Half a pair has no bytes of its own: all of them would be the same password.
   if (/\p{Surrogate}/u.test(password)) problems.push('This password holds half a character.');
   if (folded === fold(username)) problems.push('This password is the username.');
-  if (email !== undefined && email !== null && folded === fold(email)) problems.push('This password is the e-mail address.');
-  if (isCommonPassword(folded) || (length >= SHORTEST && new Set(folded).size < FEWEST)) problems.push('This password is too common.');
+  if (email !== undefined && email !== null && folded === fold(email))
+    problems.push('This password is the e-mail address.');
+  if (isCommonPassword(folded) || (length >= SHORTEST && new Set(folded).size < FEWEST))
+    problems.push('This password is too common.');
   return problems;
 }

@@ -21,7 +21,12 @@ describe('a password', () => {
     { reason: 'composed and decomposed letters are the same', set: 'schön-é', typed: 'scho\u0308n-e\u0301', ok: true },
     { reason: 'upper and lower case are not', set: 'Secret-1', typed: 'secret-1', ok: false },
     { reason: 'U+0000 ends nothing', set: 'ab\0cd', typed: 'ab\0ce', ok: false },
-    { reason: '256 characters of two units count to the last', set: '🦀'.repeat(256), typed: `${'🦀'.repeat(255)}x`, ok: false },
+    {
+      reason: '256 characters of two units count to the last',
+      set: '🦀'.repeat(256),
+      typed: `${'🦀'.repeat(255)}x`,
+      ok: false,
+    },
     { reason: 'they are one password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
   ];
   test.each(cases)('$reason', async ({ set, typed, ok }) => {
@@ -31,7 +36,14 @@ describe('a password', () => {
   test('is nobody’s without a hash, with a broken one, and where it is longer than any may be', async () => {
     const long = 'x'.repeat(1025);
     const ofLong = hashSync(long, { memoryCost: 8, timeCost: 1 });
-    for (const stored of [undefined, '', 'nonsense', '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ', '$2b$10$abcdefghijklmnopqrstuv', ofLong]) {
+    for (const stored of [
+      undefined,
+      '',
+      'nonsense',
+      '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ',
+      '$2b$10$abcdefghijklmnopqrstuv',
+      ofLong,
+    ]) {
       expect(await hasher.verify(stored, stored === ofLong ? long : '')).toEqual({ ok: false });
     }
   });
@@ -64,7 +76,8 @@ describe('the work', () => {
         times[side]!.push(Number(process.hrtime.bigint() - began));
       }
     }
-    // The quickest of each, and a wide bound, as whatever else runs on the machine takes its time: without the work it would be thousands of times as quick.
+    // The quickest of each, and a wide bound, as whatever else runs on the machine takes its time: without the work it
+    // would be thousands of times as quick.
     const [known, unknown] = times.map((each) => Math.min(...each)) as [number, number];
     expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(100);
   });

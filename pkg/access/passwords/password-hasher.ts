@@ -10,7 +10,10 @@ export interface PasswordHasherOptions {
   passes?: number;
   /** Threads of one hash. Default 1. */
   lanes?: number;
-  /** Hashes at a time. Default: half of the processors, at least 1. They are computed on the threads that files, DNS and compression need as well. */
+  /**
+   * Hashes at a time. Default: half of the processors, at least 1. They are computed on the threads that files, DNS and
+   * compression need as well.
+   */
   maxRunning?: number;
   /** Hashes that wait for their turn; one beyond is refused. Default 64. */
   maxWaiting?: number;
@@ -30,9 +33,9 @@ const LONGEST = 1024;
 const ARGON2ID = 2;
 
 /**
- * Passwords as Argon2id hashes, in PHC's form. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the same keys typed elsewhere are the
- * same password. Never computed on the event loop; all callers share `maxRunning` turns, first come, first served.
- * Throws TooManyPasswordsError where too many wait.
+ * Passwords as Argon2id hashes, in PHC's form. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the
+ * same keys typed elsewhere are the same password. Never computed on the event loop; all callers share `maxRunning`
+ * turns, first come, first served. Throws TooManyPasswordsError where too many wait.
  */
 export class PasswordHasher {
   readonly #cost: Cost;
@@ -40,7 +43,13 @@ export class PasswordHasher {
   /** Of no password: as much work as a real one. */
   readonly #nobodys: string;
 
-  constructor({ memoryKiB = 19_456, passes = 2, lanes = 1, maxRunning = Math.max(1, Math.floor(availableParallelism() / 2)), maxWaiting = 64 }: PasswordHasherOptions = {}) {
+  constructor({
+    memoryKiB = 19_456,
+    passes = 2,
+    lanes = 1,
+    maxRunning = Math.max(1, Math.floor(availableParallelism() / 2)),
+    maxWaiting = 64,
+  }: PasswordHasherOptions = {}) {
     this.#cost = { memoryKiB, passes, lanes };
     this.#turns = new TurnQueue({ maxRunning, maxWaiting });
     this.#nobodys = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${base64(16)}$${base64(32)}`;
@@ -49,14 +58,21 @@ export class PasswordHasher {
   /** The password must have passed `checkPasswordRules`. */
   hash(password: string): Promise<string> {
     const { memoryKiB, passes, lanes } = this.#cost;
-    return this.#turns.run(() => hash(normalize(password), { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: lanes }));
+    return this.#turns.run(() =>
+      hash(normalize(password), { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: lanes }),
+    );
   }
 
-  /** Is it the password of this hash? Of an absent hash, or one in no form that is known, it is none, after the same work. */
+  /**
+   * Is it the password of this hash? Of an absent hash, or one in no form that is known, it is none, after the same
+   * work.
+   */
   async verify(stored: string | undefined, password: string): Promise<Verdict> {
     const cost = stored === undefined ? undefined : costOf(stored);
     const isPossible = cost !== undefined && password.length <= LONGEST;
-    const matches = await this.#turns.run(() => verify(isPossible ? stored! : this.#nobodys, isPossible ? normalize(password) : ''));
+    const matches = await this.#turns.run(() =>
+      verify(isPossible ? stored! : this.#nobodys, isPossible ? normalize(password) : ''),
+    );
     if (!isPossible || !matches) return { ok: false };
     return isLess(cost, this.#cost) ? { ok: true, rehash: true } : { ok: true };
   }
@@ -66,7 +82,9 @@ function costOf(stored: string): Cost | undefined {
   try {
     const { algorithm, memoryCost, timeCost, parallelism } = parseOptions(stored);
     // What was made by another variant counts as made with nothing.
-    return (algorithm as number) === ARGON2ID ? { memoryKiB: memoryCost, passes: timeCost, lanes: parallelism } : { memoryKiB: 0, passes: 0, lanes: 0 };
+    return (algorithm as number) === ARGON2ID
+      ? { memoryKiB: memoryCost, passes: timeCost, lanes: parallelism }
+      : { memoryKiB: 0, passes: 0, lanes: 0 };
   } catch {
     return undefined;
   }

@@ -5,36 +5,45 @@ import { TooManyPasswordsError, TurnQueue } from './turn-queue.ts';
 
 test('never more than may run at a time, in the order of coming, whatever fails', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 5 }), fc.array(fc.boolean(), { maxLength: 20 }), async (maxRunning, maxWaiting, works) => {
-      const queue = new TurnQueue({ maxRunning, maxWaiting });
-      let running = 0;
-      const began: number[] = [];
-      const outcomes = await Promise.allSettled(
-        works.map((fails, index) =>
-          queue.run(async () => {
-            running += 1;
-            expect(running).toBeLessThanOrEqual(maxRunning);
-            began.push(index);
-            await new Promise((resolve) => setImmediate(resolve));
-            running -= 1;
-            if (fails) throw new Error('as asked');
-          }),
-        ),
-      );
-      const accepted = Math.min(works.length, maxRunning + maxWaiting);
-      expect(began).toEqual(Array.from({ length: accepted }, (_, index) => index));
-      for (const [index, outcome] of outcomes.entries()) {
-        if (index >= accepted) expect(outcome).toMatchObject({ reason: expect.any(TooManyPasswordsError) });
-        else expect(outcome.status).toBe(works[index] === true ? 'rejected' : 'fulfilled');
-      }
-      // Every turn was given back.
-      await Promise.all(Array.from({ length: maxRunning }, () => queue.run(async () => {})));
-    }),
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 0, max: 5 }),
+      fc.array(fc.boolean(), { maxLength: 20 }),
+      async (maxRunning, maxWaiting, works) => {
+        const queue = new TurnQueue({ maxRunning, maxWaiting });
+        let running = 0;
+        const began: number[] = [];
+        const outcomes = await Promise.allSettled(
+          works.map((fails, index) =>
+            queue.run(async () => {
+              running += 1;
+              expect(running).toBeLessThanOrEqual(maxRunning);
+              began.push(index);
+              await new Promise((resolve) => setImmediate(resolve));
+              running -= 1;
+              if (fails) throw new Error('as asked');
+            }),
+          ),
+        );
+        const accepted = Math.min(works.length, maxRunning + maxWaiting);
+        expect(began).toEqual(Array.from({ length: accepted }, (_, index) => index));
+        for (const [index, outcome] of outcomes.entries()) {
+          if (index >= accepted) expect(outcome).toMatchObject({ reason: expect.any(TooManyPasswordsError) });
+          else expect(outcome.status).toBe(works[index] === true ? 'rejected' : 'fulfilled');
+        }
+        // Every turn was given back.
+        await Promise.all(Array.from({ length: maxRunning }, () => queue.run(async () => {})));
+      },
+    ),
     { numRuns: 100 },
   );
 });
 
 test('one too many is 429 wherever it is answered, without a word of its own', () => {
-  expect(new TooManyPasswordsError()).toMatchObject({ status: 429, body: { code: 'throttled' }, headers: { 'Retry-After': '1' } });
+  expect(new TooManyPasswordsError()).toMatchObject({
+    status: 429,
+    body: { code: 'throttled' },
+    headers: { 'Retry-After': '1' },
+  });
   expect(isAccessError(new TooManyPasswordsError())).toBe(true);
 });

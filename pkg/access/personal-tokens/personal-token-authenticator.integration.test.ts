@@ -41,22 +41,57 @@ afterAll(async () => {
 
 async function addToken(userId: string, roles: string[] | null = null): Promise<string> {
   const token = newPersonalToken();
-  await database.pool.query("INSERT INTO access.personal_tokens (name, username, user_id, hash, roles) VALUES ('ci', '', $1, $2, $3)", [userId, TokenStore.hash(token), roles]);
+  await database.pool.query(
+    "INSERT INTO access.personal_tokens (name, username, user_id, hash, roles) VALUES ('ci', '', $1, $2, $3)",
+    [userId, TokenStore.hash(token), roles],
+  );
   return token;
 }
 const change = (statement: string): Promise<unknown> => database.pool.query(statement);
-const lastUsed = async (): Promise<(Date | null)[]> => (await database.pool.query<{ last_used: Date | null }>('SELECT last_used FROM access.personal_tokens ORDER BY created')).rows.map((row) => row.last_used);
-const failures = async (): Promise<object[]> => (await database.pool.query('SELECT username, action, resource, detail, remote_addr FROM access.operate_logs ORDER BY id')).rows as object[];
+const lastUsed = async (): Promise<(Date | null)[]> =>
+  (
+    await database.pool.query<{ last_used: Date | null }>(
+      'SELECT last_used FROM access.personal_tokens ORDER BY created',
+    )
+  ).rows.map((row) => row.last_used);
+const failures = async (): Promise<object[]> =>
+  (
+    await database.pool.query(
+      'SELECT username, action, resource, detail, remote_addr FROM access.operate_logs ORDER BY id',
+    )
+  ).rows as object[];
 
 describe('a token is', () => {
   test('its owner, with what they hold now, narrowed to its roles', async () => {
-    const id = await addUser(access, { username: 'mia', groups: ['authors'], systemRoles: ['SystemAuditor', 'SystemUser'], orgRoles: { [defaultOrgId]: ['OrgAdmin', 'OrgUser'] } });
-    const groups = ['svc:system-auditors', `org:${defaultOrgId}:OrgAdmin`, `org:${defaultOrgId}:OrgUser`, 'authors', 'system:authenticated'];
+    const id = await addUser(access, {
+      username: 'mia',
+      groups: ['authors'],
+      systemRoles: ['SystemAuditor', 'SystemUser'],
+      orgRoles: { [defaultOrgId]: ['OrgAdmin', 'OrgUser'] },
+    });
+    const groups = [
+      'svc:system-auditors',
+      `org:${defaultOrgId}:OrgAdmin`,
+      `org:${defaultOrgId}:OrgUser`,
+      'authors',
+      'system:authenticated',
+    ];
     expect(await authenticator.authenticateToken(await addToken(id))).toEqual({ name: 'mia', uid: id, groups });
     const narrowed = await addToken(id, ['view']);
-    expect(await authenticator.authenticateToken(narrowed)).toEqual({ name: 'mia', uid: id, groups, restriction: { roles: ['view'] } });
-    await change("DELETE FROM access.org_role_bindings; UPDATE access.users SET groups = '{}'; INSERT INTO access.system_role_bindings (user_id, role) SELECT id, 'SystemAdmin' FROM access.users");
-    expect((await authenticator.authenticateToken(narrowed))?.groups).toEqual(['system:masters', 'svc:system-auditors', 'system:authenticated']);
+    expect(await authenticator.authenticateToken(narrowed)).toEqual({
+      name: 'mia',
+      uid: id,
+      groups,
+      restriction: { roles: ['view'] },
+    });
+    await change(
+      "DELETE FROM access.org_role_bindings; UPDATE access.users SET groups = '{}'; INSERT INTO access.system_role_bindings (user_id, role) SELECT id, 'SystemAdmin' FROM access.users",
+    );
+    expect((await authenticator.authenticateToken(narrowed))?.groups).toEqual([
+      'system:masters',
+      'svc:system-auditors',
+      'system:authenticated',
+    ]);
   });
 
   test.each([
@@ -74,8 +109,13 @@ describe('a token is', () => {
   });
 
   test('each its own, when many are asked for at once', async () => {
-    const tokens = await Promise.all(Array.from({ length: 150 }, async (_, index) => addToken(await addUser(access, { username: `u${index}` }))));
-    const asked = tokens.flatMap((token, index) => [{ token, name: `u${index}` }, { token: newPersonalToken(), name: undefined }]);
+    const tokens = await Promise.all(
+      Array.from({ length: 150 }, async (_, index) => addToken(await addUser(access, { username: `u${index}` }))),
+    );
+    const asked = tokens.flatMap((token, index) => [
+      { token, name: `u${index}` },
+      { token: newPersonalToken(), name: undefined },
+    ]);
     const found = await Promise.all(asked.map(({ token }) => authenticator.authenticateToken(token)));
     expect(found.map((user) => user?.name)).toEqual(asked.map(({ name }) => name));
   });
@@ -92,7 +132,8 @@ describe('a token is', () => {
       uses,
     );
     const token = newPersonalToken();
-    for (const wrong of ['', 'pat_', `${token}x`, `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`]) expect(await silent.authenticateToken(wrong)).toBeUndefined();
+    for (const wrong of ['', 'pat_', `${token}x`, `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`])
+      expect(await silent.authenticateToken(wrong)).toBeUndefined();
     expect(asked).toEqual([]);
   });
 
@@ -100,7 +141,8 @@ describe('a token is', () => {
     const gone = await Database.connect({ connection: home.connection, log: silentLog });
     const away = new PersonalTokenAuthenticator(new TokenStore(gone), uses);
     await gone.close();
-    for (let i = 0; i < 2; i += 1) await expect(away.authenticateToken(newPersonalToken())).rejects.toMatchObject({ code: 503 });
+    for (let i = 0; i < 2; i += 1)
+      await expect(away.authenticateToken(newPersonalToken())).rejects.toMatchObject({ code: 503 });
   });
 });
 
@@ -124,12 +166,17 @@ describe('its use', () => {
   test('is noted by several replicas at once without one waiting for another', async () => {
     const id = await addUser(access, { username: 'mia' });
     const tokens = await Promise.all(Array.from({ length: 20 }, () => addToken(id)));
-    const replicas = Array.from({ length: 4 }, () => new TokenUses({ database: access, audit: new Audit(access), log: pino({ level: 'silent' }) }));
-    await Promise.all(replicas.map(async (replica) => {
-      const replicated = new PersonalTokenAuthenticator(store, replica);
-      await Promise.all(tokens.map((token) => replicated.authenticateToken(token)));
-      await replica.stop();
-    }));
+    const replicas = Array.from(
+      { length: 4 },
+      () => new TokenUses({ database: access, audit: new Audit(access), log: pino({ level: 'silent' }) }),
+    );
+    await Promise.all(
+      replicas.map(async (replica) => {
+        const replicated = new PersonalTokenAuthenticator(store, replica);
+        await Promise.all(tokens.map((token) => replicated.authenticateToken(token)));
+        await replica.stop();
+      }),
+    );
     expect((await lastUsed()).every((time) => time !== null)).toBe(true);
   });
 
@@ -139,7 +186,15 @@ describe('its use', () => {
     for (let i = 0; i < 3; i += 1) await authenticator.authenticateToken(token, () => '10.1.1.1');
     await authenticator.authenticateToken(newPersonalToken(), () => '10.1.1.1');
     await uses.stop();
-    expect(await failures()).toEqual([{ username: '', action: 'failed_use', resource: 'ci', detail: 'of mia: the token was revoked or has expired', remote_addr: '10.1.1.1' }]);
+    expect(await failures()).toEqual([
+      {
+        username: '',
+        action: 'failed_use',
+        resource: 'ci',
+        detail: 'of mia: the token was revoked or has expired',
+        remote_addr: '10.1.1.1',
+      },
+    ]);
     expect(await lastUsed()).toEqual([null]);
   });
 

@@ -7,9 +7,10 @@ import { TokenStore, type FoundToken } from './token-store.ts';
 import type { TokenUses } from './token-uses.ts';
 
 /**
- * Knows personal tokens: their owner, with what the owner holds at this moment, narrowed to the token's roles. Each request is answered by a lookup
- * that began after it, so a revocation acts on the next request of every replica, and a token is dead while its owner is disabled or expired.
- * Text that is not in a token's form costs no query. Throws StatusError 503 where the database does not answer.
+ * Knows personal tokens: their owner, with what the owner holds at this moment, narrowed to the token's roles. Each
+ * request is answered by a lookup that began after it, so a revocation acts on the next request of every replica, and a
+ * token is dead while its owner is disabled or expired. Text that is not in a token's form costs no query. Throws
+ * StatusError 503 where the database does not answer.
  */
 export class PersonalTokenAuthenticator implements TokenAuthenticator {
   readonly #tokens: FreshLookup<KnownToken | undefined>;
@@ -18,7 +19,9 @@ export class PersonalTokenAuthenticator implements TokenAuthenticator {
   constructor(tokens: Pick<TokenStore, 'findOwner'>, uses: Pick<TokenUses, 'used' | 'failed'>) {
     this.#tokens = new FreshLookup(async (hash) => {
       const found = await tokens.findOwner(Buffer.from(hash, 'hex'));
-      return found === undefined ? undefined : { found, user: found.is_usable && found.is_valid ? userOf(found) : undefined };
+      return found === undefined
+        ? undefined
+        : { found, user: found.is_usable && found.is_valid ? userOf(found) : undefined };
     });
     this.#uses = uses;
   }

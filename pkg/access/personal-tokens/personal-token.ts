@@ -42,9 +42,20 @@ export interface TokenRow {
   is_expired: boolean;
 }
 
-export const tokenColumns = 'id, name, display_name, roles, created, expires, revoked, last_used, COALESCE(expires <= now(), false) AS is_expired';
+export const tokenColumns =
+  'id, name, display_name, roles, created, expires, revoked, last_used, COALESCE(expires <= now(), false) AS is_expired';
 
-export function presentToken({ id, name, display_name: displayName, roles, created, expires, revoked, last_used: lastUsed, is_expired: expired }: TokenRow): PersonalToken {
+export function presentToken({
+  id,
+  name,
+  display_name: displayName,
+  roles,
+  created,
+  expires,
+  revoked,
+  last_used: lastUsed,
+  is_expired: expired,
+}: TokenRow): PersonalToken {
   return {
     apiVersion,
     kind: 'PersonalAccessToken',
@@ -55,7 +66,11 @@ export function presentToken({ id, name, display_name: displayName, roles, creat
       ...(roles === null ? {} : { roles }),
       revoked: revoked !== null,
     },
-    status: { expired, ...(lastUsed === null ? {} : { lastUsed: time(lastUsed) }), ...(revoked === null ? {} : { revokedAt: time(revoked) }) },
+    status: {
+      expired,
+      ...(lastUsed === null ? {} : { lastUsed: time(lastUsed) }),
+      ...(revoked === null ? {} : { revokedAt: time(revoked) }),
+    },
   };
 }
 

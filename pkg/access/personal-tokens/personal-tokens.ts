@@ -1,10 +1,25 @@
 import { randomInt } from 'node:crypto';
-import { fieldError, newAlreadyExists, newForbidden, newInvalid, newNotFound, parseTimestamp, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  newAlreadyExists,
+  newForbidden,
+  newInvalid,
+  newNotFound,
+  parseTimestamp,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
-import { presentToken, tokenColumns, tokenKind, tokenResource, type PersonalToken, type TokenRow } from './personal-token.ts';
+import {
+  presentToken,
+  tokenColumns,
+  tokenKind,
+  tokenResource,
+  type PersonalToken,
+  type TokenRow,
+} from './personal-token.ts';
 import { credentialCauses, draftCauses, type TokenDraft } from './token-draft.ts';
 import { TokenStore } from './token-store.ts';
 
@@ -31,7 +46,10 @@ export interface PersonalTokensParts {
   onIssue?: OnIssue;
 }
 
-/** Who asks, as the content platform knows them: `uid` is the user's id; what restricts them restricts what they make, and when their credential ends, so does that. */
+/**
+ * Who asks, as the content platform knows them: `uid` is the user's id; what restricts them restricts what they make,
+ * and when their credential ends, so does that.
+ */
 export interface TokenOwner {
   user: UserInfo;
   /** For the audit. */
@@ -40,8 +58,8 @@ export interface TokenOwner {
 }
 
 /**
- * A user's own personal tokens. What concerns none of theirs is StatusError 404; a draft that cannot be is 422 with a cause a field; a name that they have given
- * to another one is 409. Every change is a row of the audit.
+ * A user's own personal tokens. What concerns none of theirs is StatusError 404; a draft that cannot be is 422 with a
+ * cause a field; a name that they have given to another one is 409. Every change is a row of the audit.
  */
 export class PersonalTokens {
   readonly #parts: PersonalTokensParts;
@@ -67,10 +85,15 @@ export class PersonalTokens {
   /** The names that a user may narrow a token to; those the system keeps for itself are left out. */
   async assignableRoles({ restriction, ...owner }: UserInfo): Promise<string[]> {
     const names = [...(await this.#parts.roles.rolesOf(owner))];
-    return names.filter((name) => !name.startsWith('system:') && restriction?.roles.includes(name) !== false).toSorted();
+    return names
+      .filter((name) => !name.startsWith('system:') && restriction?.roles.includes(name) !== false)
+      .toSorted();
   }
 
-  /** With `status.token`, which nobody can be told again. It ends no later than the credential that makes it. At most 100 a user, dead ones included. */
+  /**
+   * With `status.token`, which nobody can be told again. It ends no later than the credential that makes it. At most
+   * 100 a user, dead ones included.
+   */
   async create({ user, address, requestId }: TokenOwner, draft: TokenDraft): Promise<PersonalToken> {
     const leaks = credentialCauses(draft);
     if (leaks.length > 0) throw newInvalid(tokenKind, '', leaks);
@@ -85,7 +108,15 @@ export class PersonalTokens {
         name: 'token-create',
         text: `INSERT INTO access.personal_tokens (user_id, username, name, display_name, expires, roles, hash) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${tokenColumns}`,
         // By the name alone a replica of the last release lets everybody in, and narrows nobody.
-        values: [user.uid, roles === null ? user.name : '', name, draft.displayName ?? '', expiryOf(draft) ?? limitOf(user), roles, TokenStore.hash(token)],
+        values: [
+          user.uid,
+          roles === null ? user.name : '',
+          name,
+          draft.displayName ?? '',
+          expiryOf(draft) ?? limitOf(user),
+          roles,
+          TokenStore.hash(token),
+        ],
       });
       const row = presentToken(rows[0]!);
       await this.#note('create', { user, address, requestId }, row, client);
@@ -103,15 +134,20 @@ export class PersonalTokens {
     });
   }
 
-  /** Who is narrowed, or ends, may not bring back what is not, or ends later: 403. Nothing happens to one that is not revoked. */
+  /**
+   * Who is narrowed, or ends, may not bring back what is not, or ends later: 403. Nothing happens to one that is not
+   * revoked.
+   */
   restore(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
       if (row.revoked === null) return presentToken(row);
       const { restriction } = owner.user;
-      const isWithin = restriction === undefined || row.roles?.every((role) => restriction.roles.includes(role)) === true;
+      const isWithin =
+        restriction === undefined || row.roles?.every((role) => restriction.roles.includes(role)) === true;
       if (!isWithin) throw newForbidden(tokenResource, name, 'it can do more than the credential of this request');
       const limit = limitOf(owner.user);
-      if (limit !== null && (row.expires === null || row.expires > limit)) throw newForbidden(tokenResource, name, 'it outlives the credential of this request');
+      if (limit !== null && (row.expires === null || row.expires > limit))
+        throw newForbidden(tokenResource, name, 'it outlives the credential of this request');
       return this.#set('restore', 'revoked = NULL', { owner, row, client });
     });
   }
@@ -119,18 +155,32 @@ export class PersonalTokens {
   /** Answers what was removed. */
   remove(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
-      await client.query({ name: 'token-remove', text: 'DELETE FROM access.personal_tokens WHERE id = $1', values: [row.id] });
+      await client.query({
+        name: 'token-remove',
+        text: 'DELETE FROM access.personal_tokens WHERE id = $1',
+        values: [row.id],
+      });
       const removed = presentToken(row);
       await this.#note('delete', owner, removed, client);
       return removed;
     });
   }
 
-  #change(owner: TokenOwner, name: string, work: (client: Queryable, row: TokenRow) => Promise<PersonalToken>): Promise<PersonalToken> {
-    return this.#parts.database.transaction(async (client) => work(client, await this.#find(owner.user.uid, name, client, 'FOR UPDATE')));
+  #change(
+    owner: TokenOwner,
+    name: string,
+    work: (client: Queryable, row: TokenRow) => Promise<PersonalToken>,
+  ): Promise<PersonalToken> {
+    return this.#parts.database.transaction(async (client) =>
+      work(client, await this.#find(owner.user.uid, name, client, 'FOR UPDATE')),
+    );
   }
 
-  async #set(action: 'revoke' | 'restore', assignment: string, { owner, row, client }: { owner: TokenOwner; row: TokenRow; client: Queryable }): Promise<PersonalToken> {
+  async #set(
+    action: 'revoke' | 'restore',
+    assignment: string,
+    { owner, row, client }: { owner: TokenOwner; row: TokenRow; client: Queryable },
+  ): Promise<PersonalToken> {
     const text = `UPDATE access.personal_tokens SET ${assignment} WHERE id = $1 RETURNING ${tokenColumns}`;
     const { rows } = await client.query<TokenRow>({ name: `token-${action}`, text, values: [row.id] });
     const changed = presentToken(rows[0]!);
@@ -140,25 +190,50 @@ export class PersonalTokens {
 
   async #find(userId: string, name: string, on: Queryable, lock: '' | 'FOR UPDATE' = ''): Promise<TokenRow> {
     const text = `SELECT ${tokenColumns} FROM access.personal_tokens WHERE user_id = $1 AND name = $2 ${lock}`;
-    const { rows } = await on.query<TokenRow>({ name: lock === '' ? 'token-of-user' : 'token-of-user-lock', text, values: [userId, name] });
+    const { rows } = await on.query<TokenRow>({
+      name: lock === '' ? 'token-of-user' : 'token-of-user-lock',
+      text,
+      values: [userId, name],
+    });
     if (rows[0] === undefined) throw newNotFound(tokenResource, name);
     return rows[0];
   }
 
   /** A name that no other token of the user has, until the transaction ends. */
-  async #reserveName(client: Queryable, { uid, name: username }: UserInfo, { name, generateName = 'pat-' }: TokenDraft): Promise<string> {
+  async #reserveName(
+    client: Queryable,
+    { uid, name: username }: UserInfo,
+    { name, generateName = 'pat-' }: TokenDraft,
+  ): Promise<string> {
     // Names and numbers of tokens are looked at while no other is made for this user.
-    const { rows: owners } = await client.query({ name: 'token-owner-lock', text: 'SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE', values: [uid] });
-    if (owners.length === 0) throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
-    const { rows } = await client.query<{ name: string }>({ name: 'token-names', text: 'SELECT name FROM access.personal_tokens WHERE user_id = $1', values: [uid] });
+    const { rows: owners } = await client.query({
+      name: 'token-owner-lock',
+      text: 'SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE',
+      values: [uid],
+    });
+    if (owners.length === 0)
+      throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
+    const { rows } = await client.query<{ name: string }>({
+      name: 'token-names',
+      text: 'SELECT name FROM access.personal_tokens WHERE user_id = $1',
+      values: [uid],
+    });
     const taken = new Set(rows.map((row) => row.name));
-    if (rows.length >= mostTokens) throw newInvalid(tokenKind, name ?? '', [fieldError.forbidden('metadata.name', `you have ${mostTokens} tokens, as many as there may be; delete one first`)]);
+    if (rows.length >= mostTokens)
+      throw newInvalid(tokenKind, name ?? '', [
+        fieldError.forbidden(
+          'metadata.name',
+          `you have ${mostTokens} tokens, as many as there may be; delete one first`,
+        ),
+      ]);
     if (name !== undefined) {
       if (taken.has(name)) throw newAlreadyExists(tokenResource, name);
       return name;
     }
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const made = generateName.slice(0, longestPrefix) + Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('');
+      const made =
+        generateName.slice(0, longestPrefix) +
+        Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('');
       if (!taken.has(made)) return made;
     }
     throw newAlreadyExists(tokenResource, generateName);
@@ -166,7 +241,9 @@ export class PersonalTokens {
 
   async #roleCauses(user: UserInfo, roles: readonly string[]): Promise<StatusCause[]> {
     const causes: StatusCause[] = [];
-    for (const [index, role] of roles.entries()) if (!(await this.#mayAssign(user, role))) causes.push(fieldError.invalid(`spec.roles[${index}]`, role, 'is no ClusterRole that you hold'));
+    for (const [index, role] of roles.entries())
+      if (!(await this.#mayAssign(user, role)))
+        causes.push(fieldError.invalid(`spec.roles[${index}]`, role, 'is no ClusterRole that you hold'));
     return causes;
   }
 
@@ -175,9 +252,31 @@ export class PersonalTokens {
     return this.#parts.roles.hasRole(owner, role);
   }
 
-  #note(action: OperateEntry['action'], { user, address, requestId }: TokenOwner, { metadata, spec }: PersonalToken, on: Queryable): Promise<void> {
-    const detail = action !== 'create' ? '' : [`until ${spec.expiresAt ?? 'revoked'}`, ...(spec.roles === undefined ? [] : [`narrowed to ${spec.roles.join(', ')}`])].join('; ');
-    return this.#parts.audit.operate({ actor: { id: user.uid, username: user.name }, action, resourceType: 'personal_token', resource: metadata.name, detail, address, requestId }, on);
+  #note(
+    action: OperateEntry['action'],
+    { user, address, requestId }: TokenOwner,
+    { metadata, spec }: PersonalToken,
+    on: Queryable,
+  ): Promise<void> {
+    const detail =
+      action !== 'create'
+        ? ''
+        : [
+            `until ${spec.expiresAt ?? 'revoked'}`,
+            ...(spec.roles === undefined ? [] : [`narrowed to ${spec.roles.join(', ')}`]),
+          ].join('; ');
+    return this.#parts.audit.operate(
+      {
+        actor: { id: user.uid, username: user.name },
+        action,
+        resourceType: 'personal_token',
+        resource: metadata.name,
+        detail,
+        address,
+        requestId,
+      },
+      on,
+    );
   }
 }
 
@@ -194,5 +293,11 @@ function limitOf({ credentialExpires }: UserInfo): Date | null {
 function expiryCauses(user: UserInfo, draft: TokenDraft): StatusCause[] {
   const [limit, expires] = [limitOf(user), expiryOf(draft)];
   if (limit === null || expires === null || expires <= limit) return [];
-  return [fieldError.invalid('spec.expiresAt', draft.expiresAt, `must not be after ${limit.toISOString()}, when the credential of this request expires`)];
+  return [
+    fieldError.invalid(
+      'spec.expiresAt',
+      draft.expiresAt,
+      `must not be after ${limit.toISOString()}, when the credential of this request expires`,
+    ),
+  ];
 }

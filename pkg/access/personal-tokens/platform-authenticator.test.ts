@@ -6,7 +6,10 @@ import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 import { platformAuthenticator } from './platform-authenticator.ts';
 
 const user = (name: string): UserInfo => ({ name, uid: '', groups: [] });
-const tokens = { authenticateToken: async (token: string, addressOf: () => string = () => '') => (token === 'good' ? user(`token from ${addressOf()}`) : undefined) };
+const tokens = {
+  authenticateToken: async (token: string, addressOf: () => string = () => '') =>
+    token === 'good' ? user(`token from ${addressOf()}`) : undefined,
+};
 const basic: RequestAuthenticator = {
   authenticateRequest: async ({ headers }) => {
     if (headers.authorization?.startsWith('Basic') !== true) return undefined;
@@ -14,13 +17,21 @@ const basic: RequestAuthenticator = {
     throw newUnauthorized();
   },
 };
-const sessions: RequestAuthenticator = { authenticateRequest: async ({ headers }) => (headers.cookie === undefined ? undefined : user('session')) };
+const sessions: RequestAuthenticator = {
+  authenticateRequest: async ({ headers }) => (headers.cookie === undefined ? undefined : user('session')),
+};
 const proxies = new TrustedProxies(['127.0.0.1']);
 const all = platformAuthenticator({ tokens, proxies, basic, sessions });
 const least = platformAuthenticator({ tokens, proxies });
 
-const ask = async (authenticator: RequestAuthenticator, headers: Record<string, string>): Promise<string | number | undefined> => {
-  const request = { headers: { 'x-forwarded-for': '10.1.1.1', ...headers }, socket: { remoteAddress: '127.0.0.1' } } as unknown as IncomingMessage;
+const ask = async (
+  authenticator: RequestAuthenticator,
+  headers: Record<string, string>,
+): Promise<string | number | undefined> => {
+  const request = {
+    headers: { 'x-forwarded-for': '10.1.1.1', ...headers },
+    socket: { remoteAddress: '127.0.0.1' },
+  } as unknown as IncomingMessage;
   try {
     return (await authenticator.authenticateRequest(request))?.name;
   } catch (error) {
@@ -37,7 +48,12 @@ test.each<[string, Record<string, string>, string | number | undefined, string |
   ['another scheme', { authorization: 'Token good' }, 401, 401],
   ['an empty header', { authorization: '' }, 401, 401],
   ['a session', { cookie: 'x' }, 'session', undefined],
-  ['a header and a session: the header', { authorization: 'Bearer good', cookie: 'x' }, 'token from 10.1.1.1', 'token from 10.1.1.1'],
+  [
+    'a header and a session: the header',
+    { authorization: 'Bearer good', cookie: 'x' },
+    'token from 10.1.1.1',
+    'token from 10.1.1.1',
+  ],
   ['a wrong header and a session: 401', { authorization: 'Basic bad', cookie: 'x' }, 401, 401],
 ])('%s', async (_reason, headers, withAll, withLeast) => {
   expect(await ask(all, headers)).toBe(withAll);

@@ -12,8 +12,8 @@ export interface PlatformCredentials {
 }
 
 /**
- * Who asks the content platform. A header that is there decides, and is StatusError 401 where it is wrong, whatever cookie came along; without one the
- * session does, and without that nobody asks.
+ * Who asks the content platform. A header that is there decides, and is StatusError 401 where it is wrong, whatever
+ * cookie came along; without one the session does, and without that nobody asks.
  */
 export function platformAuthenticator({ tokens, proxies, basic, sessions }: PlatformCredentials): RequestAuthenticator {
   return {
@@ -22,7 +22,9 @@ export function platformAuthenticator({ tokens, proxies, basic, sessions }: Plat
       if (authorization === undefined) return sessions?.authenticateRequest(request);
       const byPassword = await basic?.authenticateRequest(request);
       if (byPassword !== undefined) return byPassword;
-      const bearer = new BearerAuthenticator({ authenticateToken: (token) => tokens.authenticateToken(token, () => proxies.addressOf(request)) });
+      const bearer = new BearerAuthenticator({
+        authenticateToken: (token) => tokens.authenticateToken(token, () => proxies.addressOf(request)),
+      });
       return bearer.authenticateRequest(request);
     },
   };

@@ -1,6 +1,17 @@
 import { pino, type Logger } from 'pino';
 import { Database, migrate, silentLog } from '#pkg/database/index';
-import { chain, expressHandler, HttpServer, isOpenEndpoint, sendJson, withAuthentication, withRequestId, withStatus, type EndpointGroup, type Handler } from '#pkg/http/index';
+import {
+  chain,
+  expressHandler,
+  HttpServer,
+  isOpenEndpoint,
+  sendJson,
+  withAuthentication,
+  withRequestId,
+  withStatus,
+  type EndpointGroup,
+  type Handler,
+} from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import { createTestDatabase } from '../../testenv/test-database.ts';
 import { AccessDatabase } from '../access-database.ts';
@@ -34,7 +45,11 @@ export interface TestPlatform extends TestPlatformParts {
   logs: string[];
   addUser(user: TestUser): Promise<string>;
   /** `authorization` is the header's whole value; what is no text is sent as JSON. */
-  send(method: string, path: string, options?: { authorization?: string | undefined; body?: unknown; headers?: Record<string, string> }): Promise<TestPlatformAnswer>;
+  send(
+    method: string,
+    path: string,
+    options?: { authorization?: string | undefined; body?: unknown; headers?: Record<string, string> },
+  ): Promise<TestPlatformAnswer>;
   stop(): Promise<void>;
 }
 
@@ -49,8 +64,19 @@ export async function startTestPlatform(options: TestPlatformOptions): Promise<T
   const parts: TestPlatformParts = { database, access, audit: new Audit(access), log };
   const groups = options.groups?.(parts) ?? [];
   const endpoints = expressHandler(groups);
-  const dispatch: Handler = (context) => (context.info.path === '/whoami' ? sendJson(context, 200, JSON.stringify(context.user)) : endpoints(context));
-  const server = new HttpServer({ handler: chain([withRequestId(), withStatus(), withAuthentication(options.authenticator(parts), { isOpen: isOpenEndpoint(groups) })], dispatch), log });
+  const dispatch: Handler = (context) =>
+    context.info.path === '/whoami' ? sendJson(context, 200, JSON.stringify(context.user)) : endpoints(context);
+  const server = new HttpServer({
+    handler: chain(
+      [
+        withRequestId(),
+        withStatus(),
+        withAuthentication(options.authenticator(parts), { isOpen: isOpenEndpoint(groups) }),
+      ],
+      dispatch,
+    ),
+    log,
+  });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${port}`;
   return {
@@ -62,11 +88,19 @@ export async function startTestPlatform(options: TestPlatformOptions): Promise<T
       const isText = body === undefined || typeof body === 'string';
       const response = await fetch(url + path, {
         method,
-        headers: { ...(isText ? {} : { 'content-type': 'application/json' }), ...(authorization === undefined ? {} : { authorization }), ...headers },
+        headers: {
+          ...(isText ? {} : { 'content-type': 'application/json' }),
+          ...(authorization === undefined ? {} : { authorization }),
+          ...headers,
+        },
         ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
       });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+      return {
+        status: response.status,
+        headers: response.headers,
+        json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+      };
     },
     stop: async () => {
       await server.close({ drainTimeoutMs: 1000 });

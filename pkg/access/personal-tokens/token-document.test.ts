@@ -9,18 +9,30 @@ import { personalTokenEndpoints } from './token-endpoints.ts';
 const components: JsonObject = {
   parameters: { name: { name: 'name', in: 'path', required: true, schema: { type: 'string' } } },
   schemas: { Status: { type: 'object' } },
-  responses: Object.fromEntries([400, 401, 403, 404, 409, 413, 415, 422, 429, 503].map((code) => [`Failure${code}`, { description: 'No.' }])),
+  responses: Object.fromEntries(
+    [400, 401, 403, 404, 409, 413, 415, 422, 429, 503].map((code) => [`Failure${code}`, { description: 'No.' }]),
+  ),
 };
 
 test('it is OpenAPI 3.1 that stands on the components of the reference', () => {
-  expect(openApiFaults({ openapi: '3.1.0', info: { title: 't', version: '1' }, paths: { ...personalTokenDocument.paths }, components })).toEqual([]);
+  expect(
+    openApiFaults({
+      openapi: '3.1.0',
+      info: { title: 't', version: '1' },
+      paths: { ...personalTokenDocument.paths },
+      components,
+    }),
+  ).toEqual([]);
 });
 
 test('it knows every endpoint there is, and no other', () => {
   const { prefix, router } = personalTokenEndpoints({ tokens: {} as never, proxies: new TrustedProxies([]) });
   const served = router.stack.map(({ route }) => {
     const methods = (route as unknown as { methods: Record<string, boolean> }).methods;
-    return [`${prefix}${route!.path.replace(':name', '{name}')}`, Object.keys(methods).filter((method) => method !== '_all')];
+    return [
+      `${prefix}${route!.path.replace(':name', '{name}')}`,
+      Object.keys(methods).filter((method) => method !== '_all'),
+    ];
   });
   expect(Object.entries(personalTokenDocument.paths).map(([path, item]) => [path, Object.keys(item)])).toEqual(served);
 });

@@ -1,4 +1,13 @@
-import { fieldError, isJsonObject, newInvalid, parseTimestamp, validateName, type JsonObject, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  newInvalid,
+  parseTimestamp,
+  validateName,
+  type JsonObject,
+  type JsonValue,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { isPersonalToken } from '#pkg/identity/index';
 import { tokenKind } from './personal-token.ts';
 
@@ -20,9 +29,20 @@ export interface TokenDraft {
 }
 
 /** What the server sets, and what a client that sends an object back has in it. */
-const setByServer: ReadonlySet<string> = new Set(['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'selfLink', 'managedFields']);
+const setByServer: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'selfLink',
+  'managedFields',
+]);
 
-/** The draft in an object, and the paths of what is not known. Null is absent. Throws StatusError 422 for values of other types. */
+/**
+ * The draft in an object, and the paths of what is not known. Null is absent. Throws StatusError 422 for values of
+ * other types.
+ */
 export function readTokenDraft(body: JsonObject): { draft: TokenDraft; unknown: string[] } {
   const reader = new DraftReader();
   const { apiVersion: _apiVersion, kind: _kind, status: _status, metadata, spec, ...others } = body;
@@ -38,7 +58,14 @@ export function readTokenDraft(body: JsonObject): { draft: TokenDraft; unknown: 
   };
   if (reader.causes.length > 0) throw newInvalid(tokenKind, draft.name ?? '', reader.causes);
   const metadataNames = Object.keys(otherMetadata).filter((key) => !setByServer.has(key));
-  return { draft, unknown: [...Object.keys(others), ...metadataNames.map((key) => `metadata.${key}`), ...Object.keys(otherSpec).map((key) => `spec.${key}`)] };
+  return {
+    draft,
+    unknown: [
+      ...Object.keys(others),
+      ...metadataNames.map((key) => `metadata.${key}`),
+      ...Object.keys(otherSpec).map((key) => `spec.${key}`),
+    ],
+  };
 }
 
 class DraftReader {
@@ -68,23 +95,51 @@ function isAbsent(value: JsonValue | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/** Where the draft holds a token: it would be listed, and the causes of another mistake would repeat it. These do not. */
+/**
+ * Where the draft holds a token: it would be listed, and the causes of another mistake would repeat it. These do not.
+ */
 export function credentialCauses({ name, generateName, displayName, expiresAt, roles }: TokenDraft): StatusCause[] {
-  const texts: [string, string | undefined][] = [['metadata.name', name], ['metadata.generateName', generateName], ['spec.displayName', displayName], ['spec.expiresAt', expiresAt], ['spec.roles', roles?.join(' ')]];
-  return texts.flatMap(([field, text = '']) => ((text.match(tokenForm) ?? []).some((candidate) => isPersonalToken(candidate)) ? [fieldError.forbidden(field, 'it holds a personal token')] : []));
+  const texts: [string, string | undefined][] = [
+    ['metadata.name', name],
+    ['metadata.generateName', generateName],
+    ['spec.displayName', displayName],
+    ['spec.expiresAt', expiresAt],
+    ['spec.roles', roles?.join(' ')],
+  ];
+  return texts.flatMap(([field, text = '']) =>
+    (text.match(tokenForm) ?? []).some((candidate) => isPersonalToken(candidate))
+      ? [fieldError.forbidden(field, 'it holds a personal token')]
+      : [],
+  );
 }
 
 /** What is wrong with the draft, whoever asks. */
-export function draftCauses({ name, generateName, displayName = '', expiresAt, roles = [] }: TokenDraft): StatusCause[] {
+export function draftCauses({
+  name,
+  generateName,
+  displayName = '',
+  expiresAt,
+  roles = [],
+}: TokenDraft): StatusCause[] {
   const causes: StatusCause[] = [];
   // What is made of a prefix, which is cut for it, ends in a letter.
   const rule = validateName(name ?? `${(generateName ?? '').slice(0, 252)}x`, 'model');
-  if (rule !== undefined) causes.push(name === undefined ? fieldError.invalid('metadata.generateName', generateName, rule) : fieldError.invalid('metadata.name', name, rule));
+  if (rule !== undefined)
+    causes.push(
+      name === undefined
+        ? fieldError.invalid('metadata.generateName', generateName, rule)
+        : fieldError.invalid('metadata.name', name, rule),
+    );
   if (displayName.length > longestText) causes.push(fieldError.tooLong('spec.displayName', longestText));
-  else if (/\p{Cc}/u.test(displayName)) causes.push(fieldError.invalid('spec.displayName', displayName, 'must not hold control characters'));
+  else if (/\p{Cc}/u.test(displayName))
+    causes.push(fieldError.invalid('spec.displayName', displayName, 'must not hold control characters'));
   const expires = expiresAt === undefined ? undefined : parseTimestamp(expiresAt);
-  if (expiresAt !== undefined && expires === undefined) causes.push(fieldError.invalid('spec.expiresAt', expiresAt, 'must be an RFC 3339 timestamp, such as 2027-01-31T09:30:00Z'));
-  if (expires !== undefined && expires <= Date.now()) causes.push(fieldError.invalid('spec.expiresAt', expiresAt, 'must be in the future'));
+  if (expiresAt !== undefined && expires === undefined)
+    causes.push(
+      fieldError.invalid('spec.expiresAt', expiresAt, 'must be an RFC 3339 timestamp, such as 2027-01-31T09:30:00Z'),
+    );
+  if (expires !== undefined && expires <= Date.now())
+    causes.push(fieldError.invalid('spec.expiresAt', expiresAt, 'must be in the future'));
   return [...causes, ...roleCauses(roles)];
 }
 

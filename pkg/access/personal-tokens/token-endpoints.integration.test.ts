@@ -23,9 +23,17 @@ const held = new Set(['view', 'svc:personal-tokens', 'posts:manage']);
 
 beforeAll(async () => {
   platform = await startTestPlatform({
-    authenticator: ({ database }) => platformAuthenticator({ tokens: new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} }), proxies }),
+    authenticator: ({ database }) =>
+      platformAuthenticator({
+        tokens: new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} }),
+        proxies,
+      }),
     groups: ({ access, audit }) => {
-      const roles = { hasRole: (user: UserInfo, role: string) => user.restriction === undefined && user.name.startsWith('mia') && held.has(role), rolesOf: () => [...held, 'system:discovery'] };
+      const roles = {
+        hasRole: (user: UserInfo, role: string) =>
+          user.restriction === undefined && user.name.startsWith('mia') && held.has(role),
+        rolesOf: () => [...held, 'system:discovery'],
+      };
       tokens = new PersonalTokens({ database: access, audit, roles });
       return [personalTokenEndpoints({ tokens, proxies })];
     },
@@ -39,37 +47,83 @@ beforeEach(async () => {
 });
 afterAll(() => platform.stop());
 
-async function addToken({ userId, name = 'first', roles }: { userId: string; name?: string; roles?: string[] }): Promise<string> {
+async function addToken({
+  userId,
+  name = 'first',
+  roles,
+}: {
+  userId: string;
+  name?: string;
+  roles?: string[];
+}): Promise<string> {
   const made = newPersonalToken();
-  await platform.database.pool.query("INSERT INTO access.personal_tokens (name, username, user_id, hash, roles) VALUES ($1, '', $2, $3, $4)", [name, userId, TokenStore.hash(made), roles ?? null]);
+  await platform.database.pool.query(
+    "INSERT INTO access.personal_tokens (name, username, user_id, hash, roles) VALUES ($1, '', $2, $3, $4)",
+    [name, userId, TokenStore.hash(made), roles ?? null],
+  );
   return made;
 }
-const send = (method: string, rest = '', options: { as?: string | undefined; body?: unknown; headers?: Record<string, string> } = {}): Promise<TestPlatformAnswer> =>
-  platform.send(method, path + rest, { authorization: `Bearer ${options.as ?? token}`, body: options.body, headers: options.headers ?? {} });
-const create = async (spec: object = {}, metadata: object = {}, as = token): Promise<PersonalToken & { code?: number; message?: string }> => (await send('POST', '', { as, body: { metadata, spec } })).json as never;
-const who = (as: string): Promise<TestPlatformAnswer> => platform.send('GET', '/whoami', { authorization: `Bearer ${as}` });
+const send = (
+  method: string,
+  rest = '',
+  options: { as?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<TestPlatformAnswer> =>
+  platform.send(method, path + rest, {
+    authorization: `Bearer ${options.as ?? token}`,
+    body: options.body,
+    headers: options.headers ?? {},
+  });
+const create = async (
+  spec: object = {},
+  metadata: object = {},
+  as = token,
+): Promise<PersonalToken & { code?: number; message?: string }> =>
+  (await send('POST', '', { as, body: { metadata, spec } })).json as never;
+const who = (as: string): Promise<TestPlatformAnswer> =>
+  platform.send('GET', '/whoami', { authorization: `Bearer ${as}` });
 const audit = async (): Promise<string[]> =>
-  (await platform.database.pool.query<{ line: string }>("SELECT action || ' ' || resource || ' ' || detail AS line FROM access.operate_logs WHERE user_id = $1 AND resource_type = 'personal_token' ORDER BY id", [id])).rows.map(({ line }) => line);
+  (
+    await platform.database.pool.query<{ line: string }>(
+      "SELECT action || ' ' || resource || ' ' || detail AS line FROM access.operate_logs WHERE user_id = $1 AND resource_type = 'personal_token' ORDER BY id",
+      [id],
+    )
+  ).rows.map(({ line }) => line);
 
 describe('a token', () => {
   test('is created, shown once, and is its owner', async () => {
-    const { status, json, headers } = await send('POST', '', { body: { metadata: { name: 'ci' }, spec: { displayName: 'For CI', expiresAt: '2999-01-31T09:30:00.5+02:00' } } });
+    const { status, json, headers } = await send('POST', '', {
+      body: { metadata: { name: 'ci' }, spec: { displayName: 'For CI', expiresAt: '2999-01-31T09:30:00.5+02:00' } },
+    });
     expect(status).toBe(201);
     expect(json).toEqual({
       apiVersion: 'uc.api.security.svc.run/v1alpha1',
       kind: 'PersonalAccessToken',
-      metadata: { name: 'ci', uid: expect.any(String), creationTimestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) },
+      metadata: {
+        name: 'ci',
+        uid: expect.any(String),
+        creationTimestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      },
       spec: { displayName: 'For CI', expiresAt: '2999-01-31T07:30:00Z', revoked: false },
       status: { expired: false, token: expect.any(String) },
     });
-    expect([headers.get('location'), headers.get('cache-control'), headers.get('content-type')]).toEqual([`${path}/ci`, 'no-store', 'application/json']);
+    expect([headers.get('location'), headers.get('cache-control'), headers.get('content-type')]).toEqual([
+      `${path}/ci`,
+      'no-store',
+      'application/json',
+    ]);
     const made = (json as unknown as PersonalToken).status.token!;
     expect(isPersonalToken(made)).toBe(true);
-    expect((await who(made)).json).toEqual({ name: username, uid: id, groups: ['system:authenticated'], credentialExpires: '2999-01-31T07:30:00.500Z' });
+    expect((await who(made)).json).toEqual({
+      name: username,
+      uid: id,
+      groups: ['system:authenticated'],
+      credentialExpires: '2999-01-31T07:30:00.500Z',
+    });
     const again = await send('GET', '/ci');
     expect(again.json).toEqual({ ...json, status: { expired: false } });
     const hash = TokenStore.hash(made).toString('hex');
-    for (const { json: shown } of [again, await send('GET')]) for (const secret of [made, hash]) expect(JSON.stringify(shown)).not.toContain(secret);
+    for (const { json: shown } of [again, await send('GET')])
+      for (const secret of [made, hash]) expect(JSON.stringify(shown)).not.toContain(secret);
     expect(await audit()).toEqual(['create ci until 2999-01-31T07:30:00Z']);
     expect(platform.logs.join('')).not.toContain(made);
   });
@@ -87,8 +141,16 @@ describe('a token', () => {
     const { json } = await send('GET');
     expect(json).toMatchObject({ kind: 'PersonalAccessTokenList', apiVersion: 'uc.api.security.svc.run/v1alpha1' });
     expect((json['items'] as PersonalToken[]).map(({ metadata }) => metadata.name)).toEqual(['a', 'b', 'first']);
-    for (const [method, rest] of [['GET', '/a'], ['DELETE', '/a'], ['PUT', '/a/actions/revocation'], ['PUT', '/a/actions/restoration']] as const) {
-      expect(await send(method, rest, { as: other })).toMatchObject({ status: 404, json: { reason: 'NotFound', message: 'personalaccesstokens.uc.api.security.svc.run "a" not found' } });
+    for (const [method, rest] of [
+      ['GET', '/a'],
+      ['DELETE', '/a'],
+      ['PUT', '/a/actions/revocation'],
+      ['PUT', '/a/actions/restoration'],
+    ] as const) {
+      expect(await send(method, rest, { as: other })).toMatchObject({
+        status: 404,
+        json: { reason: 'NotFound', message: 'personalaccesstokens.uc.api.security.svc.run "a" not found' },
+      });
     }
     expect((await create({}, { name: 'a' }, other)).metadata.name).toBe('a');
   });
@@ -96,24 +158,42 @@ describe('a token', () => {
   test('is dead from its revocation until its restoration', async () => {
     const made = (await create({}, { name: 'ci' })).status.token!;
     const revoked = await send('PUT', '/ci/actions/revocation');
-    expect(revoked).toMatchObject({ status: 200, json: { spec: { revoked: true }, status: { revokedAt: expect.any(String) } } });
+    expect(revoked).toMatchObject({
+      status: 200,
+      json: { spec: { revoked: true }, status: { revokedAt: expect.any(String) } },
+    });
     expect((await send('PUT', '/ci/actions/revocation')).json).toEqual(revoked.json);
     expect((await who(made)).status).toBe(401);
-    expect(await send('PUT', '/ci/actions/restoration')).toMatchObject({ status: 200, json: { spec: { revoked: false }, status: { expired: false } } });
+    expect(await send('PUT', '/ci/actions/restoration')).toMatchObject({
+      status: 200,
+      json: { spec: { revoked: false }, status: { expired: false } },
+    });
     expect((await send('PUT', '/ci/actions/restoration')).status).toBe(200);
     expect((await who(made)).status).toBe(200);
     expect(await audit()).toEqual(['create ci until revoked', 'revoke ci ', 'restore ci ']);
   });
 
   test('may revoke and delete itself, and that is all', async () => {
-    expect((await send('DELETE', '/first')).json).toMatchObject({ kind: 'Status', status: 'Success', details: { name: 'first', group: 'uc.api.security.svc.run', kind: 'personalaccesstokens', uid: expect.any(String) } });
+    expect((await send('DELETE', '/first')).json).toMatchObject({
+      kind: 'Status',
+      status: 'Success',
+      details: {
+        name: 'first',
+        group: 'uc.api.security.svc.run',
+        kind: 'personalaccesstokens',
+        uid: expect.any(String),
+      },
+    });
     expect((await send('GET')).status).toBe(401);
     expect(await audit()).toEqual(['delete first ']);
   });
 
   test('that has expired is shown so, and is dead', async () => {
     const made = (await create({ expiresAt: '2999-01-01T00:00:00Z' }, { name: 'ci' })).status.token!;
-    await platform.database.pool.query("UPDATE access.personal_tokens SET expires = now() - interval '1 second' WHERE user_id = $1 AND name = 'ci'", [id]);
+    await platform.database.pool.query(
+      "UPDATE access.personal_tokens SET expires = now() - interval '1 second' WHERE user_id = $1 AND name = 'ci'",
+      [id],
+    );
     expect((await who(made)).status).toBe(401);
     expect((await send('GET', '/ci')).json).toMatchObject({ status: { expired: true } });
     await send('PUT', '/ci/actions/revocation');
@@ -129,7 +209,17 @@ describe('a token that ends', () => {
     const as = (await create({ expiresAt }, { name: 'ends' })).status.token!;
     expect(await create({ expiresAt: '2999-01-01T00:00:01Z' }, {}, as)).toMatchObject({
       code: 422,
-      details: { causes: [{ field: 'spec.expiresAt', reason: 'FieldValueInvalid', message: expect.stringContaining('must not be after 2999-01-01T00:00:00.000Z, when the credential of this request expires') }] },
+      details: {
+        causes: [
+          {
+            field: 'spec.expiresAt',
+            reason: 'FieldValueInvalid',
+            message: expect.stringContaining(
+              'must not be after 2999-01-01T00:00:00.000Z, when the credential of this request expires',
+            ),
+          },
+        ],
+      },
     });
     expect((await create({ expiresAt: '2998-01-01T00:00:00Z' }, {}, as)).spec.expiresAt).toBe('2998-01-01T00:00:00Z');
     expect((await create({ expiresAt }, {}, as)).spec.expiresAt).toBe(expiresAt);
@@ -143,8 +233,13 @@ describe('a token that ends', () => {
     const as = (await create({ expiresAt }, { name: 'ends' })).status.token!;
     await create({ expiresAt: '2999-01-01T00:00:01Z' }, { name: 'later' });
     await create({ expiresAt }, { name: 'sooner' });
-    for (const name of ['first', 'later', 'sooner']) expect((await send('PUT', `/${name}/actions/revocation`, { as })).status).toBe(200);
-    for (const name of ['first', 'later']) expect(await send('PUT', `/${name}/actions/restoration`, { as })).toMatchObject({ status: 403, json: { reason: 'Forbidden', message: expect.stringMatching(/it outlives the credential of this request$/) } });
+    for (const name of ['first', 'later', 'sooner'])
+      expect((await send('PUT', `/${name}/actions/revocation`, { as })).status).toBe(200);
+    for (const name of ['first', 'later'])
+      expect(await send('PUT', `/${name}/actions/restoration`, { as })).toMatchObject({
+        status: 403,
+        json: { reason: 'Forbidden', message: expect.stringMatching(/it outlives the credential of this request$/) },
+      });
     expect((await send('PUT', '/sooner/actions/restoration', { as })).status).toBe(200);
   });
 });
@@ -160,7 +255,13 @@ describe('a narrowed token', () => {
   test('cannot have a role that its owner lacks, nor one that there is not', async () => {
     expect(await create({ roles: ['view', 'cluster-admin', 'nonsense'] })).toMatchObject({
       code: 422,
-      details: { causes: ['spec.roles[1]', 'spec.roles[2]'].map((field) => ({ field, reason: 'FieldValueInvalid', message: expect.stringContaining('is no ClusterRole that you hold') })) },
+      details: {
+        causes: ['spec.roles[1]', 'spec.roles[2]'].map((field) => ({
+          field,
+          reason: 'FieldValueInvalid',
+          message: expect.stringContaining('is no ClusterRole that you hold'),
+        })),
+      },
     });
   });
 
@@ -168,14 +269,21 @@ describe('a narrowed token', () => {
     const as = await addToken({ userId: id, name: 'narrow', roles: ['view', 'svc:personal-tokens'] });
     expect((await create({}, {}, as)).spec.roles).toEqual(['view', 'svc:personal-tokens']);
     expect((await create({ roles: ['view'] }, {}, as)).spec.roles).toEqual(['view']);
-    expect(await create({ roles: ['view', 'posts:manage'] }, {}, as)).toMatchObject({ code: 422, details: { causes: [{ field: 'spec.roles[1]' }] } });
+    expect(await create({ roles: ['view', 'posts:manage'] }, {}, as)).toMatchObject({
+      code: 422,
+      details: { causes: [{ field: 'spec.roles[1]' }] },
+    });
   });
 
   test('brings back none that can do more than itself', async () => {
     const as = await addToken({ userId: id, name: 'narrow', roles: ['view', 'svc:personal-tokens'] });
     await addToken({ userId: id, name: 'narrower', roles: ['view'] });
-    for (const name of ['first', 'narrower']) expect((await send('PUT', `/${name}/actions/revocation`, { as })).status).toBe(200);
-    expect(await send('PUT', '/first/actions/restoration', { as })).toMatchObject({ status: 403, json: { reason: 'Forbidden' } });
+    for (const name of ['first', 'narrower'])
+      expect((await send('PUT', `/${name}/actions/revocation`, { as })).status).toBe(200);
+    expect(await send('PUT', '/first/actions/restoration', { as })).toMatchObject({
+      status: 403,
+      json: { reason: 'Forbidden' },
+    });
     expect((await send('PUT', '/narrower/actions/restoration', { as })).status).toBe(200);
     expect((await who(token)).status).toBe(401);
   });
@@ -183,19 +291,26 @@ describe('a narrowed token', () => {
   test('is nobody whom the last release would let in', async () => {
     const made = await create({ roles: ['view'] }, { name: 'ci' });
     expect(made.spec.roles).toEqual(['view']);
-    const { rows } = await platform.database.pool.query("SELECT username FROM access.personal_tokens WHERE user_id = $1 AND name = 'ci'", [id]);
+    const { rows } = await platform.database.pool.query(
+      "SELECT username FROM access.personal_tokens WHERE user_id = $1 AND name = 'ci'",
+      [id],
+    );
     expect(rows).toEqual([{ username: '' }]);
   });
 
-  test('is offered the roles that its owner has, but for the system\'s own', async () => {
+  test("is offered the roles that its owner has, but for the system's own", async () => {
     const user: UserInfo = { name: username, uid: id, groups: [] };
     expect(await tokens.assignableRoles(user)).toEqual(['posts:manage', 'svc:personal-tokens', 'view']);
-    expect(await tokens.assignableRoles({ ...user, restriction: { roles: ['view', 'cluster-admin'] } })).toEqual(['view']);
+    expect(await tokens.assignableRoles({ ...user, restriction: { roles: ['view', 'cluster-admin'] } })).toEqual([
+      'view',
+    ]);
   });
 });
 
 describe('what is refused', () => {
-  test.each<[string, { method?: string; rest?: string; body?: unknown; headers?: Record<string, string> }, number, string]>([
+  test.each<
+    [string, { method?: string; rest?: string; body?: unknown; headers?: Record<string, string> }, number, string]
+  >([
     ['a past expiry', { body: { spec: { expiresAt: '2020-01-01T00:00:00Z' } } }, 422, 'Invalid'],
     ['values of another type', { body: { spec: { roles: 'view' } } }, 422, 'Invalid'],
     ['a bad name', { body: { metadata: { name: 'A' } } }, 422, 'Invalid'],
@@ -206,11 +321,21 @@ describe('what is refused', () => {
     ['no object', { body: [] }, 400, 'BadRequest'],
     ['broken JSON', { body: '{', headers: { 'content-type': 'application/json' } }, 400, 'BadRequest'],
     ['U+0000', { body: { spec: { displayName: '\0' } } }, 400, 'BadRequest'],
-    ['a form', { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 415, 'UnsupportedMediaType'],
+    [
+      'a form',
+      { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      415,
+      'UnsupportedMediaType',
+    ],
     ['too large a body', { body: { spec: { displayName: 'a'.repeat(300_000) } } }, 413, 'RequestEntityTooLarge'],
     ['an Idempotency-Key', { body: {}, headers: { 'idempotency-key': 'a' } }, 400, 'BadRequest'],
     ['a dry run', { rest: '?dryRun=All', body: {} }, 400, 'BadRequest'],
-    ['unknown fields, where they are not to be', { rest: '?fieldValidation=Strict', body: { spec: { scopes: [] } } }, 400, 'BadRequest'],
+    [
+      'unknown fields, where they are not to be',
+      { rest: '?fieldValidation=Strict', body: { spec: { scopes: [] } } },
+      400,
+      'BadRequest',
+    ],
     ['an unknown way to look at them', { rest: '?fieldValidation=x', body: {} }, 422, 'Invalid'],
     ['a watch', { method: 'GET', rest: '?watch=true' }, 405, 'MethodNotAllowed'],
     ['a selector', { method: 'GET', rest: '?labelSelector=a%3Db' }, 400, 'BadRequest'],
@@ -222,9 +347,17 @@ describe('what is refused', () => {
     ['another resource', { method: 'GET', rest: '/../x' }, 404, 'NotFound'],
     ['an action as a dry run', { method: 'PUT', rest: '/first/actions/revocation?dryRun=All' }, 400, 'BadRequest'],
     ['a deletion as a dry run', { method: 'DELETE', rest: '/first', body: { dryRun: ['All'] } }, 400, 'BadRequest'],
-    ['a deletion on a condition', { method: 'DELETE', rest: '/first', body: { preconditions: { uid: 'x' } } }, 400, 'BadRequest'],
+    [
+      'a deletion on a condition',
+      { method: 'DELETE', rest: '/first', body: { preconditions: { uid: 'x' } } },
+      400,
+      'BadRequest',
+    ],
   ])('%s', async (_reason, { method = 'POST', rest = '', body, headers = {} }, code, reason) => {
-    expect(await send(method, rest, { body, headers })).toMatchObject({ status: code, json: { kind: 'Status', status: 'Failure', code, reason } });
+    expect(await send(method, rest, { body, headers })).toMatchObject({
+      status: code,
+      json: { kind: 'Status', status: 'Failure', code, reason },
+    });
     expect((await send('GET', '/first')).status).toBe(200);
   });
 
@@ -234,30 +367,61 @@ describe('what is refused', () => {
   });
 
   test('unknown fields and those given twice are told, and left out', async () => {
-    const { status, headers } = await send('POST', '', { body: '{"spec": {"scopes": [], "displayName": "a", "displayName": "b"}}', headers: { 'content-type': 'application/json' } });
-    expect([status, headers.get('warning')]).toEqual([201, '299 - "duplicate field \\"spec.displayName\\"", 299 - "unknown field \\"spec.scopes\\""']);
+    const { status, headers } = await send('POST', '', {
+      body: '{"spec": {"scopes": [], "displayName": "a", "displayName": "b"}}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([status, headers.get('warning')]).toEqual([
+      201,
+      '299 - "duplicate field \\"spec.displayName\\"", 299 - "unknown field \\"spec.scopes\\""',
+    ]);
   });
 
   test('a token where it would be shown, and the answer does not repeat it', async () => {
-    for (const body of [{ metadata: { name: token } }, { metadata: { generateName: token } }, { spec: { displayName: `my ${token}.` } }, { spec: { expiresAt: token } }, { spec: { roles: ['view', token] } }]) {
+    for (const body of [
+      { metadata: { name: token } },
+      { metadata: { generateName: token } },
+      { spec: { displayName: `my ${token}.` } },
+      { spec: { expiresAt: token } },
+      { spec: { roles: ['view', token] } },
+    ]) {
       const { status, json } = await send('POST', '', { body });
-      expect([status, json['message']]).toEqual([422, expect.stringMatching(/^PersonalAccessToken\.uc\.api\.security\.svc\.run "" is invalid: [a-zA-Z.]+: Forbidden: it holds a personal token$/)]);
+      expect([status, json['message']]).toEqual([
+        422,
+        expect.stringMatching(
+          /^PersonalAccessToken\.uc\.api\.security\.svc\.run "" is invalid: [a-zA-Z.]+: Forbidden: it holds a personal token$/,
+        ),
+      ]);
     }
   });
 
   test('YAML is read as well', async () => {
-    expect(await send('POST', '', { body: 'spec:\n  displayName: yes\n', headers: { 'content-type': 'application/yaml' } })).toMatchObject({ status: 201, json: { spec: { displayName: 'yes' } } });
+    expect(
+      await send('POST', '', { body: 'spec:\n  displayName: yes\n', headers: { 'content-type': 'application/yaml' } }),
+    ).toMatchObject({ status: 201, json: { spec: { displayName: 'yes' } } });
   });
 
   test('a deletion with the options that kubectl sends is one', async () => {
-    expect((await send('DELETE', '/first', { body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' } })).status).toBe(200);
+    expect(
+      (
+        await send('DELETE', '/first', {
+          body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' },
+        })
+      ).status,
+    ).toBe(200);
   });
 
   test('more than 100 tokens, however many come at once', async () => {
-    await platform.database.pool.query("INSERT INTO access.personal_tokens (name, username, user_id, hash) SELECT 'many-' || i, '', $1::uuid, sha256(convert_to($1::uuid || '-' || i, 'UTF8')) FROM generate_series(1, 94) i", [id]);
+    await platform.database.pool.query(
+      "INSERT INTO access.personal_tokens (name, username, user_id, hash) SELECT 'many-' || i, '', $1::uuid, sha256(convert_to($1::uuid || '-' || i, 'UTF8')) FROM generate_series(1, 94) i",
+      [id],
+    );
     const answers = await Promise.all(Array.from({ length: 12 }, () => create()));
     expect(answers.filter(({ code }) => code === undefined)).toHaveLength(5);
-    expect(answers.find(({ code }) => code !== undefined)).toMatchObject({ code: 422, message: expect.stringContaining('delete one first') });
+    expect(answers.find(({ code }) => code !== undefined)).toMatchObject({
+      code: 422,
+      message: expect.stringContaining('delete one first'),
+    });
   });
 
   test('one name twice, however many come at once', async () => {
@@ -271,24 +435,42 @@ describe('whoever is no user of the access service', () => {
   test.each<[string, UserInfo, UserInfo | undefined]>([
     ['a plugin', { name: 'system:plugin:blog', uid: '', groups: [] }, undefined],
     ['somebody with an id of another kind', { name: 'mia', uid: 'x', groups: [] }, undefined],
-    ['somebody who acts as a user', { name: 'mia', uid: '00000000-0000-4000-8000-000000000000', groups: [] }, { name: 'admin', uid: '', groups: [] }],
+    [
+      'somebody who acts as a user',
+      { name: 'mia', uid: '00000000-0000-4000-8000-000000000000', groups: [] },
+      { name: 'admin', uid: '', groups: [] },
+    ],
   ])('%s has no tokens: 403', (_reason, user, impersonator) => {
-    expect(() => ownerOf({ user, impersonator, id: 'r', request: { socket: {}, headers: {} } } as never, proxies)).toThrow(expect.objectContaining({ code: 403, reason: 'Forbidden' }));
+    expect(() =>
+      ownerOf({ user, impersonator, id: 'r', request: { socket: {}, headers: {} } } as never, proxies),
+    ).toThrow(expect.objectContaining({ code: 403, reason: 'Forbidden' }));
   });
 
   test('a user who has just been removed cannot make one', async () => {
-    const owner = { user: { name: 'gone', uid: '00000000-0000-4000-8000-000000000000', groups: [] }, address: '', requestId: '' };
+    const owner = {
+      user: { name: 'gone', uid: '00000000-0000-4000-8000-000000000000', groups: [] },
+      address: '',
+      requestId: '',
+    };
     await expect(tokens.create(owner, {})).rejects.toMatchObject({ code: 403 });
   });
 });
 
 test('a database that does not answer in time is 503, to be tried again', async () => {
   const { pool } = platform.database;
-  await pool.query("CREATE FUNCTION access.cancelled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$");
-  await pool.query('CREATE TRIGGER cancelled BEFORE DELETE ON access.personal_tokens FOR EACH STATEMENT EXECUTE FUNCTION access.cancelled()');
+  await pool.query(
+    "CREATE FUNCTION access.cancelled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$",
+  );
+  await pool.query(
+    'CREATE TRIGGER cancelled BEFORE DELETE ON access.personal_tokens FOR EACH STATEMENT EXECUTE FUNCTION access.cancelled()',
+  );
   try {
     const { status, headers, json } = await send('DELETE', '/first');
-    expect([status, headers.get('retry-after'), json['message']]).toEqual([503, '1', 'the database took too long for a statement']);
+    expect([status, headers.get('retry-after'), json['message']]).toEqual([
+      503,
+      '1',
+      'the database took too long for a statement',
+    ]);
   } finally {
     await pool.query('DROP FUNCTION access.cancelled CASCADE');
   }

@@ -1,7 +1,14 @@
 import { Router, type RequestHandler } from 'express';
 import { newBadRequest, newMethodNotAllowed, newServiceUnavailable } from '#pkg/apimachinery/index';
 import { databaseFailure, failureSentence } from '#pkg/database/index';
-import { contextOf, sendJson, type AnswerHeaders, type EndpointGroup, type RequestContext, type TrustedProxies } from '#pkg/http/index';
+import {
+  contextOf,
+  sendJson,
+  type AnswerHeaders,
+  type EndpointGroup,
+  type RequestContext,
+  type TrustedProxies,
+} from '#pkg/http/index';
 import { tokenGroup, tokenList, tokenResource, tokenVersion } from './personal-token.ts';
 import type { PersonalTokens, TokenOwner } from './personal-tokens.ts';
 import { checkDeleteOptions, ownerOf, readDraft, refuseDryRun, refuseSelectors } from './token-request.ts';
@@ -24,8 +31,9 @@ export const tokenPrefix = `/apis/${tokenGroup}/${tokenVersion}`;
 const collection = `/${tokenResource.resource}`;
 
 /**
- * A user's personal tokens on the content platform: list, create, get, delete, and the actions `revocation` and `restoration`. Who may ask at all is the
- * authorizer's to say, of the resource `personalaccesstokens` (of actions: `personalaccesstokens/actions`); everybody sees their own, and nobody another's.
+ * A user's personal tokens on the content platform: list, create, get, delete, and the actions `revocation` and
+ * `restoration`. Who may ask at all is the authorizer's to say, of the resource `personalaccesstokens` (of actions:
+ * `personalaccesstokens/actions`); everybody sees their own, and nobody another's.
  */
 export function personalTokenEndpoints(parts: TokenEndpointsParts): EndpointGroup {
   const router = Router({ caseSensitive: true, strict: true });
@@ -71,7 +79,8 @@ async function list({ tokens, owner, context }: TokenCall): Promise<void> {
 }
 
 async function create({ tokens, owner, context }: TokenCall): Promise<void> {
-  if (context.request.headers['idempotency-key'] !== undefined) throw newBadRequest('the header Idempotency-Key is not supported here: a token is shown once');
+  if (context.request.headers['idempotency-key'] !== undefined)
+    throw newBadRequest('the header Idempotency-Key is not supported here: a token is shown once');
   refuseDryRun(context);
   const token = await tokens.create(owner, await readDraft(context));
   await answer(context, 201, token, { Location: `${tokenPrefix}${collection}/${token.metadata.name}` });
@@ -85,7 +94,13 @@ async function remove({ tokens, owner, context, name }: TokenCall): Promise<void
   await checkDeleteOptions(context);
   const { metadata } = await tokens.remove(owner, name);
   const { group, resource } = tokenResource;
-  await answer(context, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { name, group, kind: resource, uid: metadata.uid } });
+  await answer(context, 200, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name, group, kind: resource, uid: metadata.uid },
+  });
 }
 
 async function revoke({ tokens, owner, context, name }: TokenCall): Promise<void> {

@@ -30,8 +30,8 @@ interface Question {
 }
 
 /**
- * Where personal tokens are looked up, by their SHA-256: a token has 178 random bits, so a slow hash would protect nothing more.
- * Those that are asked for while all connections are busy share the next statement.
+ * Where personal tokens are looked up, by their SHA-256: a token has 178 random bits, so a slow hash would protect
+ * nothing more. Those that are asked for while all connections are busy share the next statement.
  */
 export class TokenStore {
   readonly #pool: Pool;
@@ -78,14 +78,19 @@ export class TokenStore {
   }
 
   async #findAll(hashes: readonly Buffer[]): Promise<ReadonlyMap<number, FoundToken>> {
-    const { rows } = await this.#pool.query<{ found: FoundToken & { at: number } }>({ name: 'token-owners', text: ownersByHash, values: [hashes] });
+    const { rows } = await this.#pool.query<{ found: FoundToken & { at: number } }>({
+      name: 'token-owners',
+      text: ownersByHash,
+      values: [hashes],
+    });
     return new Map(rows.map(({ found }) => [found.at, found]));
   }
 }
 
 /**
- * A replica of the last release still adds tokens by their owner's name alone. They are that user's, and not those of whoever has the name later.
- * `ensureAdministrator` gives them their owner's id at the next start. One value of JSON takes pg a third of the time that the columns take.
+ * A replica of the last release still adds tokens by their owner's name alone. They are that user's, and not those of
+ * whoever has the name later. `ensureAdministrator` gives them their owner's id at the next start. One value of JSON
+ * takes pg a third of the time that the columns take.
  */
 const ownersByHash = `
   SELECT row_to_json(found) AS found FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (hash, number)

@@ -21,8 +21,8 @@ interface FailedUse {
 }
 
 /**
- * Notes when tokens were used, and that dead ones were tried, a few seconds later and many at once: no request waits for it.
- * Starts by itself; `stop` writes what is left.
+ * Notes when tokens were used, and that dead ones were tried, a few seconds later and many at once: no request waits
+ * for it. Starts by itself; `stop` writes what is left.
  */
 export class TokenUses {
   readonly #parts: TokenUsesParts;
@@ -81,10 +81,18 @@ export class TokenUses {
 
   async #write(used: readonly string[], failed: readonly FailedUse[]): Promise<void> {
     try {
-      if (used.length > 0) await this.#parts.database.pool.query({ name: 'tokens-used', text: noteUses, values: [used] });
+      if (used.length > 0)
+        await this.#parts.database.pool.query({ name: 'tokens-used', text: noteUses, values: [used] });
       for (const { token, address } of failed) {
         const { username, token_name: resource } = token;
-        await this.#parts.audit.operate({ actor: undefined, action: 'failed_use', resourceType: 'personal_token', resource, detail: `of ${username}: ${reasonOf(token)}`, address });
+        await this.#parts.audit.operate({
+          actor: undefined,
+          action: 'failed_use',
+          resourceType: 'personal_token',
+          resource,
+          detail: `of ${username}: ${reasonOf(token)}`,
+          address,
+        });
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the use of tokens could not be noted');

@@ -13,5 +13,7 @@ export interface Caller extends Principal {
 
 export const isAdministrator = ({ systemRoles }: Principal): boolean => systemRoles.has('SystemAdmin');
 /** May see everything. */
-export const isAuditor = ({ systemRoles }: Principal): boolean => systemRoles.has('SystemAdmin') || systemRoles.has('SystemAuditor');
-export const holdsIn = ({ orgRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean => roles.some((role) => orgRoles.get(orgId)?.has(role) === true);
+export const isAuditor = ({ systemRoles }: Principal): boolean =>
+  systemRoles.has('SystemAdmin') || systemRoles.has('SystemAuditor');
+export const holdsIn = ({ orgRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean =>
+  roles.some((role) => orgRoles.get(orgId)?.has(role) === true);

@@ -23,12 +23,22 @@ export class Principals {
 
   /** Undefined where there is no such user, or it is disabled or expired. */
   async find(userId: string): Promise<Principal | undefined> {
-    const { rows } = await this.#database.pool.query<PrincipalRow>({ name: 'principal', text: 'SELECT * FROM access.principals WHERE id = $1 AND is_valid', values: [userId] });
+    const { rows } = await this.#database.pool.query<PrincipalRow>({
+      name: 'principal',
+      text: 'SELECT * FROM access.principals WHERE id = $1 AND is_valid',
+      values: [userId],
+    });
     return rows[0] === undefined ? undefined : principalOf(rows[0]);
   }
 }
 
-export function principalOf({ id, username, groups, system_roles: systemRoles, org_roles: orgRoles }: PrincipalRow): Principal {
+export function principalOf({
+  id,
+  username,
+  groups,
+  system_roles: systemRoles,
+  org_roles: orgRoles,
+}: PrincipalRow): Principal {
   const byOrg = new Map<string, Set<OrgRole>>();
   for (const text of orgRoles) {
     const at = text.indexOf(':');
@@ -45,6 +55,9 @@ export const auditorsGroup = 'svc:system-auditors';
 /** The same user as the content platform knows them: roles here are groups there. */
 export function userInfoOf({ id, username, groups, systemRoles, orgRoles }: Principal): UserInfo {
   const ofOrgs = Array.from(orgRoles, ([org, roles]) => Array.from(roles, (role) => `org:${org}:${role}`)).flat();
-  const ofSystem = [...(systemRoles.has('SystemAdmin') ? [systemMasters] : []), ...(systemRoles.has('SystemAuditor') ? [auditorsGroup] : [])];
+  const ofSystem = [
+    ...(systemRoles.has('SystemAdmin') ? [systemMasters] : []),
+    ...(systemRoles.has('SystemAuditor') ? [auditorsGroup] : []),
+  ];
   return { name: username, uid: id, groups: [...ofSystem, ...ofOrgs, ...groups, systemAuthenticated] };
 }

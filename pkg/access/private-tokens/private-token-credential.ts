@@ -5,7 +5,13 @@ import type { Credential } from '../http/credential.ts';
 import type { PrivateTokens } from './private-tokens.ts';
 
 /** `Authorization: Token <40 hexadecimal characters>`. A wrong one is a row of the audit, without the token. */
-export function privateTokenCredential({ tokens, audit }: { tokens: Pick<PrivateTokens, 'findOwner'>; audit: Audit }): Credential {
+export function privateTokenCredential({
+  tokens,
+  audit,
+}: {
+  tokens: Pick<PrivateTokens, 'findOwner'>;
+  audit: Audit;
+}): Credential {
   return {
     scheme: 'private_token',
     word: 'token',
@@ -15,7 +21,14 @@ export function privateTokenCredential({ tokens, audit }: { tokens: Pick<Private
       if (token === undefined) return undefined;
       const userId = await tokens.findOwner(token);
       if (userId !== undefined) return { userId };
-      await audit.operate({ actor: undefined, action: 'failed_use', resourceType: 'private_token', resource: '', address: request.address, requestId: request.context.id });
+      await audit.operate({
+        actor: undefined,
+        action: 'failed_use',
+        resourceType: 'private_token',
+        resource: '',
+        address: request.address,
+        requestId: request.context.id,
+      });
       throw newAuthenticationFailed();
     },
   };

@@ -14,5 +14,6 @@ export class PrivateTokenError extends Error {
 const sentences: Readonly<Record<PrivateTokenProblem, (user: string) => string>> = {
   'unknown-user': (user) => `There is no user ${user}.`,
   none: (user) => `The user ${user} has no private token; svc private-token create makes one.`,
-  exists: (user) => `The user ${user} has a private token already; svc private-token show prints it, rotate replaces it.`,
+  exists: (user) =>
+    `The user ${user} has a private token already; svc private-token show prints it, rotate replaces it.`,
 };

@@ -17,9 +17,9 @@ export interface PrivateTokenParts {
 }
 
 /**
- * Permanent tokens, one for a user: 40 hexadecimal characters. They are sealed, as the server's operator may read them again, and looked up by a keyed
- * hash. What names a user takes the username, folded; it throws PrivateTokenError with a sentence where it cannot be done, and leaves a row of the audit
- * where it was.
+ * Permanent tokens, one for a user: 40 hexadecimal characters. They are sealed, as the server's operator may read them
+ * again, and looked up by a keyed hash. What names a user takes the username, folded; it throws PrivateTokenError with
+ * a sentence where it cannot be done, and leaves a row of the audit where it was.
  */
 export class PrivateTokens {
   readonly #database: AccessDatabase;
@@ -42,7 +42,10 @@ export class PrivateTokens {
   create(username: string): Promise<string> {
     return this.#change(username, 'create', async (client, user) => {
       const { values, token } = this.#make(user.id);
-      const { rowCount } = await client.query('INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1, $2, $3) ON CONFLICT (user_id) DO NOTHING', values);
+      const { rowCount } = await client.query(
+        'INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1, $2, $3) ON CONFLICT (user_id) DO NOTHING',
+        values,
+      );
       if (rowCount === 0) throw new PrivateTokenError('exists', user.username);
       return token;
     });
@@ -51,7 +54,10 @@ export class PrivateTokens {
   /** The one there is. */
   show(username: string): Promise<string> {
     return this.#change(username, 'show', async (client, user) => {
-      const { rows } = await client.query<{ secret: Buffer }>('SELECT secret FROM access.private_tokens WHERE user_id = $1', [user.id]);
+      const { rows } = await client.query<{ secret: Buffer }>(
+        'SELECT secret FROM access.private_tokens WHERE user_id = $1',
+        [user.id],
+      );
       if (rows[0] === undefined) throw new PrivateTokenError('none', user.username);
       return this.#box.open(rows[0].secret, purposeOf(user.id));
     });
@@ -85,13 +91,23 @@ export class PrivateTokens {
   }
 
   /** Change and audit, both or neither; of two at once for one user the second sees what the first has done. */
-  #change<T>(username: string, action: OperateEntry['action'], work: (client: Queryable, user: { id: string; username: string }) => Promise<T>): Promise<T> {
+  #change<T>(
+    username: string,
+    action: OperateEntry['action'],
+    work: (client: Queryable, user: { id: string; username: string }) => Promise<T>,
+  ): Promise<T> {
     return this.#database.transaction(async (client) => {
-      const { rows } = await client.query<{ id: string; username: string }>('SELECT id, username FROM access.users WHERE username_key = $1 FOR NO KEY UPDATE', [fold(username)]);
+      const { rows } = await client.query<{ id: string; username: string }>(
+        'SELECT id, username FROM access.users WHERE username_key = $1 FOR NO KEY UPDATE',
+        [fold(username)],
+      );
       const [user] = rows;
       if (user === undefined) throw new PrivateTokenError('unknown-user', username);
       const result = await work(client, user);
-      await this.#audit.operate({ actor: undefined, action, resourceType: 'private_token', resource: user.username }, client);
+      await this.#audit.operate(
+        { actor: undefined, action, resourceType: 'private_token', resource: user.username },
+        client,
+      );
       return result;
     });
   }

@@ -51,13 +51,15 @@ export class FieldReader {
   text(name: string, rules: TextRules = {}): string | undefined {
     const { isRequired = false, isFree = false, isExact = false, longest = 128, check } = rules;
     const value = this.#find(name);
-    if (value === undefined) return isRequired && !this.#errors.has(name) ? this.refuse(name, 'This field is required.') : undefined;
+    if (value === undefined)
+      return isRequired && !this.#errors.has(name) ? this.refuse(name, 'This field is required.') : undefined;
     if (value === null) return this.refuse(name, 'This field may not be null.');
     if (typeof value !== 'string') return this.refuse(name, 'Not a valid string.');
     const text = isExact ? value : value.trim();
     if (text === '' && !isFree) return this.refuse(name, 'This field may not be blank.');
     if (text.length > longest) return this.refuse(name, `Ensure this field has no more than ${longest} characters.`);
-    if (!isExact && (isFree ? /(?![\t\n\r])\p{Cc}/u : /\p{Cc}/u).test(text)) return this.refuse(name, 'Control characters are not allowed.');
+    if (!isExact && (isFree ? /(?![\t\n\r])\p{Cc}/u : /\p{Cc}/u).test(text))
+      return this.refuse(name, 'Control characters are not allowed.');
     const fault = check?.(text);
     return fault === undefined ? text : this.refuse(name, fault);
   }
@@ -79,25 +81,40 @@ export class FieldReader {
     if (value === null || value === '') return null;
     const instant = typeof value === 'string' ? parseTimestamp(value) : undefined;
     const time = new Date(instant ?? Number.NaN);
-    if (!(time.getUTCFullYear() >= 1)) return this.refuse(name, 'Expected a time as in RFC 3339, like 2030-01-31T09:30:00Z.');
+    if (!(time.getUTCFullYear() >= 1))
+      return this.refuse(name, 'Expected a time as in RFC 3339, like 2030-01-31T09:30:00Z.');
     return time;
   }
 
   /** A list of texts, each at most 128 long, no two the same. */
-  texts(name: string, { most, check }: { most: number; check: (text: string) => string | undefined }): string[] | undefined {
+  texts(
+    name: string,
+    { most, check }: { most: number; check: (text: string) => string | undefined },
+  ): string[] | undefined {
     const value = this.#find(name);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) return this.refuse(name, 'Expected a list of strings.');
+    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
+      return this.refuse(name, 'Expected a list of strings.');
     if (value.length > most) return this.refuse(name, `Ensure this field has no more than ${most} elements.`);
     const texts = [...new Set(value.map((text) => text.trim()))];
-    const fault = texts.map((text) => (text === '' ? 'An element may not be blank.' : text.length > 128 ? 'Ensure each element has no more than 128 characters.' : check(text))).find((found) => found !== undefined);
+    const fault = texts
+      .map((text) =>
+        text === ''
+          ? 'An element may not be blank.'
+          : text.length > 128
+            ? 'Ensure each element has no more than 128 characters.'
+            : check(text),
+      )
+      .find((found) => found !== undefined);
     return fault === undefined ? texts : this.refuse(name, fault);
   }
 
   uuid(name: string): string | undefined {
     const value = this.#find(name);
     if (value === undefined) return undefined;
-    return typeof value === 'string' && isUuid(value) ? value.toLowerCase() : this.refuse(name, 'Must be a valid UUID.');
+    return typeof value === 'string' && isUuid(value)
+      ? value.toLowerCase()
+      : this.refuse(name, 'Must be a valid UUID.');
   }
 
   refuse(name: string, text: string): undefined {

@@ -10,11 +10,17 @@ export function listSchema(item: JsonSchema): JsonSchema {
 
 /** Of every list. */
 export const pageParameters: NonNullable<OperationDocument['query']> = [
-  { name: 'limit', description: 'So many at most, and the answer is a page; above 1000 it is 1000.', schema: { type: 'integer', minimum: 1 } },
+  {
+    name: 'limit',
+    description: 'So many at most, and the answer is a page; above 1000 it is 1000.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   { name: 'offset', description: 'From there on; with `limit` only.', schema: { type: 'integer', minimum: 0 } },
 ];
 
-export const orderParameter = (orders: ReadonlyMap<string, unknown>): { name: string; description: string; schema: JsonSchema } => ({
+export const orderParameter = (
+  orders: ReadonlyMap<string, unknown>,
+): { name: string; description: string; schema: JsonSchema } => ({
   name: 'order',
   description: 'By this field; after a minus, from the end.',
   schema: { type: 'string', enum: [...orders.keys()].flatMap((field) => [field, `-${field}`]) },

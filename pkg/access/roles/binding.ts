@@ -28,7 +28,17 @@ export function bindingColumns(scope: Scope): string {
 }
 
 /** The record that clients see: what it refers to by id, as it is given in a POST, and in words. */
-export function presentBinding({ id, user_id, username, user_name, role, created_by, date_created, org_id, org_name }: Binding): object {
+export function presentBinding({
+  id,
+  user_id,
+  username,
+  user_name,
+  role,
+  created_by,
+  date_created,
+  org_id,
+  org_name,
+}: Binding): object {
   const { id: roleId, display_name, scope } = findRole(role)!;
   return {
     id,
@@ -45,4 +55,5 @@ export function presentBinding({ id, user_id, username, user_name, role, created
 }
 
 /** For the audit. */
-export const titleOf = ({ username, role, org_name }: Pick<Binding, 'username' | 'role' | 'org_name'>): string => `${username}: ${role}${org_name === null ? '' : ` in ${org_name}`}`;
+export const titleOf = ({ username, role, org_name }: Pick<Binding, 'username' | 'role' | 'org_name'>): string =>
+  `${username}: ${role}${org_name === null ? '' : ` in ${org_name}`}`;

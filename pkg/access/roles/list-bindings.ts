@@ -22,10 +22,15 @@ export const bindingOrders: ReadonlyMap<string, SortKey> = new Map([
 /** Organizations whose bindings the caller may read; undefined: all, and those of the system. */
 export function readableOrgs(caller: Principal): string[] | undefined {
   if (isAuditor(caller)) return undefined;
-  return Array.from(caller.orgRoles).flatMap(([org, held]) => (held.has('OrgAdmin') || held.has('OrgAuditor') ? [org] : []));
+  return Array.from(caller.orgRoles).flatMap(([org, held]) =>
+    held.has('OrgAdmin') || held.has('OrgAuditor') ? [org] : [],
+  );
 }
 
-/** Throws 403 for who may read none, or none of the organization that is asked for, and 400 by field for what the query asks wrongly. */
+/**
+ * Throws 403 for who may read none, or none of the organization that is asked for, and 400 by field for what the query
+ * asks wrongly.
+ */
 export async function listBindings(scope: Scope, call: Call, parts: RoleParts): Promise<ListSource<Binding>> {
   const readable = readableOrgs(call.caller);
   if (readable !== undefined && (scope === 'system' || readable.length === 0)) throw newPermissionDenied();
@@ -34,20 +39,41 @@ export async function listBindings(scope: Scope, call: Call, parts: RoleParts): 
   const user = reader.text('user', { longest: 1000 });
   // Nobody of that name has nothing.
   if (user !== undefined) where.push(sql`b.user_id = ${(await parts.users.resolve(user)) ?? null}::uuid`);
-  const role = reader.text('role', { check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.') });
+  const role = reader.text('role', {
+    check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
+  });
   if (role !== undefined) where.push(sql`b.role = ${findRole(role)!.name}`);
   if (scope === 'org') where.push(...(await orgConditions(reader, readable, call, parts)));
   const order = readOrder(reader, bindingOrders);
   reader.done();
-  return keysetList({ kysely: parts.database.kysely, columns: sql.raw(bindingColumns(scope)), from: sql.raw(bindingsFrom(scope)), where, order, id: sql`b.id`, present: presentBinding });
+  return keysetList({
+    kysely: parts.database.kysely,
+    columns: sql.raw(bindingColumns(scope)),
+    from: sql.raw(bindingsFrom(scope)),
+    where,
+    order,
+    id: sql`b.id`,
+    present: presentBinding,
+  });
 }
 
 /** Of the organization of the filter `org`, else of the one the call is made in, else of all that may be read. */
-async function orgConditions(reader: FieldReader, readable: readonly string[] | undefined, call: Call, parts: RoleParts): Promise<RawBuilder<unknown>[]> {
+async function orgConditions(
+  reader: FieldReader,
+  readable: readonly string[] | undefined,
+  call: Call,
+  parts: RoleParts,
+): Promise<RawBuilder<unknown>[]> {
   const filter = reader.text('org', { longest: 1000 });
-  const organization = filter !== undefined ? await parts.organizations.find(filter) : askedOrg(call) === undefined ? undefined : await selectOrg(call, parts.organizations);
+  const organization =
+    filter !== undefined
+      ? await parts.organizations.find(filter)
+      : askedOrg(call) === undefined
+        ? undefined
+        : await selectOrg(call, parts.organizations);
   if (filter !== undefined && organization === undefined) reader.refuse('org', 'There is no such organization.');
-  if (organization === undefined || isRoot(organization)) return readable === undefined ? [] : [sql`b.org_id = ANY(${readable}::uuid[])`];
+  if (organization === undefined || isRoot(organization))
+    return readable === undefined ? [] : [sql`b.org_id = ANY(${readable}::uuid[])`];
   if (readable !== undefined && !readable.includes(organization.id)) throw newPermissionDenied();
   return [sql`b.org_id = ${organization.id}::uuid`];
 }

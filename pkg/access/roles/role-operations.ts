@@ -15,7 +15,14 @@ const all = '/api/v1/rbac/roles/';
 export function roleOperations(parts: RoleParts): Operation[] {
   const access = 'user';
   return [
-    { method: 'GET', path: all, operationId: 'listRoles', access, document: roleDocuments.list, handle: (call) => listAnswer(call, everyRole) },
+    {
+      method: 'GET',
+      path: all,
+      operationId: 'listRoles',
+      access,
+      document: roleDocuments.list,
+      handle: (call) => listAnswer(call, everyRole),
+    },
     {
       method: 'GET',
       path: `${all}{id}/`,
@@ -52,9 +59,30 @@ function bindingOperations(scope: Scope, parts: RoleParts): Operation[] {
     return noContent;
   };
   return [
-    { method: 'GET', path, operationId: `list${name}s`, access, document: document.list, handle: async (call) => listAnswer(call, await listBindings(scope, call, parts)) },
-    { method: 'POST', path, operationId: `create${name}`, access, document: document.create, handle: async (call) => jsonAnswer(201, presentBinding(await createBinding(scope, call, parts))) },
-    { method: 'GET', path: one, operationId: `read${name}`, access, document: document.read, handle: async (call) => jsonAnswer(200, presentBinding(await findReadable(scope, call, parts))) },
+    {
+      method: 'GET',
+      path,
+      operationId: `list${name}s`,
+      access,
+      document: document.list,
+      handle: async (call) => listAnswer(call, await listBindings(scope, call, parts)),
+    },
+    {
+      method: 'POST',
+      path,
+      operationId: `create${name}`,
+      access,
+      document: document.create,
+      handle: async (call) => jsonAnswer(201, presentBinding(await createBinding(scope, call, parts))),
+    },
+    {
+      method: 'GET',
+      path: one,
+      operationId: `read${name}`,
+      access,
+      document: document.read,
+      handle: async (call) => jsonAnswer(200, presentBinding(await findReadable(scope, call, parts))),
+    },
     { method: 'DELETE', path: one, operationId: `delete${name}`, access, document: document.remove, handle: remove },
   ];
 }

@@ -31,7 +31,12 @@ export const roles: readonly Role[] = [
   builtin(1, 'SystemAdmin', 'System administrator', ['*']),
   builtin(2, 'SystemAuditor', 'System auditor', [...reading, ...own]),
   builtin(3, 'SystemUser', 'User', own),
-  builtin(5, 'OrgAdmin', 'Organization administrator', [...reading, 'users.create', 'role-bindings.create', 'role-bindings.delete']),
+  builtin(5, 'OrgAdmin', 'Organization administrator', [
+    ...reading,
+    'users.create',
+    'role-bindings.create',
+    'role-bindings.delete',
+  ]),
   builtin(6, 'OrgAuditor', 'Organization auditor', reading),
   builtin(7, 'OrgUser', 'Organization user', ['orgs.view']),
 ];

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startAccessTest, type AccessAnswer, type AccessReplica, type AccessTest } from '../accesstest/start-access-test.ts';
+import {
+  startAccessTest,
+  type AccessAnswer,
+  type AccessReplica,
+  type AccessTest,
+} from '../accesstest/start-access-test.ts';
 import { defaultOrgId, rootOrgId } from '../orgs/organization.ts';
 import { Organizations } from '../orgs/organizations.ts';
 import { Users } from '../users/users.ts';
@@ -19,14 +24,23 @@ let eye: string;
 let mia: string;
 
 beforeAll(async () => {
-  server = await startAccessTest({ operations: ({ access: database, audit }) => roleOperations({ database, audit, users: new Users(database), organizations: new Organizations(database) }) });
+  server = await startAccessTest({
+    operations: ({ access: database, audit }) =>
+      roleOperations({ database, audit, users: new Users(database), organizations: new Organizations(database) }),
+  });
   other = await server.startReplica();
-  const { rows } = await server.access.pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('Alpha', 'alpha') RETURNING id");
+  const { rows } = await server.access.pool.query<{ id: string }>(
+    "INSERT INTO access.organizations (name, name_key) VALUES ('Alpha', 'alpha') RETURNING id",
+  );
   alpha = rows[0]!.id;
 });
 beforeEach(async () => {
   await server.access.pool.query('TRUNCATE access.users, access.operate_logs CASCADE');
-  admin = await server.addUser({ username: 'admin', systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+  admin = await server.addUser({
+    username: 'admin',
+    systemRoles: ['SystemAdmin'],
+    orgRoles: { [defaultOrgId]: ['OrgUser'] },
+  });
   auditor = await server.addUser({ username: 'auditor', systemRoles: ['SystemAuditor'] });
   boss = await server.addUser({ username: 'boss', orgRoles: { [alpha]: ['OrgAdmin'] } });
   eye = await server.addUser({ username: 'eye', orgRoles: { [alpha]: ['OrgAuditor'] } });
@@ -34,23 +48,46 @@ beforeEach(async () => {
 });
 afterAll(() => server.stop());
 
-const get = (path: string, as = admin, headers = {}): Promise<AccessAnswer> => server.send('GET', path, { as, headers });
+const get = (path: string, as = admin, headers = {}): Promise<AccessAnswer> =>
+  server.send('GET', path, { as, headers });
 const post = (path: string, body: object, as = admin): Promise<AccessAnswer> => server.send('POST', path, { as, body });
-const titles = (json: unknown): string[] => (json as { user_display: string; role_name: string; org_name?: string }[]).map(({ user_display, role_name, org_name }) => `${user_display} ${role_name} ${org_name ?? ''}`.trim()).toSorted();
+const titles = (json: unknown): string[] =>
+  (json as { user_display: string; role_name: string; org_name?: string }[])
+    .map(({ user_display, role_name, org_name }) => `${user_display} ${role_name} ${org_name ?? ''}`.trim())
+    .toSorted();
 const bindingOf = async (user: string, role: string): Promise<string> => {
   const table = role.startsWith('System') ? 'system_role_bindings' : 'org_role_bindings';
-  return (await server.access.pool.query<{ id: string }>(`SELECT id FROM access.${table} WHERE user_id = $1 AND role = $2`, [user, role])).rows[0]!.id;
+  return (
+    await server.access.pool.query<{ id: string }>(`SELECT id FROM access.${table} WHERE user_id = $1 AND role = $2`, [
+      user,
+      role,
+    ])
+  ).rows[0]!.id;
 };
 
 describe('roles', () => {
   test('are six, seen by everybody', async () => {
     const { json } = await get('/api/v1/rbac/roles/', mia);
     expect(json).toHaveLength(6);
-    expect(json).toContainEqual({ id: orgAdminRole, name: 'OrgAdmin', display_name: 'Organization administrator', scope: 'org', builtin: true, permissions: expect.any(Array) });
-    expect((await get('/api/v1/rbac/roles/?limit=2&offset=5')).json).toMatchObject({ count: 6, next: null, results: [{ name: 'OrgUser' }] });
+    expect(json).toContainEqual({
+      id: orgAdminRole,
+      name: 'OrgAdmin',
+      display_name: 'Organization administrator',
+      scope: 'org',
+      builtin: true,
+      permissions: expect.any(Array),
+    });
+    expect((await get('/api/v1/rbac/roles/?limit=2&offset=5')).json).toMatchObject({
+      count: 6,
+      next: null,
+      results: [{ name: 'OrgUser' }],
+    });
     expect((await get(`/api/v1/rbac/roles/${orgAdminRole}`, mia)).json).toMatchObject({ name: 'OrgAdmin' });
     expect((await get('/api/v1/rbac/roles/systemadmin/', mia)).json).toMatchObject({ scope: 'system' });
-    expect(await get('/api/v1/rbac/roles/constructor/', mia)).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    expect(await get('/api/v1/rbac/roles/constructor/', mia)).toMatchObject({
+      status: 404,
+      json: { code: 'not_found' },
+    });
     expect(await post('/api/v1/rbac/roles/', {})).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 });
@@ -59,20 +96,39 @@ describe('roles in the system', () => {
   test('are given and taken by an administrator, and hold at the next request', async () => {
     expect((await get(system, mia)).status).toBe(403);
     const answer = await post(system, { user: 'MIA', role: 'systemauditor' });
-    expect(answer).toMatchObject({ status: 201, json: { scope: 'system', user: mia, user_display: 'Mia (mia)', role: '00000000-0000-0000-0000-000000000002', role_name: 'SystemAuditor', created_by: 'admin' } });
+    expect(answer).toMatchObject({
+      status: 201,
+      json: {
+        scope: 'system',
+        user: mia,
+        user_display: 'Mia (mia)',
+        role: '00000000-0000-0000-0000-000000000002',
+        role_name: 'SystemAuditor',
+        created_by: 'admin',
+      },
+    });
     expect(answer.json).not.toHaveProperty('org');
     const { id } = answer.json as { id: string };
     expect((await other.send('GET', `${system}${id}/`, { as: mia })).json).toEqual(answer.json);
     expect(await server.send('DELETE', `${system}${id}`, { as: admin })).toMatchObject({ status: 204, text: '' });
     expect((await get(system, mia)).status).toBe(403);
     expect((await get(`${system}${id}`)).status).toBe(404);
-    const { rows } = await server.access.pool.query('SELECT action, resource_type, resource FROM access.operate_logs ORDER BY id');
-    expect(rows).toEqual(['create', 'delete'].map((action) => ({ action, resource_type: 'system_role_binding', resource: 'mia: SystemAuditor' })));
+    const { rows } = await server.access.pool.query(
+      'SELECT action, resource_type, resource FROM access.operate_logs ORDER BY id',
+    );
+    expect(rows).toEqual(
+      ['create', 'delete'].map((action) => ({
+        action,
+        resource_type: 'system_role_binding',
+        resource: 'mia: SystemAuditor',
+      })),
+    );
   });
 
   test('are read by auditors, and written by no other', async () => {
     expect(titles((await get(`${system}?user=admin`, auditor)).json)).toEqual(['admin (admin) SystemAdmin']);
-    for (const as of [auditor, boss, mia]) expect((await post(system, { user: mia, role: 'SystemAdmin' }, as)).status).toBe(403);
+    for (const as of [auditor, boss, mia])
+      expect((await post(system, { user: mia, role: 'SystemAdmin' }, as)).status).toBe(403);
     const id = await bindingOf(mia, 'SystemUser');
     expect((await server.send('DELETE', `${system}${id}`, { as: auditor })).status).toBe(403);
     for (const as of [boss, eye, mia]) expect((await get(system, as)).status).toBe(403);
@@ -82,8 +138,15 @@ describe('roles in the system', () => {
   test('can be filtered and paged', async () => {
     expect(titles((await get(`${system}?role=SystemUser&user=${mia}`)).json)).toEqual(['Mia (mia) SystemUser']);
     expect((await get(`${system}?user=nobody`)).json).toEqual([]);
-    expect((await get(`${system}?limit=2&order=-date_created`)).json).toMatchObject({ count: 5, previous: null, next: expect.stringContaining('offset=2') });
-    expect((await get(`${system}?role=OrgAdmin&order=user`)).json).toEqual({ role: [expect.any(String)], order: [expect.any(String)] });
+    expect((await get(`${system}?limit=2&order=-date_created`)).json).toMatchObject({
+      count: 5,
+      previous: null,
+      next: expect.stringContaining('offset=2'),
+    });
+    expect((await get(`${system}?role=OrgAdmin&order=user`)).json).toEqual({
+      role: [expect.any(String)],
+      order: [expect.any(String)],
+    });
   });
 
   test.each([
@@ -100,26 +163,44 @@ describe('roles in the system', () => {
   test('are never without an administrator who can come in', async () => {
     const gone = await server.addUser({ username: 'gone', systemRoles: ['SystemAdmin'], isActive: false });
     const mine = await bindingOf(admin, 'SystemAdmin');
-    expect(await server.send('DELETE', `${system}${mine}`, { as: admin })).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
-    expect((await server.send('DELETE', `${system}${await bindingOf(gone, 'SystemAdmin')}`, { as: admin })).status).toBe(204);
+    expect(await server.send('DELETE', `${system}${mine}`, { as: admin })).toMatchObject({
+      status: 403,
+      json: { code: 'permission_denied' },
+    });
+    expect(
+      (await server.send('DELETE', `${system}${await bindingOf(gone, 'SystemAdmin')}`, { as: admin })).status,
+    ).toBe(204);
     await post(system, { user: mia, role: 'SystemAdmin' });
-    const answers = await Promise.all([server.send('DELETE', `${system}${mine}`, { as: mia }), other.send('DELETE', `${system}${await bindingOf(mia, 'SystemAdmin')}`, { as: admin })]);
+    const answers = await Promise.all([
+      server.send('DELETE', `${system}${mine}`, { as: mia }),
+      other.send('DELETE', `${system}${await bindingOf(mia, 'SystemAdmin')}`, { as: admin }),
+    ]);
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
-    expect((await server.access.pool.query("SELECT 1 FROM access.system_role_bindings WHERE role = 'SystemAdmin'")).rowCount).toBe(1);
+    expect(
+      (await server.access.pool.query("SELECT 1 FROM access.system_role_bindings WHERE role = 'SystemAdmin'")).rowCount,
+    ).toBe(1);
   });
 });
 
 describe('roles in an organization', () => {
   test('are given and taken by its administrator, there alone', async () => {
-    await server.access.pool.query("INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgAuditor')", [mia, alpha]);
+    await server.access.pool.query(
+      "INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgAuditor')",
+      [mia, alpha],
+    );
     const answer = await post(org, { user: 'mia', role: 'OrgUser' }, boss);
-    expect(answer).toMatchObject({ status: 201, json: { scope: 'org', user: mia, role_name: 'OrgUser', org: alpha, org_name: 'Alpha', created_by: 'boss' } });
+    expect(answer).toMatchObject({
+      status: 201,
+      json: { scope: 'org', user: mia, role_name: 'OrgUser', org: alpha, org_name: 'Alpha', created_by: 'boss' },
+    });
     expect(await post(org, { user: mia, role: orgAdminRole, org: 'alpha' }, boss)).toMatchObject({ status: 201 });
     expect(await post(org, { user: mia, role: orgAdminRole, org: defaultOrgId }, boss)).toMatchObject({ status: 403 });
     const { id } = answer.json as { id: string };
     expect((await server.send('DELETE', `${org}${id}`, { as: boss })).status).toBe(204);
     expect((await server.send('DELETE', `${org}${await bindingOf(admin, 'OrgUser')}`, { as: boss })).status).toBe(404);
-    const { rows } = await server.access.pool.query('SELECT action, resource, org_id FROM access.operate_logs ORDER BY id');
+    const { rows } = await server.access.pool.query(
+      'SELECT action, resource, org_id FROM access.operate_logs ORDER BY id',
+    );
     expect(rows).toEqual([
       { action: 'create', resource: 'mia: OrgUser in Alpha', org_id: alpha },
       { action: 'create', resource: 'mia: OrgAdmin in Alpha', org_id: alpha },
@@ -136,16 +217,32 @@ describe('roles in an organization', () => {
   });
 
   test('are given anywhere by an administrator of the system', async () => {
-    expect(await post(org, { user: mia, role: 'OrgAuditor', org: alpha })).toMatchObject({ status: 201, json: { org: alpha } });
-    expect(await post(org, { user: mia, role: 'OrgAuditor' })).toMatchObject({ status: 201, json: { org: defaultOrgId } });
-    expect(await server.send('POST', org, { as: admin, body: { user: mia, role: 'OrgUser' }, headers: { 'X-SVC-ORG': 'Alpha' } })).toMatchObject({ status: 201, json: { org: alpha } });
+    expect(await post(org, { user: mia, role: 'OrgAuditor', org: alpha })).toMatchObject({
+      status: 201,
+      json: { org: alpha },
+    });
+    expect(await post(org, { user: mia, role: 'OrgAuditor' })).toMatchObject({
+      status: 201,
+      json: { org: defaultOrgId },
+    });
+    expect(
+      await server.send('POST', org, {
+        as: admin,
+        body: { user: mia, role: 'OrgUser' },
+        headers: { 'X-SVC-ORG': 'Alpha' },
+      }),
+    ).toMatchObject({ status: 201, json: { org: alpha } });
   });
 
   test.each([
     { reason: 'ROOT', body: { user: 'mia', role: 'OrgUser', org: rootOrgId }, fields: ['org'] },
     { reason: 'nowhere, nobody, nothing', body: { user: 'x', role: 'x', org: 'x' }, fields: ['org', 'role', 'user'] },
     { reason: 'a role of the system', body: { user: 'mia', role: 'SystemAdmin', org: 'Alpha' }, fields: ['role'] },
-    { reason: 'what the user has', body: { user: 'mia', role: 'OrgUser', org: 'DEFAULT' }, fields: ['non_field_errors'] },
+    {
+      reason: 'what the user has',
+      body: { user: 'mia', role: 'OrgUser', org: 'DEFAULT' },
+      fields: ['non_field_errors'],
+    },
     { reason: 'null', body: { user: 'mia', role: 'OrgUser', org: null }, fields: ['org'] },
   ])('are not given for $reason', async ({ body, fields }) => {
     const answer = await post(org, body);
@@ -153,7 +250,8 @@ describe('roles in an organization', () => {
   });
 
   test('are not given by others', async () => {
-    for (const as of [auditor, eye, mia]) expect((await post(org, { user: mia, role: 'OrgAdmin', org: alpha }, as)).status).toBe(403);
+    for (const as of [auditor, eye, mia])
+      expect((await post(org, { user: mia, role: 'OrgAdmin', org: alpha }, as)).status).toBe(403);
     const id = await bindingOf(boss, 'OrgAdmin');
     expect((await server.send('DELETE', `${org}${id}`, { as: eye })).status).toBe(403);
     expect((await server.send('DELETE', `${org}${id}`, { as: auditor })).status).toBe(403);
@@ -163,7 +261,8 @@ describe('roles in an organization', () => {
   test('are read by auditors and administrators, those of an organization there alone', async () => {
     const ofAlpha = ['boss (boss) OrgAdmin Alpha', 'eye (eye) OrgAuditor Alpha'];
     const ofDefault = ['Mia (mia) OrgUser DEFAULT', 'admin (admin) OrgUser DEFAULT'];
-    for (const as of [admin, auditor]) expect(titles((await get(org, as)).json)).toEqual([...ofDefault.slice(0, 1), ...ofDefault.slice(1), ...ofAlpha]);
+    for (const as of [admin, auditor])
+      expect(titles((await get(org, as)).json)).toEqual([...ofDefault.slice(0, 1), ...ofDefault.slice(1), ...ofAlpha]);
     for (const as of [boss, eye]) expect(titles((await get(org, as)).json)).toEqual(ofAlpha);
     expect((await get(org, mia)).status).toBe(403);
     expect(titles((await get(`${org}?org=alpha`)).json)).toEqual(ofAlpha);
@@ -181,7 +280,10 @@ describe('roles in an organization', () => {
   test('of somebody who goes at this moment are refused, not broken', async () => {
     const rounds = Array.from({ length: 6 }, async (_, i) => {
       const id = await server.addUser({ username: `short${i}` });
-      const [answer] = await Promise.all([post(org, { user: id, role: 'OrgUser', org: alpha }), server.access.pool.query('DELETE FROM access.users WHERE id = $1', [id])]);
+      const [answer] = await Promise.all([
+        post(org, { user: id, role: 'OrgUser', org: alpha }),
+        server.access.pool.query('DELETE FROM access.users WHERE id = $1', [id]),
+      ]);
       return answer.status;
     });
     for (const status of await Promise.all(rounds)) expect([201, 400]).toContain(status);

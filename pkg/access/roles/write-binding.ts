@@ -18,14 +18,35 @@ export async function createBinding(scope: Scope, call: Call, parts: RoleParts):
   const organization = scope === 'system' ? undefined : await readOrganization(reader, call, parts);
   checkWriter(call, organization?.id ?? null);
   const user = reader.text('user', { isRequired: true, longest: 1000 });
-  const role = reader.text('role', { isRequired: true, check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.') });
+  const role = reader.text('role', {
+    isRequired: true,
+    check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
+  });
   const userId = user === undefined ? undefined : await resolveFor(call, user, organization, parts);
   if (user !== undefined && userId === undefined) reader.refuse('user', 'There is no such user.');
   reader.done();
   try {
     return await parts.database.transaction(async (on) => {
-      const binding = await insertBinding({ scope, userId: userId!, role: findRole(role!)!.name, orgId: organization?.id, createdBy: call.caller.username }, on);
-      await parts.audit.operate({ ...actorOf(call), action: 'create', resourceType: `${scope}_role_binding`, resource: titleOf(binding), orgId: binding.org_id ?? undefined }, on);
+      const binding = await insertBinding(
+        {
+          scope,
+          userId: userId!,
+          role: findRole(role!)!.name,
+          orgId: organization?.id,
+          createdBy: call.caller.username,
+        },
+        on,
+      );
+      await parts.audit.operate(
+        {
+          ...actorOf(call),
+          action: 'create',
+          resourceType: `${scope}_role_binding`,
+          resource: titleOf(binding),
+          orgId: binding.org_id ?? undefined,
+        },
+        on,
+      );
       return binding;
     });
   } catch (error) {
@@ -34,8 +55,16 @@ export async function createBinding(scope: Scope, call: Call, parts: RoleParts):
   }
 }
 
-/** Whom the caller may bind. Others than SystemAdmin bring nobody in: for them whoever is no member yet is as one that is not there. */
-async function resolveFor({ caller }: Call, text: string, organization: Organization | undefined, { users, database }: RoleParts): Promise<string | undefined> {
+/**
+ * Whom the caller may bind. Others than SystemAdmin bring nobody in: for them whoever is no member yet is as one that
+ * is not there.
+ */
+async function resolveFor(
+  { caller }: Call,
+  text: string,
+  organization: Organization | undefined,
+  { users, database }: RoleParts,
+): Promise<string | undefined> {
   const userId = await users.resolve(text);
   if (isAdministrator(caller)) return userId;
   const { rows } = await database.pool.query({
@@ -48,9 +77,18 @@ async function resolveFor({ caller }: Call, text: string, organization: Organiza
 }
 
 /** In `org`, which must be known, and one that has members. Undefined where that is wrong. */
-async function readOrganization(reader: FieldReader, call: Call, { organizations }: RoleParts): Promise<Organization | undefined> {
+async function readOrganization(
+  reader: FieldReader,
+  call: Call,
+  { organizations }: RoleParts,
+): Promise<Organization | undefined> {
   const text = reader.text('org', { longest: 1000 });
-  const organization = text !== undefined ? await organizations.find(text) : reader.has('org') ? undefined : await selectOrg(call, organizations);
+  const organization =
+    text !== undefined
+      ? await organizations.find(text)
+      : reader.has('org')
+        ? undefined
+        : await selectOrg(call, organizations);
   if (text !== undefined && organization === undefined) reader.refuse('org', 'There is no such organization.');
   if (organization === undefined || !isRoot(organization)) return organization;
   return reader.refuse('org', 'ROOT has no members of its own.');
@@ -60,12 +98,29 @@ function checkWriter({ caller }: Pick<Call, 'caller'>, orgId: string | null): vo
   if (!isAdministrator(caller) && (orgId === null || !holdsIn(caller, orgId, 'OrgAdmin'))) throw newPermissionDenied();
 }
 
-async function insertBinding({ scope, userId, role, orgId, createdBy }: { scope: Scope; userId: string; role: string; orgId: string | undefined; createdBy: string }, on: Queryable): Promise<Binding> {
+async function insertBinding(
+  {
+    scope,
+    userId,
+    role,
+    orgId,
+    createdBy,
+  }: { scope: Scope; userId: string; role: string; orgId: string | undefined; createdBy: string },
+  on: Queryable,
+): Promise<Binding> {
   // What goes at this moment is not there: no broken reference.
-  const { rows: found } = await on.query({ name: 'binding-user-lock', text: 'SELECT 1 FROM access.users WHERE id = $1 FOR KEY SHARE', values: [userId] });
+  const { rows: found } = await on.query({
+    name: 'binding-user-lock',
+    text: 'SELECT 1 FROM access.users WHERE id = $1 FOR KEY SHARE',
+    values: [userId],
+  });
   if (found.length === 0) throw newFieldErrors({ user: ['There is no such user.'] });
   if (orgId !== undefined) {
-    const { rows } = await on.query({ name: 'binding-org-lock', text: 'SELECT 1 FROM access.organizations WHERE id = $1 FOR KEY SHARE', values: [orgId] });
+    const { rows } = await on.query({
+      name: 'binding-org-lock',
+      text: 'SELECT 1 FROM access.organizations WHERE id = $1 FOR KEY SHARE',
+      values: [orgId],
+    });
     if (rows.length === 0) throw newFieldErrors({ org: ['There is no such organization.'] });
   }
   const { rows } = await on.query<{ id: string }>({
@@ -77,17 +132,39 @@ async function insertBinding({ scope, userId, role, orgId, createdBy }: { scope:
 }
 
 export async function findBinding(scope: Scope, id: string, on: Queryable): Promise<Binding | undefined> {
-  const { rows } = await on.query<Binding>({ name: `${scope}-binding`, text: `SELECT ${bindingColumns(scope)} FROM ${bindingsFrom(scope)} WHERE b.id = $1`, values: [id] });
+  const { rows } = await on.query<Binding>({
+    name: `${scope}-binding`,
+    text: `SELECT ${bindingColumns(scope)} FROM ${bindingsFrom(scope)} WHERE b.id = $1`,
+    values: [id],
+  });
   return rows[0];
 }
 
 /** Throws 403 for the role of the last administrator. */
-export async function removeBinding(scope: Scope, call: Call, binding: Binding, { database, audit }: RoleParts): Promise<void> {
+export async function removeBinding(
+  scope: Scope,
+  call: Call,
+  binding: Binding,
+  { database, audit }: RoleParts,
+): Promise<void> {
   checkWriter(call, binding.org_id);
   await database.transaction(async (on) => {
     if (binding.role === 'SystemAdmin') await refuseLastAdministrator(binding.user_id, on);
-    const { rowCount } = await on.query({ name: `${scope}-binding-delete`, text: `DELETE FROM access.${scope}_role_bindings WHERE id = $1`, values: [binding.id] });
+    const { rowCount } = await on.query({
+      name: `${scope}-binding-delete`,
+      text: `DELETE FROM access.${scope}_role_bindings WHERE id = $1`,
+      values: [binding.id],
+    });
     if (rowCount === 0) throw newNotFound();
-    await audit.operate({ ...actorOf(call), action: 'delete', resourceType: `${scope}_role_binding`, resource: titleOf(binding), orgId: binding.org_id ?? undefined }, on);
+    await audit.operate(
+      {
+        ...actorOf(call),
+        action: 'delete',
+        resourceType: `${scope}_role_binding`,
+        resource: titleOf(binding),
+        orgId: binding.org_id ?? undefined,
+      },
+      on,
+    );
   });
 }

@@ -8,7 +8,10 @@ const CHECKED_TEXT = 'svc';
 
 /** Tells the database of a key, before anything is sealed with it. */
 export async function registerKey(client: Queryable, key: SecretKey): Promise<void> {
-  await client.query('INSERT INTO access.key_checks (key_id, sealed) VALUES ($1, $2) ON CONFLICT (key_id) DO NOTHING', [key.id, key.seal(CHECKED_TEXT, checkPurpose(key.id))]);
+  await client.query('INSERT INTO access.key_checks (key_id, sealed) VALUES ($1, $2) ON CONFLICT (key_id) DO NOTHING', [
+    key.id,
+    key.seal(CHECKED_TEXT, checkPurpose(key.id)),
+  ]);
 }
 
 /** Was any key ever registered here? */
@@ -16,16 +19,25 @@ export async function hasKeys(client: Queryable): Promise<boolean> {
   return (await client.query('SELECT 1 FROM access.key_checks LIMIT 1')).rows.length > 0;
 }
 
-/** Registers the primary key of a ring that opens all there is. Throws SecretKeyError for any other ring, with nothing written. */
+/**
+ * Registers the primary key of a ring that opens all there is. Throws SecretKeyError for any other ring, with nothing
+ * written.
+ */
 export async function checkRing(client: Queryable, ring: KeyRing, origin: string): Promise<void> {
-  const { rows: checks } = await client.query<{ key_id: string; sealed: Buffer }>('SELECT key_id, sealed FROM access.key_checks');
+  const { rows: checks } = await client.query<{ key_id: string; sealed: Buffer }>(
+    'SELECT key_id, sealed FROM access.key_checks',
+  );
   const proven = checks.filter(({ key_id: id, sealed }) => opens(ring.find(id), sealed));
   if (checks.length > 0 && proven.length === 0) {
-    throw new SecretKeyError(`The secrets in this database were sealed with another key than there is in ${origin}; bring that key back.`);
+    throw new SecretKeyError(
+      `The secrets in this database were sealed with another key than there is in ${origin}; bring that key back.`,
+    );
   }
   const missing = (await keysInUse(client)).find((id) => ring.find(id) === undefined);
   if (missing !== undefined) {
-    throw new SecretKeyError(`Some secrets in this database are sealed with the key ${missing}, which is not in ${origin}; add that key there, behind the first.`);
+    throw new SecretKeyError(
+      `Some secrets in this database are sealed with the key ${missing}, which is not in ${origin}; add that key there, behind the first.`,
+    );
   }
   await registerKey(client, ring.primary);
 }

@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,7 +59,13 @@ describe('the file that a first start makes', () => {
       file.create();
       process.stdout.write(file.read().map(({ id }) => id).join());`;
     const run = async (): Promise<string> =>
-      (await promisify(execFile)(process.execPath, ['--conditions=source', '--import', 'tsx', '--input-type=module', '-e', script], { cwd: fileURLToPath(new URL('../../..', import.meta.url)) })).stdout;
+      (
+        await promisify(execFile)(
+          process.execPath,
+          ['--conditions=source', '--import', 'tsx', '--input-type=module', '-e', script],
+          { cwd: fileURLToPath(new URL('../../..', import.meta.url)) },
+        )
+      ).stdout;
     const seen = await Promise.all(Array.from({ length: 4 }, run));
     expect(new Set(seen)).toEqual(new Set([idsIn(file)!.join()]));
     expect(readdirSync(join(folder, 'data'))).toEqual(['secret-key']);
@@ -85,7 +102,12 @@ describe('a file that cannot be used is refused, and not shown', () => {
     { reason: 'its group may read it', text: key, mode: 0o440, sentence: undefined },
     { reason: 'empty', text: '\n', sentence: /holds no key/ },
     { reason: 'a line that is no key', text: `${key}\n${key}0\n`, sentence: /^Line 2 of .*secret-key is not a key/ },
-    { reason: 'everybody may read it', text: key, mode: 0o644, sentence: /is open to others \(mode 0644\); make it 0600/ },
+    {
+      reason: 'everybody may read it',
+      text: key,
+      mode: 0o644,
+      sentence: /is open to others \(mode 0644\); make it 0600/,
+    },
     { reason: 'its group may write it', text: key, mode: 0o660, sentence: /is open to others \(mode 0660\)/ },
     { reason: 'too large', text: `${key}\n`.repeat(1100), sentence: /no file of keys/ },
   ];

@@ -1,5 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
@@ -8,9 +26,11 @@ const MAX_BYTES = 65_536;
 const draftSuffix = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * A file of keys, one a line, the first the primary one. Calls block: it is a small file, read at the start and when it was replaced.
+ * A file of keys, one a line, the first the primary one. Calls block: it is a small file, read at the start and when it
+ * was replaced.
  *
- * It may be readable by its group, as orchestrators mount secrets so; a file that everybody can read, or that others can write, is refused.
+ * It may be readable by its group, as orchestrators mount secrets so; a file that everybody can read, or that others
+ * can write, is refused.
  */
 export class KeyFile {
   readonly path: string;
@@ -19,7 +39,9 @@ export class KeyFile {
     this.path = path;
   }
 
-  /** Undefined where there is no file. Throws SecretKeyError for one that cannot be used, and never shows what is in it. */
+  /**
+   * Undefined where there is no file. Throws SecretKeyError for one that cannot be used, and never shows what is in it.
+   */
   read(): SecretKey[] | undefined {
     const text = this.#readText();
     if (text === undefined) return undefined;
@@ -35,7 +57,9 @@ export class KeyFile {
     return stats === undefined ? undefined : `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeNs}`;
   }
 
-  /** Makes the file with one new key, for this user alone, unless there is one: of many who do so at once, one does it. */
+  /**
+   * Makes the file with one new key, for this user alone, unless there is one: of many who do so at once, one does it.
+   */
   create(): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const draft = writeDraft(this.path, [SecretKey.generate()]);
@@ -50,7 +74,10 @@ export class KeyFile {
     syncFolder(dirname(this.path));
   }
 
-  /** Whole or not at all, with the owner and mode it has. The caller sees to it that nobody else does so at the same time. */
+  /**
+   * Whole or not at all, with the owner and mode it has. The caller sees to it that nobody else does so at the same
+   * time.
+   */
   replace(keys: readonly SecretKey[]): void {
     // A link stays one.
     const path = realpathSync(this.path);
@@ -66,8 +93,9 @@ export class KeyFile {
   }
 
   /**
-   * The code of the error for which `replace` would fail, as EROFS of a file that an orchestrator mounted; undefined where it works. It is tried, with the
-   * keys that the file holds: neither the rights nor the kind of a file tell for sure.
+   * The code of the error for which `replace` would fail, as EROFS of a file that an orchestrator mounted; undefined
+   * where it works. It is tried, with the keys that the file holds: neither the rights nor the kind of a file tell for
+   * sure.
    */
   obstacle(held: readonly SecretKey[]): string | undefined {
     try {
@@ -82,7 +110,10 @@ export class KeyFile {
 
   #parse(line: string, index: number): SecretKey {
     const key = SecretKey.parse(line);
-    if (key === undefined) throw new SecretKeyError(`Line ${index + 1} of ${this.path} is not a key: that is 64 hexadecimal digits, a line for each key.`);
+    if (key === undefined)
+      throw new SecretKeyError(
+        `Line ${index + 1} of ${this.path} is not a key: that is 64 hexadecimal digits, a line for each key.`,
+      );
     return key;
   }
 
@@ -108,7 +139,9 @@ export class KeyFile {
     if (!stats.isFile() || stats.size > MAX_BYTES) throw new SecretKeyError(`${this.path} is no file of keys.`);
     if ((stats.mode & 0o027) !== 0) {
       const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
-      throw new SecretKeyError(`The key file ${this.path} is open to others (mode ${mode}); make it 0600, or 0640 where its group must read it.`);
+      throw new SecretKeyError(
+        `The key file ${this.path} is open to others (mode ${mode}); make it 0600, or 0640 where its group must read it.`,
+      );
     }
   }
 }
@@ -135,7 +168,9 @@ function writeDraft(path: string, keys: readonly SecretKey[], like?: Stats): str
 /** What a killed process left of a file it was making. */
 function removeDrafts(path: string): void {
   const name = basename(path);
-  const drafts = readdirSync(dirname(path)).filter((each) => each.startsWith(name) && draftSuffix.test(each.slice(name.length)));
+  const drafts = readdirSync(dirname(path)).filter(
+    (each) => each.startsWith(name) && draftSuffix.test(each.slice(name.length)),
+  );
   for (const draft of drafts) rmSync(join(dirname(path), draft), { force: true });
 }
 

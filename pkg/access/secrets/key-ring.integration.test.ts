@@ -39,15 +39,25 @@ afterAll(async () => {
 });
 
 const [a, b, c] = [SecretKey.generate(), SecretKey.generate(), SecretKey.generate()];
-const given = (...keys: SecretKey[]): { keys: string; dataDir: string } => ({ keys: keys.map((key) => key.reveal()).join(', '), dataDir });
-const checks = async (): Promise<string[]> => (await database.pool.query<{ key_id: string }>('SELECT key_id FROM access.key_checks ORDER BY date_created')).rows.map(({ key_id: id }) => id);
+const given = (...keys: SecretKey[]): { keys: string; dataDir: string } => ({
+  keys: keys.map((key) => key.reveal()).join(', '),
+  dataDir,
+});
+const checks = async (): Promise<string[]> =>
+  (
+    await database.pool.query<{ key_id: string }>('SELECT key_id FROM access.key_checks ORDER BY date_created')
+  ).rows.map(({ key_id: id }) => id);
 
 /** A row that one of these keys has sealed. */
 async function sealSomething(...keys: SecretKey[]): Promise<void> {
   const box = new SecretBox(await openKeyRing(access, given(...keys)));
   const userId = await addUser(access, { username: `user-${Math.random()}` });
   const sealed = box.seal('x', sealedTables.privateTokens.purposeOf(userId));
-  await database.pool.query('INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1, $2, $3)', [userId, sealed, box.lookup('x', 'p')]);
+  await database.pool.query('INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1, $2, $3)', [
+    userId,
+    sealed,
+    box.lookup('x', 'p'),
+  ]);
 }
 
 describe('without any option', () => {
@@ -63,7 +73,9 @@ describe('without any option', () => {
     const rings = await Promise.all([1, 2].map((n) => openKeyRing(access, { dataDir: join(dataDir, String(n)) })));
     expect(rings.filter(({ isEmpty }) => isEmpty)).toHaveLength(1);
     const ring = await openKeyRing(access, { dataDir });
-    expect(() => ring.primary).toThrow(/there is none in .*secret-key; bring that file back, or set svc\.security\.key\.$/);
+    expect(() => ring.primary).toThrow(
+      /there is none in .*secret-key; bring that file back, or set svc\.security\.key\.$/,
+    );
     expect(() => statSync(dataDir + '/secret-key')).toThrow('ENOENT');
   });
 
@@ -87,12 +99,37 @@ describe('keys of an option', () => {
     expect(() => readFileSync(join(dataDir, 'secret-key'))).toThrow('ENOENT');
   });
 
-  const refused: { reason: string; before: SecretKey[]; options: () => Parameters<typeof openKeyRing>[1]; sentence: RegExp }[] = [
-    { reason: 'another key', before: [a], options: () => given(b), sentence: /sealed with another key than there is in svc\.security\.key/ },
-    { reason: 'a key less than is needed', before: [a, b], options: () => given(b), sentence: new RegExp(`sealed with the key ${a.id}, which is not in svc\\.security\\.key; add that key`) },
-    { reason: 'malformed', before: [], options: () => ({ keys: `${a.reveal()},nonsense`, dataDir }), sentence: /svc\.security\.key is malformed/ },
+  const refused: {
+    reason: string;
+    before: SecretKey[];
+    options: () => Parameters<typeof openKeyRing>[1];
+    sentence: RegExp;
+  }[] = [
+    {
+      reason: 'another key',
+      before: [a],
+      options: () => given(b),
+      sentence: /sealed with another key than there is in svc\.security\.key/,
+    },
+    {
+      reason: 'a key less than is needed',
+      before: [a, b],
+      options: () => given(b),
+      sentence: new RegExp(`sealed with the key ${a.id}, which is not in svc\\.security\\.key; add that key`),
+    },
+    {
+      reason: 'malformed',
+      before: [],
+      options: () => ({ keys: `${a.reveal()},nonsense`, dataDir }),
+      sentence: /svc\.security\.key is malformed/,
+    },
     { reason: 'both options', before: [], options: () => ({ ...given(a), keyFile: '/x' }), sentence: /are both set/ },
-    { reason: 'a file that is not there', before: [], options: () => ({ keyFile: '/absent/key', dataDir }), sentence: /no key file \/absent\/key/ },
+    {
+      reason: 'a file that is not there',
+      before: [],
+      options: () => ({ keyFile: '/absent/key', dataDir }),
+      sentence: /no key file \/absent\/key/,
+    },
   ];
   test.each(refused)('$reason: refused, and nothing is written', async ({ before, options, sentence }) => {
     if (before.length > 0) await sealSomething(...before);
@@ -107,7 +144,12 @@ describe('keys of an option', () => {
 
   test('a new key is let in beside the one the database knows', async () => {
     await sealSomething(a);
-    for (const keys of [[a, b], [b, a], [b, a, c]]) await openKeyRing(access, given(...keys));
+    for (const keys of [
+      [a, b],
+      [b, a],
+      [b, a, c],
+    ])
+      await openKeyRing(access, given(...keys));
     expect(await checks()).toEqual([a.id, b.id]);
   });
 
@@ -121,5 +163,7 @@ describe('keys of an option', () => {
 test('the database takes nothing that is sealed with a key it was not told of, and forgets none that a row needs', async () => {
   await sealSomething(a);
   await expect(database.pool.query('DELETE FROM access.key_checks')).rejects.toMatchObject({ code: '23503' });
-  await expect(database.pool.query('UPDATE access.private_tokens SET secret = $1', [b.seal('x', 'p')])).rejects.toMatchObject({ code: '23503' });
+  await expect(
+    database.pool.query('UPDATE access.private_tokens SET secret = $1', [b.seal('x', 'p')]),
+  ).rejects.toMatchObject({ code: '23503' });
 });

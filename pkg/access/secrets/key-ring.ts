@@ -4,8 +4,9 @@ import { SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
 
 /**
- * The keys there are: the first, the primary, seals; all open. With a file it follows the file: a replaced one is read where it matters, without a
- * restart. What cannot be read then changes nothing, and is read again when it matters next; the log says why, once for each reason.
+ * The keys there are: the first, the primary, seals; all open. With a file it follows the file: a replaced one is read
+ * where it matters, without a restart. What cannot be read then changes nothing, and is read again when it matters
+ * next; the log says why, once for each reason.
  */
 export class KeyRing {
   /** Absent where the keys were given by an option. */
@@ -60,7 +61,8 @@ export class KeyRing {
 
   #tell(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    if (reason !== this.#refusal) this.#log?.warn({ reason }, 'the key file was changed and cannot be used; the keys of before go on');
+    if (reason !== this.#refusal)
+      this.#log?.warn({ reason }, 'the key file was changed and cannot be used; the keys of before go on');
     this.#refusal = reason;
   }
 

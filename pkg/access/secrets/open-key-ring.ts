@@ -21,9 +21,10 @@ export interface KeyOptions {
 }
 
 /**
- * The keys of the options, proven to fit the database: another key would make secrets that nobody else can read. Any number of processes may do so at
- * once. Throws SecretKeyError, with neither file nor database changed, for keys that do not fit or cannot be used. Where none is given, and the database
- * has one, the ring is empty: a replica with a data folder of its own can do all that needs no sealed secret.
+ * The keys of the options, proven to fit the database: another key would make secrets that nobody else can read. Any
+ * number of processes may do so at once. Throws SecretKeyError, with neither file nor database changed, for keys that
+ * do not fit or cannot be used. Where none is given, and the database has one, the ring is empty: a replica with a data
+ * folder of its own can do all that needs no sealed secret.
  */
 export function openKeyRing(database: AccessDatabase, options: KeyOptions): Promise<KeyRing> {
   return database.transaction(async (client) => {
@@ -38,12 +39,14 @@ export function openKeyRing(database: AccessDatabase, options: KeyOptions): Prom
 /** Undefined where no key was given and none is in the data folder. */
 function readRing({ keys, keyFile, dataDir, log }: KeyOptions): KeyRing | undefined {
   if (keys !== undefined) {
-    if (keyFile !== undefined) throw new SecretKeyError('svc.security.key and svc.security.key-file are both set; leave one of them empty.');
+    if (keyFile !== undefined)
+      throw new SecretKeyError('svc.security.key and svc.security.key-file are both set; leave one of them empty.');
     return new KeyRing(parseKeys(keys));
   }
   const file = new KeyFile(keyFile ?? defaultFile(dataDir));
   const held = file.read();
-  if (held === undefined && keyFile !== undefined) throw new SecretKeyError(`There is no key file ${keyFile}; make one with: openssl rand -hex 32`);
+  if (held === undefined && keyFile !== undefined)
+    throw new SecretKeyError(`There is no key file ${keyFile}; make one with: openssl rand -hex 32`);
   return held === undefined ? undefined : new KeyRing(held, file, log);
 }
 
@@ -58,7 +61,10 @@ function makeRing({ dataDir, log }: KeyOptions, isUsedDatabase: boolean): KeyRin
 function parseKeys(text: string): SecretKey[] {
   return text.split(',').map((each) => {
     const key = SecretKey.parse(each.trim());
-    if (key === undefined) throw new SecretKeyError('svc.security.key is malformed: each key is 64 hexadecimal digits, several are separated by commas.');
+    if (key === undefined)
+      throw new SecretKeyError(
+        'svc.security.key is malformed: each key is 64 hexadecimal digits, several are separated by commas.',
+      );
     return key;
   });
 }

@@ -24,8 +24,15 @@ interface Row {
   secret: Buffer;
 }
 
-/** Seals the next rows that another key than the primary one has sealed, in one transaction on this connection; `after` is '' at first. */
-export async function resealBatch(client: PoolClient, ring: KeyRing, { table, after, batchSize }: { table: SealedTable; after: string; batchSize: number }): Promise<Batch> {
+/**
+ * Seals the next rows that another key than the primary one has sealed, in one transaction on this connection; `after`
+ * is '' at first.
+ */
+export async function resealBatch(
+  client: PoolClient,
+  ring: KeyRing,
+  { table, after, batchSize }: { table: SealedTable; after: string; batchSize: number },
+): Promise<Batch> {
   await client.query('BEGIN');
   // Locked: whoever replaces one of them meanwhile comes before or after.
   const { rows } = await client.query<Row>(
@@ -37,12 +44,28 @@ export async function resealBatch(client: PoolClient, ring: KeyRing, { table, af
     const text = open(box, secret, table.purposeOf(id));
     return text === undefined ? [] : [{ id, text }];
   });
-  await update(client, table, opened.map(({ id, text }) => ({ id, secret: box.seal(text, table.purposeOf(id)), lookup: box.lookup(text, table.lookupPurpose ?? '') })));
+  await update(
+    client,
+    table,
+    opened.map(({ id, text }) => ({
+      id,
+      secret: box.seal(text, table.purposeOf(id)),
+      lookup: box.lookup(text, table.lookupPurpose ?? ''),
+    })),
+  );
   await client.query('COMMIT');
-  return { sealed: opened.length, unreadable: rows.length - opened.length, last: rows.length < batchSize ? undefined : rows.at(-1)?.id };
+  return {
+    sealed: opened.length,
+    unreadable: rows.length - opened.length,
+    last: rows.length < batchSize ? undefined : rows.at(-1)?.id,
+  };
 }
 
-async function update(client: PoolClient, table: SealedTable, rows: readonly (Row & { lookup: Buffer })[]): Promise<void> {
+async function update(
+  client: PoolClient,
+  table: SealedTable,
+  rows: readonly (Row & { lookup: Buffer })[],
+): Promise<void> {
   const lookup = table.lookupPurpose === undefined ? '' : ', lookup = n.lookup';
   await client.query(
     `UPDATE access.${table.name} t SET secret = n.secret${lookup} FROM unnest($1::uuid[], $2::bytea[], $3::bytea[]) AS n (id, secret, lookup) WHERE t.${table.id} = n.id`,

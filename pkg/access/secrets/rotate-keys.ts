@@ -17,7 +17,10 @@ const LOCK_NOT_AVAILABLE = '55P03';
 export interface RotationOptions {
   database: AccessDatabase;
   ring: KeyRing;
-  /** Make no new key; let the database forget all but the first, once nothing is sealed with them, and remove them from the file where it can be replaced. */
+  /**
+   * Make no new key; let the database forget all but the first, once nothing is sealed with them, and remove them from
+   * the file where it can be replaced.
+   */
   dropOld?: boolean;
   /** Rows in one transaction; 200 by default. */
   batchSize?: number;
@@ -33,21 +36,31 @@ export interface RotationResult extends Resealed {
   dropped: number;
   /** Keys that are left behind the first. */
   old: number;
-  /** Where the old keys stay in a file that cannot be replaced, though nothing needs them: the code of the error, as EROFS. */
+  /**
+   * Where the old keys stay in a file that cannot be replaced, though nothing needs them: the code of the error, as
+   * EROFS.
+   */
   obstacle?: string;
 }
 
 /**
- * Seals every secret with the primary key: a new one, where the keys are in a file and are one. It may end between any two steps, and be run again;
- * servers that use the same file go on meanwhile. What cannot be opened stays as it is, is counted, and its key is not dropped.
- * Throws SecretKeyError while another one runs on this database, and, with nothing changed, for a new key that the file cannot take.
+ * Seals every secret with the primary key: a new one, where the keys are in a file and are one. It may end between any
+ * two steps, and be run again; servers that use the same file go on meanwhile. What cannot be opened stays as it is, is
+ * counted, and its key is not dropped. Throws SecretKeyError while another one runs on this database, and, with nothing
+ * changed, for a new key that the file cannot take.
  */
-export async function* rotateKeys({ database, ring, dropOld = false, batchSize = 200 }: RotationOptions): AsyncGenerator<RotationStep, RotationResult> {
+export async function* rotateKeys({
+  database,
+  ring,
+  dropOld = false,
+  batchSize = 200,
+}: RotationOptions): AsyncGenerator<RotationStep, RotationResult> {
   const client = await database.pool.connect();
   try {
     await lock(client);
     ring.refresh();
-    // Where there are several, a rotation has begun already: by this command, or by an operator who gives the same keys to many machines.
+    // Where there are several, a rotation has begun already: by this command, or by an operator who gives the same keys
+    // to many machines.
     const isNewKey = !dropOld && ring.file !== undefined && ring.keys.length === 1;
     // Before the database hears of a key that would be nowhere else, or forgets one that would stay.
     const obstacle = isNewKey || dropOld ? ring.file?.obstacle(ring.keys) : undefined;
@@ -56,7 +69,13 @@ export async function* rotateKeys({ database, ring, dropOld = false, batchSize =
     const sealed = yield* resealAll(client, ring, batchSize);
     const before = ring.keys.length;
     if (dropOld) yield* dropOthers(client, ring, { batchSize, sealed, isFixed: obstacle !== undefined });
-    return { ...sealed, isNewKey, dropped: before - ring.keys.length, old: ring.keys.length - 1, ...(obstacle === undefined ? {} : { obstacle }) };
+    return {
+      ...sealed,
+      isNewKey,
+      dropped: before - ring.keys.length,
+      old: ring.keys.length - 1,
+      ...(obstacle === undefined ? {} : { obstacle }),
+    };
   } finally {
     // Closed, which frees the lock.
     client.release(true);
@@ -70,7 +89,9 @@ async function lock(client: PoolClient): Promise<void> {
     await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [LOCK]);
   } catch (error) {
     if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new SecretKeyError('Another svc rotate-keys is at work on this database; wait for its end.', { cause: error });
+    throw new SecretKeyError('Another svc rotate-keys is at work on this database; wait for its end.', {
+      cause: error,
+    });
   }
   await client.query('RESET lock_timeout');
 }
@@ -82,14 +103,22 @@ async function* addPrimary(client: PoolClient, ring: KeyRing): AsyncGenerator<Ro
   yield 'key registered';
   ring.file?.replace([key, ...ring.keys]);
   ring.refresh();
-  if (ring.primary.id !== key.id) throw new SecretKeyError(`${ring.file?.path} was changed by somebody else meanwhile; run svc rotate-keys again.`);
+  if (ring.primary.id !== key.id)
+    throw new SecretKeyError(`${ring.file?.path} was changed by somebody else meanwhile; run svc rotate-keys again.`);
   yield 'key written';
 }
 
-async function* resealAll(client: PoolClient, ring: KeyRing, batchSize: number): AsyncGenerator<RotationStep, Resealed> {
+async function* resealAll(
+  client: PoolClient,
+  ring: KeyRing,
+  batchSize: number,
+): AsyncGenerator<RotationStep, Resealed> {
   const total: Resealed = { accessKeys: 0, privateTokens: 0, unreadable: 0 };
-  for (const [name, table] of Object.entries(sealedTables) as [keyof typeof sealedTables, (typeof sealedTables)[keyof typeof sealedTables]][]) {
-    for (let after: string | undefined = ''; after !== undefined; ) {
+  for (const [name, table] of Object.entries(sealedTables) as [
+    keyof typeof sealedTables,
+    (typeof sealedTables)[keyof typeof sealedTables],
+  ][]) {
+    for (let after: string | undefined = ''; after !== undefined;) {
       const batch = await resealBatch(client, ring, { table, after, batchSize });
       total[name] += batch.sealed;
       total.unreadable += batch.unreadable;
@@ -101,14 +130,21 @@ async function* resealAll(client: PoolClient, ring: KeyRing, batchSize: number):
 }
 
 /** The database forgets the keys first, which it refuses while a row needs one; only then may the file. */
-async function* dropOthers(client: PoolClient, ring: KeyRing, { batchSize, sealed, isFixed }: { batchSize: number; sealed: Resealed; isFixed: boolean }): AsyncGenerator<RotationStep, void> {
+async function* dropOthers(
+  client: PoolClient,
+  ring: KeyRing,
+  { batchSize, sealed, isFixed }: { batchSize: number; sealed: Resealed; isFixed: boolean },
+): AsyncGenerator<RotationStep, void> {
   for (let round = 1; !(await forgetOthers(client, ring)); round += 1) {
     const more = yield* resealAll(client, ring, batchSize);
     sealed.accessKeys += more.accessKeys;
     sealed.privateTokens += more.privateTokens;
     sealed.unreadable = more.unreadable;
     if (more.unreadable > 0) return;
-    if (round === MOST_ROUNDS) throw new SecretKeyError('A server keeps sealing with an old key; see to it that all of them have the new one, and run svc rotate-keys --drop-old again.');
+    if (round === MOST_ROUNDS)
+      throw new SecretKeyError(
+        'A server keeps sealing with an old key; see to it that all of them have the new one, and run svc rotate-keys --drop-old again.',
+      );
   }
   yield 'keys forgotten';
   if (isFixed) return;
@@ -134,7 +170,9 @@ async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean>
 
 /** Rows that are sealed with another key than the primary one. */
 async function countOthers(client: PoolClient, ring: KeyRing): Promise<number> {
-  const counts = Object.values(sealedTables).map(({ name }) => `(SELECT count(*) FROM access.${name} WHERE ${sealedByColumn} <> $1)`);
+  const counts = Object.values(sealedTables).map(
+    ({ name }) => `(SELECT count(*) FROM access.${name} WHERE ${sealedByColumn} <> $1)`,
+  );
   const { rows } = await client.query<{ others: string }>(`SELECT ${counts.join(' + ')} AS others`, [ring.primary.id]);
   return Number(rows[0]?.others);
 }

@@ -80,12 +80,17 @@ async function addAccessKey({ box }: Replica, userId: string): Promise<{ id: str
 async function checkAll({ box, tokens }: Replica): Promise<void> {
   const owners = await Promise.all(users.map(({ token }) => tokens.findOwner(token)));
   expect(owners).toEqual(users.map(({ id }) => id));
-  const { rows } = await database.pool.query<{ id: string; secret: Buffer }>('SELECT id, secret FROM access.access_keys');
+  const { rows } = await database.pool.query<{ id: string; secret: Buffer }>(
+    'SELECT id, secret FROM access.access_keys',
+  );
   const secrets = new Map(rows.map(({ id, secret }) => [id, box.open(secret, sealedTables.accessKeys.purposeOf(id))]));
   expect(accessKeys.map(({ id }) => secrets.get(id))).toEqual(accessKeys.map(({ secret }) => secret));
 }
 
-async function run(options: Omit<RotationOptions, 'database'>, onStep: () => Promise<void> = async () => {}): Promise<{ steps: RotationStep[]; result: RotationResult }> {
+async function run(
+  options: Omit<RotationOptions, 'database'>,
+  onStep: () => Promise<void> = async () => {},
+): Promise<{ steps: RotationStep[]; result: RotationResult }> {
   const steps: RotationStep[] = [];
   const rotation = rotateKeys({ database: access, batchSize: 3, ...options });
   for (;;) {
@@ -105,8 +110,13 @@ async function runUntilKilled(options: Omit<RotationOptions, 'database'>, steps:
 }
 
 const usedKeys = async (): Promise<string[]> =>
-  (await database.pool.query<{ id: string }>('SELECT sealed_by AS id FROM access.access_keys UNION SELECT sealed_by FROM access.private_tokens')).rows.map(({ id }) => id);
-const registered = async (): Promise<number> => (await database.pool.query('SELECT 1 FROM access.key_checks')).rows.length;
+  (
+    await database.pool.query<{ id: string }>(
+      'SELECT sealed_by AS id FROM access.access_keys UNION SELECT sealed_by FROM access.private_tokens',
+    )
+  ).rows.map(({ id }) => id);
+const registered = async (): Promise<number> =>
+  (await database.pool.query('SELECT 1 FROM access.key_checks')).rows.length;
 const keysInFile = (): number => readFileSync(join(dataDir, 'secret-key'), 'utf8').trim().split('\n').length;
 const all = USERS + USERS * KEYS_EACH;
 
@@ -174,7 +184,12 @@ describe('a rotation', () => {
     const { result } = await run({ ring: (await startReplica()).ring });
     expect(result).toMatchObject({ isNewKey: false, old: 1 });
     expect(result.accessKeys + result.privateTokens).toBe(all - 3);
-    expect((await run({ ring: (await startReplica()).ring })).result).toMatchObject({ isNewKey: false, accessKeys: 0, privateTokens: 0, old: 1 });
+    expect((await run({ ring: (await startReplica()).ring })).result).toMatchObject({
+      isNewKey: false,
+      accessKeys: 0,
+      privateTokens: 0,
+      old: 1,
+    });
     expect(keysInFile()).toBe(2);
   });
 
@@ -192,7 +207,14 @@ describe('a rotation', () => {
     const next = SecretKey.generate();
     const ring = await openKeyRing(access, { keys: `${next.reveal()},${fileRing.primary.reveal()}`, dataDir });
     const { result } = await run({ ring });
-    expect(result).toEqual({ accessKeys: USERS * KEYS_EACH, privateTokens: USERS, unreadable: 0, isNewKey: false, dropped: 0, old: 1 });
+    expect(result).toEqual({
+      accessKeys: USERS * KEYS_EACH,
+      privateTokens: USERS,
+      unreadable: 0,
+      isNewKey: false,
+      dropped: 0,
+      old: 1,
+    });
     expect(await usedKeys()).toEqual([next.id]);
     expect((await run({ ring })).result).toMatchObject({ accessKeys: 0, privateTokens: 0 });
     expect((await run({ ring, dropOld: true })).result).toMatchObject({ dropped: 0, old: 1 });
@@ -202,7 +224,10 @@ describe('a rotation', () => {
 });
 
 describe('with a file that cannot be replaced', () => {
-  /** The keys of the data folder, in a file beside whose name that of a draft has no room; a mount that is read-only fails in the same place. */
+  /**
+   * The keys of the data folder, in a file beside whose name that of a draft has no room; a mount that is read-only
+   * fails in the same place.
+   */
   function fixedFile(text: string): string {
     const keyFile = join(dataDir, 'k'.repeat(240));
     writeFileSync(keyFile, text, { mode: 0o600 });
@@ -213,7 +238,9 @@ describe('with a file that cannot be replaced', () => {
   test('no key is made, and the database hears of none', async () => {
     const keyFile = fixedFile(held());
     const ring = await openKeyRing(access, { keyFile, dataDir });
-    await expect(run({ ring })).rejects.toThrow(`${keyFile} cannot be replaced here (ENAMETOOLONG), so no new key was made: `);
+    await expect(run({ ring })).rejects.toThrow(
+      `${keyFile} cannot be replaced here (ENAMETOOLONG), so no new key was made: `,
+    );
     expect([await registered(), await usedKeys()]).toEqual([1, [ring.primary.id]]);
   });
 
@@ -221,7 +248,12 @@ describe('with a file that cannot be replaced', () => {
     const next = SecretKey.generate();
     const keyFile = fixedFile(`${next.reveal()}\n${held()}`);
     const ring = await openKeyRing(access, { keyFile, dataDir });
-    expect((await run({ ring })).result).toMatchObject({ isNewKey: false, accessKeys: USERS * KEYS_EACH, unreadable: 0, old: 1 });
+    expect((await run({ ring })).result).toMatchObject({
+      isNewKey: false,
+      accessKeys: USERS * KEYS_EACH,
+      unreadable: 0,
+      old: 1,
+    });
     const { steps, result } = await run({ ring, dropOld: true });
     expect(steps).toEqual(['keys forgotten']);
     expect(result).toMatchObject({ dropped: 0, old: 1, obstacle: 'ENAMETOOLONG' });
@@ -240,7 +272,12 @@ describe('a secret that cannot be opened', () => {
     const [spoilt] = accessKeys;
     await database.pool.query("UPDATE access.access_keys SET secret = secret || '\\x00' WHERE id = $1", [spoilt!.id]);
     const { result } = await run({ ring });
-    expect(result).toMatchObject({ isNewKey: true, unreadable: 1, accessKeys: USERS * KEYS_EACH - 1, privateTokens: USERS });
+    expect(result).toMatchObject({
+      isNewKey: true,
+      unreadable: 1,
+      accessKeys: USERS * KEYS_EACH - 1,
+      privateTokens: USERS,
+    });
     expect((await run({ ring, dropOld: true })).result).toMatchObject({ unreadable: 1, dropped: 0, old: 1 });
     await database.pool.query('DELETE FROM access.access_keys WHERE id = $1', [spoilt!.id]);
     expect((await run({ ring, dropOld: true })).result).toMatchObject({ unreadable: 0, dropped: 1, old: 0 });
@@ -254,10 +291,20 @@ test('the old key is not dropped while a server is about to store something unde
   const id = randomUUID();
   const client = await database.pool.connect();
   await client.query('BEGIN');
-  await client.query('INSERT INTO access.access_keys (id, user_id, secret) VALUES ($1, $2, $3)', [id, users[0]!.id, late.seal('late', sealedTables.accessKeys.purposeOf(id))]);
+  await client.query('INSERT INTO access.access_keys (id, user_id, secret) VALUES ($1, $2, $3)', [
+    id,
+    users[0]!.id,
+    late.seal('late', sealedTables.accessKeys.purposeOf(id)),
+  ]);
   const dropping = run({ ring, dropOld: true });
   // It waits for the transaction, whose row it could not see.
-  while ((await database.pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM access.key_checks%' AND datname = current_database()")).rows.length === 0);
+  while (
+    (
+      await database.pool.query(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM access.key_checks%' AND datname = current_database()",
+      )
+    ).rows.length === 0
+  );
   await client.query('COMMIT');
   client.release();
   const { steps, result } = await dropping;

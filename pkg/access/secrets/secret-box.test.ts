@@ -22,11 +22,16 @@ function reasonOf(open: () => string): string | undefined {
 describe('what was sealed', () => {
   test('opens under its purpose, by the key that sealed it, wherever that stands', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.boolean(), (text, purpose, byOlder) => {
-        const sealed = (byOlder ? boxOf(older) : box).seal(text, purpose);
-        expect(box.open(sealed, purpose)).toBe(text);
-        expect(sealedBy(sealed)).toBe((byOlder ? older : newer).id);
-      }),
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary' }),
+        fc.boolean(),
+        (text, purpose, byOlder) => {
+          const sealed = (byOlder ? boxOf(older) : box).seal(text, purpose);
+          expect(box.open(sealed, purpose)).toBe(text);
+          expect(sealedBy(sealed)).toBe((byOlder ? older : newer).id);
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -36,9 +41,13 @@ describe('what was sealed', () => {
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const changed = Buffer.from(sealed);
       changed[bit >> 3]! ^= 1 << (bit & 7);
-      expect({ bit, reason: reasonOf(() => box.open(changed, 'access-keys/1')) }).toEqual({ bit, reason: expect.stringMatching(/^un/) });
+      expect({ bit, reason: reasonOf(() => box.open(changed, 'access-keys/1')) }).toEqual({
+        bit,
+        reason: expect.stringMatching(/^un/),
+      });
     }
-    for (let length = 0; length < sealed.length; length += 1) expect(reasonOf(() => box.open(sealed.subarray(0, length), 'access-keys/1'))).toBe('unreadable');
+    for (let length = 0; length < sealed.length; length += 1)
+      expect(reasonOf(() => box.open(sealed.subarray(0, length), 'access-keys/1'))).toBe('unreadable');
     expect(reasonOf(() => box.open(Buffer.concat([sealed, Buffer.of(0)]), 'access-keys/1'))).toBe('unreadable');
   });
 
@@ -64,7 +73,12 @@ describe('what was sealed', () => {
   });
 
   test('whatever bytes are opened: a SecretError', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => expect(reasonOf(() => box.open(Buffer.from(bytes), 'p'))).toMatch(/^un/)), { numRuns: 200 });
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) =>
+        expect(reasonOf(() => box.open(Buffer.from(bytes), 'p'))).toMatch(/^un/),
+      ),
+      { numRuns: 200 },
+    );
   });
 });
 
@@ -77,7 +91,13 @@ describe('a hash to look up', () => {
   });
 
   test('differs by text, purpose and key', () => {
-    const hashes = [newer.hash('t', 'p'), newer.hash('u', 'p'), newer.hash('t', 'q'), newer.hash('', 'pt'), older.hash('t', 'p')];
+    const hashes = [
+      newer.hash('t', 'p'),
+      newer.hash('u', 'p'),
+      newer.hash('t', 'q'),
+      newer.hash('', 'pt'),
+      older.hash('t', 'p'),
+    ];
     expect(new Set(hashes.map((hash) => hash.toString('hex'))).size).toBe(hashes.length);
   });
 });
@@ -86,17 +106,37 @@ describe('a key', () => {
   test('is read from 64 hexadecimal digits and nothing else', () => {
     expect(SecretKey.parse(newer.reveal())?.id).toBe(newer.id);
     expect(SecretKey.parse(newer.reveal().toUpperCase())?.id).toBe(newer.id);
-    for (const text of ['', 'a'.repeat(63), 'a'.repeat(65), 'g'.repeat(64), `${'a'.repeat(64)}\n`, ` ${'a'.repeat(63)}`]) expect(SecretKey.parse(text)).toBeUndefined();
+    for (const text of [
+      '',
+      'a'.repeat(63),
+      'a'.repeat(65),
+      'g'.repeat(64),
+      `${'a'.repeat(64)}\n`,
+      ` ${'a'.repeat(63)}`,
+    ])
+      expect(SecretKey.parse(text)).toBeUndefined();
   });
 
   test('has an id by which it is known, and subkeys that stay what they are', () => {
     const key = SecretKey.parse('00'.repeat(32))!;
-    expect([key.id, key.hash('text', 'purpose').toString('hex')]).toEqual(['8bb9172d9e21', '69715859b2d0ffe4a39e032e18dcde31090670a22652f0749a4c7981108f3765']);
-    expect(key.open(Buffer.from('018bb9172d9e216296eb74ac25bdb728078252c70433964d27fb07201300394ad6f12de7e86848', 'hex'), 'purpose')).toBe('text');
+    expect([key.id, key.hash('text', 'purpose').toString('hex')]).toEqual([
+      '8bb9172d9e21',
+      '69715859b2d0ffe4a39e032e18dcde31090670a22652f0749a4c7981108f3765',
+    ]);
+    expect(
+      key.open(
+        Buffer.from('018bb9172d9e216296eb74ac25bdb728078252c70433964d27fb07201300394ad6f12de7e86848', 'hex'),
+        'purpose',
+      ),
+    ).toBe('text');
   });
 
   test('shows nothing of itself to who inspects or prints it', () => {
-    for (const shown of [inspect(box, { depth: 9, showHidden: true }), JSON.stringify(newer), inspect(new KeyRing([newer]), { depth: 9 })]) {
+    for (const shown of [
+      inspect(box, { depth: 9, showHidden: true }),
+      JSON.stringify(newer),
+      inspect(new KeyRing([newer]), { depth: 9 }),
+    ]) {
       expect(shown).not.toContain(newer.reveal());
       expect(shown).not.toMatch(/Buffer|Uint8Array/);
     }

@@ -3,8 +3,9 @@ import { SecretError } from './secret-error.ts';
 import { sealedBy } from './secret-key.ts';
 
 /**
- * Keeps secrets that must be readable again: sealed under the primary key, opened under any. A purpose names the one place where the sealed bytes
- * belong (`access-keys/<id>`): moved elsewhere they do not open. Where a secret is also looked up, by a keyed hash.
+ * Keeps secrets that must be readable again: sealed under the primary key, opened under any. A purpose names the one
+ * place where the sealed bytes belong (`access-keys/<id>`): moved elsewhere they do not open. Where a secret is also
+ * looked up, by a keyed hash.
  *
  * The database holds what comes out, and refuses what is sealed under a key that it was not told of (`openKeyRing`).
  */
@@ -21,12 +22,20 @@ export class SecretBox {
     return this.#ring.primary.seal(text, purpose);
   }
 
-  /** @throws SecretError: `unknown-key` where no key has its id, `unreadable` where it was changed or sealed for another purpose */
+  /**
+   * @throws SecretError: `unknown-key` where no key has its id, `unreadable` where it was changed or sealed for another
+   * purpose
+   */
   open(sealed: Buffer, purpose: string): string {
     const id = sealedBy(sealed);
-    if (id === undefined) throw new SecretError('unreadable', 'A secret cannot be opened: these are not the bytes of one.');
+    if (id === undefined)
+      throw new SecretError('unreadable', 'A secret cannot be opened: these are not the bytes of one.');
     const key = this.#ring.find(id) ?? (this.#ring.refresh() ? this.#ring.find(id) : undefined);
-    if (key === undefined) throw new SecretError('unknown-key', `A secret cannot be opened: it was sealed with the key ${id}, which is not here.`);
+    if (key === undefined)
+      throw new SecretError(
+        'unknown-key',
+        `A secret cannot be opened: it was sealed with the key ${id}, which is not here.`,
+      );
     return key.open(sealed, purpose);
   }
 
@@ -40,7 +49,10 @@ export class SecretBox {
     return this.#ring.keys.map((key) => key.hash(text, purpose));
   }
 
-  /** To look for after those of `lookups` were not found: hashes of keys that have come since, which another process may have sealed with; mostly none. */
+  /**
+   * To look for after those of `lookups` were not found: hashes of keys that have come since, which another process may
+   * have sealed with; mostly none.
+   */
   newLookups(text: string, purpose: string, tried: readonly Buffer[]): Buffer[] {
     this.#ring.refresh();
     return this.lookups(text, purpose).filter((hash) => !tried.some((each) => each.equals(hash)));

@@ -1,4 +1,7 @@
-/** What is sealed cannot be opened: the key is not among ours, or it was not sealed so (another purpose, a changed byte). Says nothing of the secret. */
+/**
+ * What is sealed cannot be opened: the key is not among ours, or it was not sealed so (another purpose, a changed
+ * byte). Says nothing of the secret.
+ */
 export class SecretError extends Error {
   readonly reason: 'unknown-key' | 'unreadable';
 

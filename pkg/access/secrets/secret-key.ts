@@ -10,8 +10,9 @@ const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES;
 /**
  * One 256-bit key, and what it does: AES-256-GCM and HMAC-SHA256, each under a subkey of its own (HKDF, RFC 5869).
  *
- * Sealed is: one byte 1, the key's id (6 bytes), a random nonce (12), the ciphertext, the tag (16). The purpose is authenticated with it, so that
- * what was sealed for one row does not open in another. Random nonces are good for 2^32 seals under one key (NIST SP 800-38D).
+ * Sealed is: one byte 1, the key's id (6 bytes), a random nonce (12), the ciphertext, the tag (16). The purpose is
+ * authenticated with it, so that what was sealed for one row does not open in another. Random nonces are good for 2^32
+ * seals under one key (NIST SP 800-38D).
  */
 export class SecretKey {
   /** 12 hexadecimal digits; tells nothing of the key. */
@@ -45,7 +46,9 @@ export class SecretKey {
   /** The text must be well-formed; half a surrogate pair would come back as U+FFFD. */
   seal(text: string, purpose: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(purpose));
+    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: TAG_BYTES }).setAAD(
+      Buffer.from(purpose),
+    );
     const head = Buffer.concat([Buffer.of(VERSION), Buffer.from(this.id, 'hex'), nonce]);
     return Buffer.concat([head, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   }
@@ -58,7 +61,9 @@ export class SecretKey {
       .setAAD(Buffer.from(purpose))
       .setAuthTag(sealed.subarray(-TAG_BYTES));
     try {
-      return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+      return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]).toString(
+        'utf8',
+      );
     } catch {
       // Node's error has nothing to add.
       throw unreadable();

@@ -15,8 +15,9 @@ export interface SessionAuthenticatorOptions extends SameSiteOptions {
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets the pages' session in on the content platform: one query a request, and one more where its last use is noted. A browser sends the session along whoever made it ask, so whatever changes
- * something needs the CSRF token in `X-CSRFToken` and must come from a page of this host, else StatusError 403. A session that is over counts as none.
+ * Lets the pages' session in on the content platform: one query a request, and one more where its last use is noted. A
+ * browser sends the session along whoever made it ask, so whatever changes something needs the CSRF token in
+ * `X-CSRFToken` and must come from a page of this host, else StatusError 403. A session that is over counts as none.
  * Throws StatusError 503 where the database does not answer.
  */
 export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticatorOptions): RequestAuthenticator {
@@ -28,8 +29,10 @@ export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticator
       if (session === undefined) return undefined;
       if (!safeMethods.has(request.method)) {
         const csrfToken = request.headers['x-csrftoken'];
-        if (typeof csrfToken !== 'string' || !isCsrfTokenOf(token, csrfToken)) throw newCsrfFailed('CSRF token missing or incorrect: send that of the session in the header X-CSRFToken');
-        if (!isSameSite(request, site)) throw newCsrfFailed('CSRF check failed: with a session, a change must be asked for by a page of this site');
+        if (typeof csrfToken !== 'string' || !isCsrfTokenOf(token, csrfToken))
+          throw newCsrfFailed('CSRF token missing or incorrect: send that of the session in the header X-CSRFToken');
+        if (!isSameSite(request, site))
+          throw newCsrfFailed('CSRF check failed: with a session, a change must be asked for by a page of this site');
       }
       return userInfoOf(session.principal);
     },

@@ -27,7 +27,12 @@ export function sessionOperations(parts: SessionOperationParts): UserOperation[]
       path: '/api/v1/authentication/sessions/',
       operationId: 'listSessions',
       access: 'user',
-      document: { summary: 'List your sessions, the last used first.', tag: 'Authentication', query: pageParameters, responses: { 200: listSchema(record) } },
+      document: {
+        summary: 'List your sessions, the last used first.',
+        tag: 'Authentication',
+        query: pageParameters,
+        responses: { 200: listSchema(record) },
+      },
       handle: (call) => list(call, parts),
     },
     {
@@ -59,5 +64,7 @@ async function end(call: Call, parts: SessionOperationParts): Promise<Answer> {
   const { caller, params, request } = call;
   const id = params['id']!.toLowerCase();
   if (!(await endSession(call, id, parts))) throw newNotFound();
-  return id === caller.session?.id ? { ...noContent, headers: { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) } } : noContent;
+  return id === caller.session?.id
+    ? { ...noContent, headers: { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) } }
+    : noContent;
 }

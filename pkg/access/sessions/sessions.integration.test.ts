@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
 import type { UserInfo } from '#pkg/identity/index';
 import { defaultOrgId } from '../accesstest/add-user.ts';
-import { startAccessTest, type AccessAnswer, type AccessReplica, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
+import {
+  startAccessTest,
+  type AccessAnswer,
+  type AccessReplica,
+  type AccessTest,
+  type AccessTestParts,
+} from '../accesstest/start-access-test.ts';
 import { testCredential } from '../accesstest/test-credential.ts';
 import { jsonAnswer, type Operation } from '../http/operation.ts';
 import { csrfTokenOf } from './csrf-token.ts';
@@ -14,9 +20,21 @@ import { sessionOperations } from './session-operations.ts';
 import { Sessions, type NewSession, type NewSessionOptions } from './sessions.ts';
 
 const path = '/api/v1/authentication/sessions/';
-const whoAmI: Operation = { method: 'GET', path: '/api/v1/who/', operationId: 'who', access: 'user', handle: async ({ caller }) => jsonAnswer(200, { name: caller.username, scheme: caller.scheme }) };
+const whoAmI: Operation = {
+  method: 'GET',
+  path: '/api/v1/who/',
+  operationId: 'who',
+  access: 'user',
+  handle: async ({ caller }) => jsonAnswer(200, { name: caller.username, scheme: caller.scheme }),
+};
 const change: Operation = { ...whoAmI, method: 'POST', operationId: 'change' };
-const open: Operation = { method: 'GET', path: '/api/v1/open/', operationId: 'open', access: 'open', handle: async ({ caller }) => jsonAnswer(200, { name: caller?.username ?? null }) };
+const open: Operation = {
+  method: 'GET',
+  path: '/api/v1/open/',
+  operationId: 'open',
+  access: 'open',
+  handle: async ({ caller }) => jsonAnswer(200, { name: caller?.username ?? null }),
+};
 const openChange: Operation = { ...open, method: 'POST', operationId: 'openChange' };
 const sessionsOf = ({ access }: AccessTestParts): Sessions => new Sessions({ database: access, perUser: 5 });
 
@@ -26,7 +44,13 @@ let sessions: Sessions;
 let mia: string;
 beforeAll(async () => {
   server = await startAccessTest({
-    operations: (parts) => [...sessionOperations({ database: parts.access, audit: parts.audit, sessions: sessionsOf(parts) }), whoAmI, change, open, openChange],
+    operations: (parts) => [
+      ...sessionOperations({ database: parts.access, audit: parts.audit, sessions: sessionsOf(parts) }),
+      whoAmI,
+      change,
+      open,
+      openChange,
+    ],
     credentials: (parts) => [testCredential, sessionsOf(parts).credential],
     trustedProxies: ['127.0.0.1'],
     publicUrl: 'https://access.example.com',
@@ -34,19 +58,28 @@ beforeAll(async () => {
   });
   other = await server.startReplica();
   sessions = sessionsOf(server);
-  mia = await server.addUser({ username: 'mia', groups: ['writers'], systemRoles: ['SystemAuditor', 'SystemUser'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+  mia = await server.addUser({
+    username: 'mia',
+    groups: ['writers'],
+    systemRoles: ['SystemAuditor', 'SystemUser'],
+    orgRoles: { [defaultOrgId]: ['OrgUser'] },
+  });
 });
 afterAll(() => server.stop());
 
-const begin = async (userId = mia, more: Partial<NewSessionOptions> = {}): Promise<NewSession> => (await sessions.create({ userId, address: '192.0.2.1', userAgent: 'Browser', ...more }))!;
-const ask = (token: string, on: AccessReplica = server): Promise<AccessAnswer> => on.send('GET', '/api/v1/who/', { headers: { Cookie: `a=b; svc_sessionid=${token}` } });
-const sql = (text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> => server.access.pool.query(text, values);
+const begin = async (userId = mia, more: Partial<NewSessionOptions> = {}): Promise<NewSession> =>
+  (await sessions.create({ userId, address: '192.0.2.1', userAgent: 'Browser', ...more }))!;
+const ask = (token: string, on: AccessReplica = server): Promise<AccessAnswer> =>
+  on.send('GET', '/api/v1/who/', { headers: { Cookie: `a=b; svc_sessionid=${token}` } });
+const sql = (text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> =>
+  server.access.pool.query(text, values);
 
 describe('a session', () => {
   test('is let in on every replica; its hash alone is stored', async () => {
     const { token } = await begin();
     expect(token).toMatch(/^[0-9A-Za-z]{36}$/);
-    for (const replica of [server, other]) expect(await ask(token, replica)).toMatchObject({ status: 200, json: { name: 'mia', scheme: 'session' } });
+    for (const replica of [server, other])
+      expect(await ask(token, replica)).toMatchObject({ status: 200, json: { name: 'mia', scheme: 'session' } });
     expect(JSON.stringify((await sql('SELECT s::text FROM access.sessions s', [])).rows)).not.toContain(token);
   });
 
@@ -60,10 +93,15 @@ describe('a session', () => {
     expect(count).toBe(1);
   });
 
-  test.each(['', 'x', 'a'.repeat(36), "'; DROP TABLE access.sessions --", 'a'.repeat(4000), '"'])('that is invented (%#) counts as none', async (token) => {
-    expect(await ask(token)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
-    expect(await server.send('GET', '/api/v1/open/', { headers: { Cookie: `svc_sessionid=${token}` } })).toMatchObject({ status: 200, json: { name: null } });
-  });
+  test.each(['', 'x', 'a'.repeat(36), "'; DROP TABLE access.sessions --", 'a'.repeat(4000), '"'])(
+    'that is invented (%#) counts as none',
+    async (token) => {
+      expect(await ask(token)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
+      expect(
+        await server.send('GET', '/api/v1/open/', { headers: { Cookie: `svc_sessionid=${token}` } }),
+      ).toMatchObject({ status: 200, json: { name: null } });
+    },
+  );
 
   test.each([
     { end: 'UPDATE access.sessions SET expires = now() WHERE user_id = $1', reason: 'it was idle for too long' },
@@ -75,14 +113,23 @@ describe('a session', () => {
     const { token } = await begin(id);
     expect((await ask(token, other)).status).toBe(200);
     await sql(end, [id]);
-    for (const replica of [server, other]) expect(await ask(token, replica)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
+    for (const replica of [server, other])
+      expect(await ask(token, replica)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
   });
 
   test('lives on while it is used, seen to the minute, but not for ever', async () => {
     const { id, token } = await begin();
     const row = async (): Promise<{ idle: number; left: number }> =>
-      (await sql('SELECT extract(epoch FROM now() - last_seen)::float8 AS idle, extract(epoch FROM expires - now())::float8 AS left FROM access.sessions WHERE id = $1', [id])).rows[0] as { idle: number; left: number };
-    await sql("UPDATE access.sessions SET last_seen = now() - interval '50 seconds', expires = now() + interval '1 hour' WHERE id = $1", [id]);
+      (
+        await sql(
+          'SELECT extract(epoch FROM now() - last_seen)::float8 AS idle, extract(epoch FROM expires - now())::float8 AS left FROM access.sessions WHERE id = $1',
+          [id],
+        )
+      ).rows[0] as { idle: number; left: number };
+    await sql(
+      "UPDATE access.sessions SET last_seen = now() - interval '50 seconds', expires = now() + interval '1 hour' WHERE id = $1",
+      [id],
+    );
     await ask(token);
     expect((await row()).left).toBeLessThan(3601);
     await sql("UPDATE access.sessions SET last_seen = now() - interval '70 seconds' WHERE id = $1", [id]);
@@ -90,7 +137,10 @@ describe('a session', () => {
     const touched = await row();
     expect(touched.idle).toBeLessThan(30);
     expect(touched.left).toBeGreaterThan(86_300);
-    await sql("UPDATE access.sessions SET created = now() - interval '719 hours', last_seen = now() - interval '70 seconds' WHERE id = $1", [id]);
+    await sql(
+      "UPDATE access.sessions SET created = now() - interval '719 hours', last_seen = now() - interval '70 seconds' WHERE id = $1",
+      [id],
+    );
     await ask(token);
     expect((await row()).left).toBeLessThan(3601);
   });
@@ -110,11 +160,14 @@ describe('a session', () => {
 
   test('needs its CSRF token for what changes something', async () => {
     const [{ token, csrfToken }, stranger] = [await begin(), await begin()];
-    const post = (headers: Record<string, string>, body = ''): Promise<AccessAnswer> => server.send('POST', '/api/v1/who/', { headers: { Cookie: `svc_sessionid=${token}`, ...headers }, body });
+    const post = (headers: Record<string, string>, body = ''): Promise<AccessAnswer> =>
+      server.send('POST', '/api/v1/who/', { headers: { Cookie: `svc_sessionid=${token}`, ...headers }, body });
     expect(await post({})).toMatchObject({ status: 403, json: { code: 'csrf_failed' } });
     expect(await post({ 'X-CSRFToken': stranger.csrfToken })).toMatchObject({ status: 403 });
     expect(await post({ 'X-CSRFToken': csrfToken })).toMatchObject({ status: 200 });
-    expect(await post({ 'Content-Type': 'application/x-www-form-urlencoded' }, `csrfmiddlewaretoken=${csrfToken}`)).toMatchObject({ status: 200 });
+    expect(
+      await post({ 'Content-Type': 'application/x-www-form-urlencoded' }, `csrfmiddlewaretoken=${csrfToken}`),
+    ).toMatchObject({ status: 200 });
   });
 
   test.each<[string, Record<string, string>, number]>([
@@ -123,21 +176,41 @@ describe('a session', () => {
     ['a page that is allowed to', { Origin: 'https://console.example.com', 'Sec-Fetch-Site': 'cross-site' }, 200],
     ['a program', {}, 200],
     ['a page of another host', { Origin: 'http://evil.example' }, 403],
-    ['a page of another host, as the browser says', { Origin: 'http://127.0.0.1', 'Sec-Fetch-Site': 'cross-site' }, 403],
+    [
+      'a page of another host, as the browser says',
+      { Origin: 'http://127.0.0.1', 'Sec-Fetch-Site': 'cross-site' },
+      403,
+    ],
     ['a page that hides where it is from', { Origin: 'null' }, 403],
     ['a page of the public host without TLS', { Origin: 'http://access.example.com' }, 403],
     ['a page of the public host', { Origin: 'https://access.example.com' }, 200],
-    ['a page of the host that a trusted proxy names', { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'https://front.example.com' }, 200],
-    ['a page without TLS of the host that a trusted proxy names', { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'http://front.example.com' }, 403],
+    [
+      'a page of the host that a trusted proxy names',
+      { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'https://front.example.com' },
+      200,
+    ],
+    [
+      'a page without TLS of the host that a trusted proxy names',
+      { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'http://front.example.com' },
+      403,
+    ],
   ])('with the right CSRF token changes something for %s: %j is %i', async (_who, headers, status) => {
     const { token, csrfToken } = await begin();
     const cookie = { Cookie: `svc_sessionid=${token}`, ...headers };
     const answers = [
       await server.send('POST', '/api/v1/who/', { headers: { ...cookie, 'X-CSRFToken': csrfToken } }),
-      await server.send('POST', '/api/v1/who/', { headers: { ...cookie, 'Content-Type': 'application/x-www-form-urlencoded' }, body: `csrfmiddlewaretoken=${csrfToken}` }),
+      await server.send('POST', '/api/v1/who/', {
+        headers: { ...cookie, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: `csrfmiddlewaretoken=${csrfToken}`,
+      }),
       await server.send('POST', '/api/v1/open/', { headers: { ...cookie, 'X-CSRFToken': csrfToken } }),
     ];
-    for (const answer of answers) expect(answer).toMatchObject(status === 200 ? { status } : { status, json: { code: 'csrf_failed', detail: expect.stringContaining('another address') } });
+    for (const answer of answers)
+      expect(answer).toMatchObject(
+        status === 200
+          ? { status }
+          : { status, json: { code: 'csrf_failed', detail: expect.stringContaining('another address') } },
+      );
     // What reads is not asked, nor is another credential.
     expect(await server.send('GET', '/api/v1/who/', { headers: cookie })).toMatchObject({ status: 200 });
     expect(await server.send('POST', '/api/v1/who/', { as: mia, headers })).toMatchObject({ status: 200 });
@@ -147,17 +220,25 @@ describe('a session', () => {
     const id = await server.addUser({ username: 'many' });
     const tokens: string[] = [];
     for (let i = 0; i < 7; i += 1) tokens.push((await begin(id)).token);
-    expect((await Promise.all(tokens.map((token) => ask(token)))).map(({ status }) => status)).toEqual([401, 401, 200, 200, 200, 200, 200]);
+    expect((await Promise.all(tokens.map((token) => ask(token)))).map(({ status }) => status)).toEqual([
+      401, 401, 200, 200, 200, 200, 200,
+    ]);
   });
 });
 
 test('cookies hide the session from scripts, show them the CSRF token, and are as strict as can be', () => {
   const session = { token: 't', csrfToken: 'c', maxAgeSeconds: 60 };
-  expect(sessionCookies(session, { secure: true })).toEqual(['svc_sessionid=t; Path=/; SameSite=Lax; Max-Age=60; HttpOnly; Secure', 'svc_csrftoken=c; Path=/; SameSite=Lax; Max-Age=60; Secure']);
-  expect(endSessionCookies({ secure: false })).toEqual(['svc_sessionid=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly', 'svc_csrftoken=; Path=/; SameSite=Lax; Max-Age=0']);
+  expect(sessionCookies(session, { secure: true })).toEqual([
+    'svc_sessionid=t; Path=/; SameSite=Lax; Max-Age=60; HttpOnly; Secure',
+    'svc_csrftoken=c; Path=/; SameSite=Lax; Max-Age=60; Secure',
+  ]);
+  expect(endSessionCookies({ secure: false })).toEqual([
+    'svc_sessionid=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly',
+    'svc_csrftoken=; Path=/; SameSite=Lax; Max-Age=0',
+  ]);
 });
 
-describe('one\'s own sessions', () => {
+describe("one's own sessions", () => {
   test('are listed, the last used first, and the current one is marked', async () => {
     const id = await server.addUser({ username: 'lister' });
     await begin(mia);
@@ -165,31 +246,67 @@ describe('one\'s own sessions', () => {
     const headers = { Cookie: `svc_sessionid=${second.token}` };
     const answer = await server.send('GET', path, { headers });
     expect(answer.json).toEqual([
-      { id: second.id, remote_addr: '192.0.2.1', user_agent: 'Browser', created: expect.any(String), last_seen: expect.any(String), is_current: true },
+      {
+        id: second.id,
+        remote_addr: '192.0.2.1',
+        user_agent: 'Browser',
+        created: expect.any(String),
+        last_seen: expect.any(String),
+        is_current: true,
+      },
       expect.objectContaining({ id: first.id, user_agent: 'Phone', is_current: false }),
     ]);
     expect(answer.text).not.toContain(second.token);
-    expect((await server.send('GET', `${path}?limit=1&offset=1`, { headers })).json).toMatchObject({ count: 2, next: null, results: [{ id: first.id }] });
-    expect((await server.send('GET', path, { as: id })).json).toMatchObject([{ is_current: false }, { is_current: false }]);
+    expect((await server.send('GET', `${path}?limit=1&offset=1`, { headers })).json).toMatchObject({
+      count: 2,
+      next: null,
+      results: [{ id: first.id }],
+    });
+    expect((await server.send('GET', path, { as: id })).json).toMatchObject([
+      { is_current: false },
+      { is_current: false },
+    ]);
   });
 
-  test('can be ended, others\' cannot, and the cookies of the current one go with it', async () => {
-    const [mine, also, theirs] = [await begin(), await begin(), await begin(await server.addUser({ username: 'another' }))];
-    for (const id of [theirs.id, mine.id.replace(/./, 'z'), 'x', '%00']) expect((await server.send('DELETE', `${path}${id}/`, { as: mia })).status).toBe(id === '%00' ? 400 : 404);
+  test("can be ended, others' cannot, and the cookies of the current one go with it", async () => {
+    const [mine, also, theirs] = [
+      await begin(),
+      await begin(),
+      await begin(await server.addUser({ username: 'another' })),
+    ];
+    for (const id of [theirs.id, mine.id.replace(/./, 'z'), 'x', '%00'])
+      expect((await server.send('DELETE', `${path}${id}/`, { as: mia })).status).toBe(id === '%00' ? 400 : 404);
     const headers = { Cookie: `svc_sessionid=${mine.token}`, 'X-CSRFToken': mine.csrfToken };
     expect((await server.send('DELETE', `${path}${also.id}`, { headers })).headers).not.toHaveProperty('set-cookie');
-    expect(await server.send('DELETE', `${path}${mine.id.toUpperCase()}/`, { headers })).toMatchObject({ status: 204, headers: { 'set-cookie': endSessionCookies({ secure: true }) } });
-    expect((await Promise.all([mine, also, theirs].map(({ token }) => ask(token, other)))).map(({ status }) => status)).toEqual([401, 401, 200]);
-    const { rows } = await sql("SELECT username, resource FROM access.operate_logs WHERE action = 'revoke' AND resource_type = 'session' ORDER BY id", []);
+    expect(await server.send('DELETE', `${path}${mine.id.toUpperCase()}/`, { headers })).toMatchObject({
+      status: 204,
+      headers: { 'set-cookie': endSessionCookies({ secure: true }) },
+    });
+    expect(
+      (await Promise.all([mine, also, theirs].map(({ token }) => ask(token, other)))).map(({ status }) => status),
+    ).toEqual([401, 401, 200]);
+    const { rows } = await sql(
+      "SELECT username, resource FROM access.operate_logs WHERE action = 'revoke' AND resource_type = 'session' ORDER BY id",
+      [],
+    );
     expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id })));
   });
 
   test('are not ended without their row of the audit: on a disk that has no room for it they stay, and the answer says why', async () => {
     const { id, token } = await begin();
-    await sql(`CREATE FUNCTION access.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$`, []);
-    await sql('CREATE TRIGGER no_room BEFORE INSERT ON access.operate_logs FOR EACH ROW EXECUTE FUNCTION access.no_room()', []);
+    await sql(
+      `CREATE FUNCTION access.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$`,
+      [],
+    );
+    await sql(
+      'CREATE TRIGGER no_room BEFORE INSERT ON access.operate_logs FOR EACH ROW EXECUTE FUNCTION access.no_room()',
+      [],
+    );
     const refused = await server.send('DELETE', `${path}${id}/`, { as: mia });
-    expect(refused).toMatchObject({ status: 503, json: { detail: expect.stringContaining('the disk of the database is full') } });
+    expect(refused).toMatchObject({
+      status: 503,
+      json: { detail: expect.stringContaining('the disk of the database is full') },
+    });
     expect((await ask(token)).status).toBe(200);
     await sql('DROP TRIGGER no_room ON access.operate_logs', []);
     expect((await server.send('DELETE', `${path}${id}/`, { as: mia })).status).toBe(204);
@@ -208,7 +325,11 @@ describe('one\'s own sessions', () => {
 
 describe('on the content platform a session', () => {
   const asked = (method: string, headers: Record<string, string>, on = sessions): Promise<UserInfo | undefined> =>
-    sessionAuthenticator({ sessions: on, url: new ServiceUrl(new TrustedProxies([])), allowedOrigins: new Set() }).authenticateRequest(
+    sessionAuthenticator({
+      sessions: on,
+      url: new ServiceUrl(new TrustedProxies([])),
+      allowedOrigins: new Set(),
+    }).authenticateRequest(
       Object.assign(new IncomingMessage(new Socket()), { method, headers: { host: 'svc.example.com', ...headers } }),
     );
 
@@ -236,8 +357,17 @@ describe('on the content platform a session', () => {
     const good = { cookie, origin, 'x-csrftoken': csrfTokenOf(token) };
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       expect(await asked(method, good)).toMatchObject({ name: 'mia' });
-      for (const bad of [{ cookie, origin }, { ...good, 'x-csrftoken': csrfTokenOf('x') }, { ...good, origin: 'https://evil.example' }, { cookie, 'x-csrftoken': good['x-csrftoken'] }]) {
-        await expect(asked(method, bad)).rejects.toMatchObject({ code: 403, reason: 'Forbidden', message: expect.stringContaining('CSRF') });
+      for (const bad of [
+        { cookie, origin },
+        { ...good, 'x-csrftoken': csrfTokenOf('x') },
+        { ...good, origin: 'https://evil.example' },
+        { cookie, 'x-csrftoken': good['x-csrftoken'] },
+      ]) {
+        await expect(asked(method, bad)).rejects.toMatchObject({
+          code: 403,
+          reason: 'Forbidden',
+          message: expect.stringContaining('CSRF'),
+        });
       }
     }
   });

@@ -57,7 +57,10 @@ interface FoundSession {
 
 const form = /^[0-9A-Za-z]{36}$/;
 
-/** Sessions of the pages: a random token in a cookie, its hash in a row. When one was last seen is written at most once a minute. */
+/**
+ * Sessions of the pages: a random token in a cookie, its hash in a row. When one was last seen is written at most once
+ * a minute.
+ */
 export class Sessions {
   readonly credential: Credential;
   readonly #database: AccessDatabase;
@@ -68,7 +71,13 @@ export class Sessions {
   readonly #onIssue: OnIssue | undefined;
   readonly #lookup: FreshLookup<FoundSession | undefined>;
 
-  constructor({ database, idleSeconds = 86_400, maxAgeSeconds = 30 * 86_400, perUser = 100, onIssue }: SessionsOptions) {
+  constructor({
+    database,
+    idleSeconds = 86_400,
+    maxAgeSeconds = 30 * 86_400,
+    perUser = 100,
+    onIssue,
+  }: SessionsOptions) {
     this.#database = database;
     this.#idleSeconds = idleSeconds;
     this.#maxAgeSeconds = maxAgeSeconds;
@@ -81,13 +90,25 @@ export class Sessions {
       authenticate: async ({ cookies }) => {
         const token = cookies.get(sessionCookie) ?? '';
         const found = await this.find(token);
-        return found && { userId: found.principal.id, principal: found.principal, session: { id: found.id, isCsrfToken: (text) => isCsrfTokenOf(token, text) } };
+        return (
+          found && {
+            userId: found.principal.id,
+            principal: found.principal,
+            session: { id: found.id, isCsrfToken: (text) => isCsrfTokenOf(token, text) },
+          }
+        );
       },
     };
   }
 
   /** Undefined where the user is gone or out, or has another password by now: see `BearerTokens.issue`. */
-  async create({ userId, address, userAgent, passwordChanged, replaces }: NewSessionOptions): Promise<NewSession | undefined> {
+  async create({
+    userId,
+    address,
+    userAgent,
+    passwordChanged,
+    replaces,
+  }: NewSessionOptions): Promise<NewSession | undefined> {
     const token = randomText(36);
     const { rows } = await this.#database.pool.query<{ id: string }>({
       name: 'session-create',
@@ -95,7 +116,15 @@ export class Sessions {
             AND is_active AND (date_expired IS NULL OR date_expired > now()) FOR SHARE),
           replaced AS (DELETE FROM access.sessions WHERE hash = $7)
         INSERT INTO access.sessions (hash, user_id, expires, remote_addr, user_agent) SELECT $1, id, now() + make_interval(secs => $3), $4, $5 FROM owner RETURNING id`,
-      values: [hashOf(token), userId, Math.min(this.#idleSeconds, this.#maxAgeSeconds), address, userAgent, passwordChanged ?? null, replaces === undefined ? null : hashOf(replaces)],
+      values: [
+        hashOf(token),
+        userId,
+        Math.min(this.#idleSeconds, this.#maxAgeSeconds),
+        address,
+        userAgent,
+        passwordChanged ?? null,
+        replaces === undefined ? null : hashOf(replaces),
+      ],
     });
     if (rows[0] === undefined) return undefined;
     await this.#trim(userId);
@@ -103,7 +132,10 @@ export class Sessions {
     return { id: rows[0].id, token, csrfToken: csrfTokenOf(token), maxAgeSeconds: this.#maxAgeSeconds };
   }
 
-  /** Whose session this is, if it lives and its user may come in; what is in no form of a token costs no query. The answer is never older than the question. */
+  /**
+   * Whose session this is, if it lives and its user may come in; what is in no form of a token costs no query. The
+   * answer is never older than the question.
+   */
   find(token: string): Promise<FoundSession | undefined> {
     return form.test(token) ? this.#lookup.get(hashOf(token).toString('hex')) : Promise.resolve(undefined);
   }
@@ -121,13 +153,25 @@ export class Sessions {
   /** False where this user has no such session. */
   async end(userId: string, id: string, on: Queryable = this.#database.pool): Promise<boolean> {
     if (!isUuid(id)) return false;
-    const { rowCount } = await on.query({ name: 'session-end', text: 'DELETE FROM access.sessions WHERE id = $1 AND user_id = $2', values: [id, userId] });
+    const { rowCount } = await on.query({
+      name: 'session-end',
+      text: 'DELETE FROM access.sessions WHERE id = $1 AND user_id = $2',
+      values: [id, userId],
+    });
     return rowCount === 1;
   }
 
   /** All of a user's, but for the one that asks; in a transaction after the update of the user. */
-  async endAll(userId: string, { except }: { except?: string } = {}, on: Queryable = this.#database.pool): Promise<void> {
-    await on.query({ name: 'sessions-end', text: 'DELETE FROM access.sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)', values: [userId, except ?? null] });
+  async endAll(
+    userId: string,
+    { except }: { except?: string } = {},
+    on: Queryable = this.#database.pool,
+  ): Promise<void> {
+    await on.query({
+      name: 'sessions-end',
+      text: 'DELETE FROM access.sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)',
+      values: [userId, except ?? null],
+    });
   }
 
   async #find(tokenHash: Buffer): Promise<FoundSession | undefined> {

@@ -6,7 +6,10 @@ export interface AuthorizationParameter {
   readonly isQuoted: boolean;
 }
 
-/** `name="value",other=value` of an Authorization header, by lower-case name; undefined where it cannot be read, or a name comes twice. Source: RFC 9110, 11.4. */
+/**
+ * `name="value",other=value` of an Authorization header, by lower-case name; undefined where it cannot be read, or a
+ * name comes twice. Source: RFC 9110, 11.4.
+ */
 export function parseAuthorizationParameters(text: string): ReadonlyMap<string, AuthorizationParameter> | undefined {
   const parameters = new Map<string, AuthorizationParameter>();
   for (let at = 0; ; at = comma.lastIndex) {
@@ -14,7 +17,12 @@ export function parseAuthorizationParameters(text: string): ReadonlyMap<string, 
     const [, name, quoted, bare] = parameter.exec(text) ?? [];
     const key = name?.toLowerCase();
     if (key === undefined || parameters.has(key)) return undefined;
-    parameters.set(key, bare === undefined ? { value: quoted!.replaceAll(/\\(.)/g, '$1'), isQuoted: true } : { value: bare, isQuoted: false });
+    parameters.set(
+      key,
+      bare === undefined
+        ? { value: quoted!.replaceAll(/\\(.)/g, '$1'), isQuoted: true }
+        : { value: bare, isQuoted: false },
+    );
     if (parameter.lastIndex === text.length) return parameters;
     comma.lastIndex = parameter.lastIndex;
     if (!comma.test(text)) return undefined;

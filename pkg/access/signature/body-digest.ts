@@ -8,28 +8,44 @@ export interface BodyDigest {
   readonly value: Buffer;
 }
 
-const algorithms: ReadonlyMap<string, BodyDigest['algorithm']> = new Map([['sha-256', 'sha256'], ['sha-512', 'sha512']]);
+const algorithms: ReadonlyMap<string, BodyDigest['algorithm']> = new Map([
+  ['sha-256', 'sha256'],
+  ['sha-512', 'sha512'],
+]);
 
 /**
- * Of a `Digest` header: `SHA-256=<base64>, SHA-512=<base64>`. Digests that nobody trusts any more, MD5 among them, are passed over.
- * Undefined where it cannot be read, or none is left. Source: RFC 3230.
+ * Of a `Digest` header: `SHA-256=<base64>, SHA-512=<base64>`. Digests that nobody trusts any more, MD5 among them, are
+ * passed over. Undefined where it cannot be read, or none is left. Source: RFC 3230.
  */
 export function readDigest(header: string): BodyDigest[] | undefined {
-  return trusted(header.split(',').map((part) => {
-    const [, name, text] = /^([A-Za-z0-9-]+)=(.*)$/.exec(part.trim()) ?? [];
-    return name === undefined ? undefined : { name: name.toLowerCase(), value: decodeBase64(text!) };
-  }));
+  return trusted(
+    header.split(',').map((part) => {
+      const [, name, text] = /^([A-Za-z0-9-]+)=(.*)$/.exec(part.trim()) ?? [];
+      return name === undefined ? undefined : { name: name.toLowerCase(), value: decodeBase64(text!) };
+    }),
+  );
 }
 
 /** Of a `Content-Digest` header: `sha-256=:<base64>:`. Undefined as of `readDigest`. Source: RFC 9530. */
 export function readContentDigest(header: string): BodyDigest[] | undefined {
   const members = parseDictionary(header);
   if (members === undefined) return undefined;
-  return trusted(Array.from(members, ([name, member]) => ({ name, value: member.kind === 'item' && Buffer.isBuffer(member.item.value) ? member.item.value : undefined })));
+  return trusted(
+    Array.from(members, ([name, member]) => ({
+      name,
+      value: member.kind === 'item' && Buffer.isBuffer(member.item.value) ? member.item.value : undefined,
+    })),
+  );
 }
 
-/** The digests of the body among the headers that are signed, in either of the two headers for them; undefined where one cannot be read. */
-export function coveredDigests(covered: ReadonlySet<string>, headers: ReadonlyMap<string, string>): BodyDigest[] | undefined {
+/**
+ * The digests of the body among the headers that are signed, in either of the two headers for them; undefined where one
+ * cannot be read.
+ */
+export function coveredDigests(
+  covered: ReadonlySet<string>,
+  headers: ReadonlyMap<string, string>,
+): BodyDigest[] | undefined {
   const older = covered.has('digest') ? readDigest(headers.get('digest') ?? '') : [];
   const newer = covered.has('content-digest') ? readContentDigest(headers.get('content-digest') ?? '') : [];
   return older === undefined || newer === undefined ? undefined : [...older, ...newer];
@@ -40,7 +56,9 @@ export function isBodyOf(digests: readonly BodyDigest[], body: Buffer): boolean 
   return digests.every(({ algorithm, value }) => timingSafeEqual(value, hash(algorithm, body, 'buffer')));
 }
 
-function trusted(parts: readonly ({ name: string; value: Buffer | undefined } | undefined)[]): BodyDigest[] | undefined {
+function trusted(
+  parts: readonly ({ name: string; value: Buffer | undefined } | undefined)[],
+): BodyDigest[] | undefined {
   const digests: BodyDigest[] = [];
   for (const part of parts) {
     if (part === undefined) return undefined;

@@ -10,15 +10,26 @@ import { signDraft, type DraftOptions, type UnsignedRequest } from './signaturet
 const keyId = '0a0b0c0d-0000-4000-8000-00000000beef';
 const secret = 'Zk3Qm8tYw1Bn5Vc7Xs9Ld2Hf4Gj6Kp0Ra8Te';
 const date = 'Tue, 04 Mar 2025 16:09:10 GMT';
-const request: UnsignedRequest = { method: 'GET', target: '/api/v1/users/users/?limit=1', headers: { Accept: 'application/json', Date: date } };
+const request: UnsignedRequest = {
+  method: 'GET',
+  target: '/api/v1/users/users/?limit=1',
+  headers: { Accept: 'application/json', Date: date },
+};
 
-const messageOf = ({ method, target, headers }: UnsignedRequest): SignedMessage => ({ method, target, origin: 'http://localhost', rawHeaders: Object.entries(headers).flat() });
+const messageOf = ({ method, target, headers }: UnsignedRequest): SignedMessage => ({
+  method,
+  target,
+  origin: 'http://localhost',
+  rawHeaders: Object.entries(headers).flat(),
+});
 /** What is read of the header; the word before it is taken off. */
-const read = (authorization: string, sent: UnsignedRequest = request): SignatureClaim | undefined => readDraftSignature(authorization.replace(/^Signature /, ''), messageOf(sent));
-const sign = (options: Partial<DraftOptions> = {}, sent: UnsignedRequest = request): string => signDraft(sent, { keyId, secret, ...options });
+const read = (authorization: string, sent: UnsignedRequest = request): SignatureClaim | undefined =>
+  readDraftSignature(authorization.replace(/^Signature /, ''), messageOf(sent));
+const sign = (options: Partial<DraftOptions> = {}, sent: UnsignedRequest = request): string =>
+  signDraft(sent, { keyId, secret, ...options });
 const holds = (claim: SignatureClaim | undefined): boolean => claim !== undefined && isSignedWith(claim, secret);
 
-describe('the signing string is the draft\'s (Appendix C, signed with its RSA key)', () => {
+describe("the signing string is the draft's (Appendix C, signed with its RSA key)", () => {
   const publicKey = `-----BEGIN PUBLIC KEY-----
 MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDCFENGw33yGihy92pDjZQhl0C3
 6rPJj+CvfSC8+q28hxA161QFNUd13wuCTUcq0Qd2qsBe/2hFyc2DCJJg0h1L78+6
@@ -30,16 +41,46 @@ oYi+1hqp1fIekaxsyQIDAQAB
     messageOf({
       method: 'POST',
       target: '/foo?param=value&pet=dog',
-      headers: { Host: 'example.com', Date: `${weekday}, 05 Jan 2014 21:31:40 GMT`, 'Content-Type': 'application/json', Digest: `SHA-256=${createHash('sha256').update(body).digest('base64')}`, 'Content-Length': '18' },
+      headers: {
+        Host: 'example.com',
+        Date: `${weekday}, 05 Jan 2014 21:31:40 GMT`,
+        'Content-Type': 'application/json',
+        Digest: `SHA-256=${createHash('sha256').update(body).digest('base64')}`,
+        'Content-Length': '18',
+      },
     });
 
   test.each([
-    ['Thu', ['date'], 'jKyvPcxB4JbmYY4mByyBY7cZfNl4OW9HpFQlG7N4YcJPteKTu4MWCLyk+gIr0wDgqtLWf9NLpMAMimdfsH7FSWGfbMFSrsVTHNTk0rK3usrfFnti1dxsM4jl0kYJCKTGI/UWkqiaxwNiKqGcdlEDrTcUhhsFsOIo8VhddmZTZ8w='],
-    ['Sun', ['date'], 'SjWJWbWN7i0wzBvtPl8rbASWz5xQW6mcJmn+ibttBqtifLN7Sazz6m79cNfwwb8DMJ5cou1s7uEGKKCs+FLEEaDV5lp7q25WqS+lavg7T8hc0GppauB6hbgEKTwblDHYGEtbGmtdHgVCk9SuS13F0hZ8FD0k/5OxEPXe5WozsbM='],
-    ['Thu', ['(request-target)', 'host', 'date'], 'HUxc9BS3P/kPhSmJo+0pQ4IsCo007vkv6bUm4Qehrx+B1Eo4Mq5/6KylET72ZpMUS80XvjlOPjKzxfeTQj4DiKbAzwJAb4HX3qX6obQTa00/qPDXlMepD2JtTw33yNnm/0xV7fQuvILN/ys+378Ysi082+4xBQFwvhNvSoVsGv4='],
-    ['Sun', ['(request-target)', 'host', 'date'], 'qdx+H7PHHDZgy4y/Ahn9Tny9V3GP6YgBPyUXMmoxWtLbHpUnXS2mg2+SbrQDMCJypxBLSPQR2aAjn7ndmw2iicw3HMbe8VfEdKFYRqzic+efkb3nndiv/x1xSHDJWeSWkx3ButlYSuBskLu6kd9Fswtemr3lgdDEmn04swr2Os0='],
-    ['Thu', ['(request-target)', 'host', 'date', 'content-type', 'digest', 'content-length'], 'Ef7MlxLXoBovhil3AlyjtBwAL9g4TN3tibLj7uuNB3CROat/9KaeQ4hW2NiJ+pZ6HQEOx9vYZAyi+7cmIkmJszJCut5kQLAwuX+Ms/mUFvpKlSo9StS2bMXDBNjOh4Auj774GFj4gwjS+3NhFeoqyr/MuN6HsEnkvn6zdgfE2i0='],
-    ['Sun', ['(request-target)', 'host', 'date', 'content-type', 'digest', 'content-length'], 'vSdrb+dS3EceC9bcwHSo4MlyKS59iFIrhgYkz8+oVLEEzmYZZvRs8rgOp+63LEM3v+MFHB32NfpB2bEKBIvB1q52LaEUHFv120V01IL+TAD48XaERZFukWgHoBTLMhYS2Gb51gWxpeIq8knRmPnYePbF5MOkR0Zkly4zKH7s1dE='],
+    [
+      'Thu',
+      ['date'],
+      'jKyvPcxB4JbmYY4mByyBY7cZfNl4OW9HpFQlG7N4YcJPteKTu4MWCLyk+gIr0wDgqtLWf9NLpMAMimdfsH7FSWGfbMFSrsVTHNTk0rK3usrfFnti1dxsM4jl0kYJCKTGI/UWkqiaxwNiKqGcdlEDrTcUhhsFsOIo8VhddmZTZ8w=',
+    ],
+    [
+      'Sun',
+      ['date'],
+      'SjWJWbWN7i0wzBvtPl8rbASWz5xQW6mcJmn+ibttBqtifLN7Sazz6m79cNfwwb8DMJ5cou1s7uEGKKCs+FLEEaDV5lp7q25WqS+lavg7T8hc0GppauB6hbgEKTwblDHYGEtbGmtdHgVCk9SuS13F0hZ8FD0k/5OxEPXe5WozsbM=',
+    ],
+    [
+      'Thu',
+      ['(request-target)', 'host', 'date'],
+      'HUxc9BS3P/kPhSmJo+0pQ4IsCo007vkv6bUm4Qehrx+B1Eo4Mq5/6KylET72ZpMUS80XvjlOPjKzxfeTQj4DiKbAzwJAb4HX3qX6obQTa00/qPDXlMepD2JtTw33yNnm/0xV7fQuvILN/ys+378Ysi082+4xBQFwvhNvSoVsGv4=',
+    ],
+    [
+      'Sun',
+      ['(request-target)', 'host', 'date'],
+      'qdx+H7PHHDZgy4y/Ahn9Tny9V3GP6YgBPyUXMmoxWtLbHpUnXS2mg2+SbrQDMCJypxBLSPQR2aAjn7ndmw2iicw3HMbe8VfEdKFYRqzic+efkb3nndiv/x1xSHDJWeSWkx3ButlYSuBskLu6kd9Fswtemr3lgdDEmn04swr2Os0=',
+    ],
+    [
+      'Thu',
+      ['(request-target)', 'host', 'date', 'content-type', 'digest', 'content-length'],
+      'Ef7MlxLXoBovhil3AlyjtBwAL9g4TN3tibLj7uuNB3CROat/9KaeQ4hW2NiJ+pZ6HQEOx9vYZAyi+7cmIkmJszJCut5kQLAwuX+Ms/mUFvpKlSo9StS2bMXDBNjOh4Auj774GFj4gwjS+3NhFeoqyr/MuN6HsEnkvn6zdgfE2i0=',
+    ],
+    [
+      'Sun',
+      ['(request-target)', 'host', 'date', 'content-type', 'digest', 'content-length'],
+      'vSdrb+dS3EceC9bcwHSo4MlyKS59iFIrhgYkz8+oVLEEzmYZZvRs8rgOp+63LEM3v+MFHB32NfpB2bEKBIvB1q52LaEUHFv120V01IL+TAD48XaERZFukWgHoBTLMhYS2Gb51gWxpeIq8knRmPnYePbF5MOkR0Zkly4zKH7s1dE=',
+    ],
   ])('%s: %j', (weekday, names, signature) => {
     const sent = message(weekday);
     const base = draftSigningString(names, { message: sent, headers: headerValues(sent), parameters: new Map() });
@@ -49,7 +90,8 @@ oYi+1hqp1fIekaxsyQIDAQAB
 
 describe('a signature that holds', () => {
   const names = ['(request-target)', 'accept', 'date'];
-  const value = (options: Partial<DraftOptions> = {}): string => /signature="(.*)"$/.exec(sign({ names, ...options }))![1]!;
+  const value = (options: Partial<DraftOptions> = {}): string =>
+    /signature="(.*)"$/.exec(sign({ names, ...options }))![1]!;
   test.each([
     ['as the documents show it', sign({ algorithm: 'hmac-sha256' })],
     ['of the request and its date only', sign({ names: ['(request-target)', 'date'] })],
@@ -58,21 +100,48 @@ describe('a signature that holds', () => {
     ['hmac-sha512', sign({ algorithm: 'hmac-sha512' })],
     ['hs2019', sign({ algorithm: 'hs2019' })],
     ['the signature first', `Signature signature="${value()}",headers="${names.join(' ')}",keyId="${keyId}"`],
-    ['spaces and tabs around commas', `Signature keyId="${keyId}" , headers="${names.join(' ')}",\t signature="${value()}"`],
-    ['bare values', `Signature keyId=${keyId},algorithm=hmac-sha256,headers="${names.join(' ')}",signature="${value()}"`],
+    [
+      'spaces and tabs around commas',
+      `Signature keyId="${keyId}" , headers="${names.join(' ')}",\t signature="${value()}"`,
+    ],
+    [
+      'bare values',
+      `Signature keyId=${keyId},algorithm=hmac-sha256,headers="${names.join(' ')}",signature="${value()}"`,
+    ],
     ['names in any letter case', `Signature KEYID="${keyId}",Headers="${names.join(' ')}",SIGNATURE="${value()}"`],
-    ['the id and the algorithm in capitals', `Signature keyId="${keyId.toUpperCase()}",algorithm="HMAC-SHA256",headers="${names.join(' ')}",signature="${value()}"`],
-    ['escaped letters', `Signature keyId="${keyId.replaceAll('-', String.raw`\-`)}",headers="${names.join(' ')}",signature="${value()}"`],
-    ['what nobody knows', `Signature keyId="${keyId}",ext="a\\"b",opaque=1,headers="${names.join(' ')}",signature="${value()}"`],
+    [
+      'the id and the algorithm in capitals',
+      `Signature keyId="${keyId.toUpperCase()}",algorithm="HMAC-SHA256",headers="${names.join(' ')}",signature="${value()}"`,
+    ],
+    [
+      'escaped letters',
+      `Signature keyId="${keyId.replaceAll('-', String.raw`\-`)}",headers="${names.join(' ')}",signature="${value()}"`,
+    ],
+    [
+      'what nobody knows',
+      `Signature keyId="${keyId}",ext="a\\"b",opaque=1,headers="${names.join(' ')}",signature="${value()}"`,
+    ],
   ])('%s', (_, authorization) => {
     const claim = read(authorization);
-    expect(claim).toMatchObject({ keyId, times: [Date.UTC(2025, 2, 4, 16, 9, 10)], expires: undefined, digests: [], isOnce: false });
+    expect(claim).toMatchObject({
+      keyId,
+      times: [Date.UTC(2025, 2, 4, 16, 9, 10)],
+      expires: undefined,
+      digests: [],
+      isOnce: false,
+    });
     expect(holds(claim)).toBe(true);
   });
 
   test('covers headers as they were sent: twice, empty, in bytes of UTF-8', () => {
-    const sent = { ...request, headers: { ...request.headers, 'X-Empty': '', 'X-Name': Buffer.from('Zoë', 'utf8').toString('latin1') } };
-    const signed = sign({ names: ['(request-target)', 'date', 'x-empty', 'x-name', 'x-many'] }, { ...sent, headers: { ...sent.headers, 'x-many': 'a, b, ' } });
+    const sent = {
+      ...request,
+      headers: { ...request.headers, 'X-Empty': '', 'X-Name': Buffer.from('Zoë', 'utf8').toString('latin1') },
+    };
+    const signed = sign(
+      { names: ['(request-target)', 'date', 'x-empty', 'x-name', 'x-many'] },
+      { ...sent, headers: { ...sent.headers, 'x-many': 'a, b, ' } },
+    );
     const rawHeaders = [...Object.entries(sent.headers).flat(), 'X-Many', 'a', 'x-many', 'b', 'X-MANY', ''];
     expect(holds(readDraftSignature(signed.replace('Signature ', ''), { ...messageOf(sent), rawHeaders }))).toBe(true);
   });
@@ -81,7 +150,10 @@ describe('a signature that holds', () => {
     const more = 'created=1741104550,expires=1741104610';
     const headers = '(request-target) date (created) (expires)';
     const lines = { '(created)': '1741104550', '(expires)': '1741104610' };
-    const signed = sign({ names: headers.split(' '), algorithm: 'hs2019' }, { ...request, headers: { ...request.headers, ...lines } });
+    const signed = sign(
+      { names: headers.split(' '), algorithm: 'hs2019' },
+      { ...request, headers: { ...request.headers, ...lines } },
+    );
     const claim = read(`${signed},${more}`);
     expect(holds(claim)).toBe(true);
     expect(claim).toMatchObject({ times: [Date.UTC(2025, 2, 4, 16, 9, 10), 1741104550_000], expires: 1741104610_000 });
@@ -92,10 +164,25 @@ describe('a signature that holds', () => {
     const body = Buffer.from('{"a":1}');
     const of = (name: string): string => createHash(name).update(body).digest('base64');
     const signed = ['(request-target)', 'date', 'digest', 'content-digest'];
-    const sent = { ...request, method: 'POST', headers: { ...request.headers, Digest: `MD5=abc, sha-256=${of('sha256')},SHA-512=${of('sha512')}`, 'Content-Digest': `sha-256=:${of('sha256')}:` } };
+    const sent = {
+      ...request,
+      method: 'POST',
+      headers: {
+        ...request.headers,
+        Digest: `MD5=abc, sha-256=${of('sha256')},SHA-512=${of('sha512')}`,
+        'Content-Digest': `sha-256=:${of('sha256')}:`,
+      },
+    };
     const claim = read(sign({ names: signed }, sent), sent)!;
-    expect(claim).toMatchObject({ isOnce: true, digests: [{ algorithm: 'sha256' }, { algorithm: 'sha512' }, { algorithm: 'sha256' }] });
-    expect([isBodyOf(claim.digests, body), isBodyOf(claim.digests, Buffer.from('{"a":2}')), isBodyOf(claim.digests, Buffer.alloc(0))]).toEqual([true, false, false]);
+    expect(claim).toMatchObject({
+      isOnce: true,
+      digests: [{ algorithm: 'sha256' }, { algorithm: 'sha512' }, { algorithm: 'sha256' }],
+    });
+    expect([
+      isBodyOf(claim.digests, body),
+      isBodyOf(claim.digests, Buffer.from('{"a":2}')),
+      isBodyOf(claim.digests, Buffer.alloc(0)),
+    ]).toEqual([true, false, false]);
     // Not signed, not looked at.
     expect(read(sign({}, sent), sent)).toMatchObject({ isOnce: false, digests: [] });
   });
@@ -104,7 +191,8 @@ describe('a signature that holds', () => {
 describe('what is not accepted', () => {
   const good = sign({ algorithm: 'hmac-sha256' });
   const signature = /signature="(.*)"/.exec(good)![1]!;
-  const without = (name: string): string => good.replace(new RegExp(`,?${name}="[^"]*"`), '').replace('Signature ,', 'Signature ');
+  const without = (name: string): string =>
+    good.replace(new RegExp(`,?${name}="[^"]*"`), '').replace('Signature ,', 'Signature ');
   test.each([
     ['nothing', 'Signature '],
     ['no keyId', without('keyId')],
@@ -144,7 +232,13 @@ describe('what is not accepted', () => {
     ['no signature, yet said', good.replace(signature, '')],
     ['created in words', `${good},created="now"`],
     ['expires in words', `${good},expires="1e99"`],
-    ['the creation signed by an older algorithm', sign({ names: ['(request-target)', 'date', '(created)'] }, { ...request, headers: { ...request.headers, '(created)': '1' } })],
+    [
+      'the creation signed by an older algorithm',
+      sign(
+        { names: ['(request-target)', 'date', '(created)'] },
+        { ...request, headers: { ...request.headers, '(created)': '1' } },
+      ),
+    ],
   ])('%s', (_, authorization) => {
     expect(read(authorization)).toBeUndefined();
   });
@@ -176,17 +270,33 @@ describe('what is not accepted', () => {
 test('a signature is for its time', () => {
   const claim = read(sign())!;
   const made = claim.times[0]!;
-  const at = (now: number, maxSkewMs = 300_000, expires?: number): boolean => isTimely({ ...claim, expires }, { now, maxSkewMs });
-  expect([at(made), at(made - 300_000), at(made + 300_000), at(made - 300_001), at(made + 300_001)]).toEqual([true, true, true, false, false]);
+  const at = (now: number, maxSkewMs = 300_000, expires?: number): boolean =>
+    isTimely({ ...claim, expires }, { now, maxSkewMs });
+  expect([at(made), at(made - 300_000), at(made + 300_000), at(made - 300_001), at(made + 300_001)]).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
   expect([at(made + 1e12, 0), at(made, 0, made), at(made, 300_000, made + 1)]).toEqual([true, false, true]);
 });
 
 describe('any single change of what was signed fails', () => {
   const letter = fc.constantFrom(...Array.from('abcXYZ019/?&=%-_.~+'));
   const text = (minLength: number): fc.Arbitrary<string> => fc.string({ unit: letter, minLength, maxLength: 20 });
-  const sent = fc.record({ method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'), target: text(0).map((rest) => `/${rest}`), accept: text(1), org: text(0) }).map(
-    ({ method, target, accept, org }): UnsignedRequest => ({ method, target, headers: { Accept: accept, Date: date, 'X-SVC-ORG': org } }),
-  );
+  const sent = fc
+    .record({
+      method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
+      target: text(0).map((rest) => `/${rest}`),
+      accept: text(1),
+      org: text(0),
+    })
+    .map(({ method, target, accept, org }): UnsignedRequest => ({
+      method,
+      target,
+      headers: { Accept: accept, Date: date, 'X-SVC-ORG': org },
+    }));
   const order = fc.shuffledSubarray(['(request-target)', 'accept', 'date', 'x-svc-org'], { minLength: 4 });
   const algorithm = fc.constantFrom(undefined, 'hmac-sha256', 'hmac-sha512', 'hs2019');
   /** One letter is replaced, put in or taken out. */
@@ -205,9 +315,15 @@ describe('any single change of what was signed fails', () => {
         expect(isSignedWith(readDraftSignature(credentials, messageOf(original))!, secret)).toBe(true);
         const before = { ...original, ...original.headers, secret } as Record<string, unknown>;
         const after = changed(before[which] as string, how);
-        fc.pre(after !== before[which] && !(which === 'method' && after.toLowerCase() === original.method.toLowerCase()));
+        fc.pre(
+          after !== before[which] && !(which === 'method' && after.toLowerCase() === original.method.toLowerCase()),
+        );
         const isHeader = which in original.headers;
-        const altered = isHeader ? { ...original, headers: { ...original.headers, [which]: after } } : which === 'secret' ? original : { ...original, [which]: after };
+        const altered = isHeader
+          ? { ...original, headers: { ...original.headers, [which]: after } }
+          : which === 'secret'
+            ? original
+            : { ...original, [which]: after };
         const claim = readDraftSignature(credentials, messageOf(altered));
         expect(claim !== undefined && isSignedWith(claim, which === 'secret' ? after : secret)).toBe(false);
       }),
@@ -220,7 +336,8 @@ describe('any single change of what was signed fails', () => {
     fc.assert(
       fc.property(change, (how) => {
         const claim = readDraftSignature(changed(authorization, how), messageOf(request));
-        // A change that holds is none: of letter case, or of the algorithm's name into nobody's, which leaves the default.
+        // A change that holds is none: of letter case, or of the algorithm's name into nobody's, which leaves the
+        // default.
         if (claim?.keyId === keyId && isSignedWith(claim, secret)) expect(claim).toEqual(read(sign()));
       }),
       { numRuns: 2000 },
@@ -229,6 +346,24 @@ describe('any single change of what was signed fails', () => {
 });
 
 test('no text is an error', () => {
-  const part = fc.constantFrom('keyId', 'algorithm', 'headers', 'signature', '=', '"', ',', ' ', '\\', keyId, 'hmac-sha256', '(request-target) date', 'ü', '\u0000');
-  fc.assert(fc.property(fc.array(part, { maxLength: 20 }), (parts) => read(parts.join('')) === undefined), { numRuns: 2000 });
+  const part = fc.constantFrom(
+    'keyId',
+    'algorithm',
+    'headers',
+    'signature',
+    '=',
+    '"',
+    ',',
+    ' ',
+    '\\',
+    keyId,
+    'hmac-sha256',
+    '(request-target) date',
+    'ü',
+    '\u0000',
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 20 }), (parts) => read(parts.join('')) === undefined),
+    { numRuns: 2000 },
+  );
 });

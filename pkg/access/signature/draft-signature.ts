@@ -8,18 +8,28 @@ import { decodeBase64 } from './strict-base64.ts';
 type Parameters = ReadonlyMap<string, AuthorizationParameter>;
 
 /** hmac-sha1 is broken enough to be refused, and what is signed with RSA no shared secret can check. */
-const algorithms: ReadonlyMap<string, SignatureClaim['algorithm']> = new Map([['hmac-sha256', 'sha256'], ['hmac-sha512', 'sha512'], ['hs2019', 'sha512']]);
+const algorithms: ReadonlyMap<string, SignatureClaim['algorithm']> = new Map([
+  ['hmac-sha256', 'sha256'],
+  ['hmac-sha512', 'sha512'],
+  ['hs2019', 'sha512'],
+]);
 
 /**
- * What `Authorization: Signature <credentials>` claims; undefined where it cannot be read, signs too little, or signs what was not sent.
- * Looks neither at the clock (but for the century of a year of two digits) nor at any key. Source: draft-cavage-http-signatures-12.
+ * What `Authorization: Signature <credentials>` claims; undefined where it cannot be read, signs too little, or signs
+ * what was not sent. Looks neither at the clock (but for the century of a year of two digits) nor at any key. Source:
+ * draft-cavage-http-signatures-12.
  */
-export function readDraftSignature(credentials: string, message: SignedMessage, now = Date.now()): SignatureClaim | undefined {
+export function readDraftSignature(
+  credentials: string,
+  message: SignedMessage,
+  now = Date.now(),
+): SignatureClaim | undefined {
   const parameters = parseAuthorizationParameters(credentials);
   const keyId = parameters?.get('keyid')?.value;
   const algorithm = algorithms.get((parameters?.get('algorithm')?.value ?? 'hmac-sha256').toLowerCase());
   const signature = parameters?.get('signature');
-  if (parameters === undefined || !isKeyId(keyId) || algorithm === undefined || signature?.isQuoted !== true) return undefined;
+  if (parameters === undefined || !isKeyId(keyId) || algorithm === undefined || signature?.isQuoted !== true)
+    return undefined;
   const bytes = decodeBase64(signature.value);
   if (bytes?.length !== (algorithm === 'sha256' ? 32 : 64)) return undefined;
 
@@ -31,7 +41,14 @@ export function readDraftSignature(credentials: string, message: SignedMessage, 
   const date = parseHttpDate(headers.get('date') ?? '', now);
   const [created, expires] = [secondsOf(parameters, 'created'), secondsOf(parameters, 'expires')];
   const digests = coveredDigests(covered, headers);
-  if (base === undefined || date === undefined || digests === undefined || created === 'unreadable' || expires === 'unreadable') return undefined;
+  if (
+    base === undefined ||
+    date === undefined ||
+    digests === undefined ||
+    created === 'unreadable' ||
+    expires === 'unreadable'
+  )
+    return undefined;
   return {
     keyId: keyId.toLowerCase(),
     algorithm,
@@ -65,7 +82,9 @@ function valueOf(name: string, { message, headers, parameters }: DraftSource): s
   if (name === '(request-target)') return `${message.method.toLowerCase()} ${message.target}`;
   if (name !== '(created)' && name !== '(expires)') return headers.get(name);
   // The draft has these two signed with the one algorithm that is as young as they are.
-  return parameters.get('algorithm')?.value.toLowerCase() === 'hs2019' ? parameters.get(name.slice(1, -1))?.value : undefined;
+  return parameters.get('algorithm')?.value.toLowerCase() === 'hs2019'
+    ? parameters.get(name.slice(1, -1))?.value
+    : undefined;
 }
 
 /** In milliseconds. */

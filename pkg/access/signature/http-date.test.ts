@@ -19,7 +19,11 @@ describe('a date of HTTP', () => {
     ['Tue, 4 Mar 2025 16:09:10 GMT', '2025-03-04T16:09:10.000Z', 'one digit of the day'],
     ['Tue, 04 Mar 2025 16:09:10 UTC', '2025-03-04T16:09:10.000Z', 'as Go writes UTC'],
     ['Thu, 29 Feb 2024 23:59:60 GMT', '2024-03-01T00:00:00.000Z', 'a leap day with a leap second'],
-    ['Thu, 05 Jan 2014 21:31:40 GMT', '2014-01-05T21:31:40.000Z', 'a wrong weekday, as early drafts of signatures have it'],
+    [
+      'Thu, 05 Jan 2014 21:31:40 GMT',
+      '2014-01-05T21:31:40.000Z',
+      'a wrong weekday, as early drafts of signatures have it',
+    ],
     ['Tuesday, 04-Mar-76 16:09:10 GMT', '2076-03-04T16:09:10.000Z', '50 years ahead'],
     ['Tuesday, 04-Mar-77 16:09:10 GMT', '1977-03-04T16:09:10.000Z', 'more than 50 years ahead is the past'],
     ['Sat, 01 Jan 0050 00:00:00 GMT', '0050-01-01T00:00:00.000Z', 'an early year is not taken for 1950'],
@@ -52,11 +56,19 @@ describe('a date of HTTP', () => {
   });
 
   test('is what JavaScript writes, whenever it is', () => {
-    const seconds = fc.integer({ min: Date.UTC(1, 0), max: Date.UTC(9999, 11, 31) }).map((time) => time - (time % 1000));
-    fc.assert(fc.property(seconds, (time) => parseHttpDate(new Date(time).toUTCString()) === time), { numRuns: 500 });
+    const seconds = fc
+      .integer({ min: Date.UTC(1, 0), max: Date.UTC(9999, 11, 31) })
+      .map((time) => time - (time % 1000));
+    fc.assert(
+      fc.property(seconds, (time) => parseHttpDate(new Date(time).toUTCString()) === time),
+      { numRuns: 500 },
+    );
   });
 
   test('is none in any text, and never an error', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => parseHttpDate(text) === undefined), { numRuns: 500 });
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => parseHttpDate(text) === undefined),
+      { numRuns: 500 },
+    );
   });
 });

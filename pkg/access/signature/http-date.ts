@@ -2,16 +2,23 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const time = String.raw`(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d):(?<second>[0-5]\d|60)`;
 const forms = [
   // IMF-fixdate; clients also write one digit of the day, the offset of their zone, and UTC.
-  new RegExp(String.raw`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d{1,2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${time} (?:GMT|UTC|(?<sign>[+-])(?<offsetHours>[01]\d|2[0-3])(?<offsetMinutes>[0-5]\d))$`),
+  new RegExp(
+    String.raw`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d{1,2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${time} (?:GMT|UTC|(?<sign>[+-])(?<offsetHours>[01]\d|2[0-3])(?<offsetMinutes>[0-5]\d))$`,
+  ),
   // RFC 850
-  new RegExp(String.raw`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d{1,2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2}) ${time} GMT$`),
+  new RegExp(
+    String.raw`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d{1,2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2}) ${time} GMT$`,
+  ),
   // asctime
-  new RegExp(String.raw`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) {1,2}(?<day>\d{1,2}) ${time} (?<year>\d{4})$`),
+  new RegExp(
+    String.raw`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) {1,2}(?<day>\d{1,2}) ${time} (?<year>\d{4})$`,
+  ),
 ];
 
 /**
- * Milliseconds since 1970 of a date in one of HTTP's three forms, or with a numeric offset; undefined for any other text, and for a day that no month has.
- * Which weekday it says makes no difference. A year of two digits is at most 50 years ahead of `now`. Source: RFC 9110, 5.6.7.
+ * Milliseconds since 1970 of a date in one of HTTP's three forms, or with a numeric offset; undefined for any other
+ * text, and for a day that no month has. Which weekday it says makes no difference. A year of two digits is at most 50
+ * years ahead of `now`. Source: RFC 9110, 5.6.7.
  */
 export function parseHttpDate(text: string, now = Date.now()): number | undefined {
   for (const form of forms) {

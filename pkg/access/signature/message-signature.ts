@@ -4,12 +4,20 @@ import { headerValues, joinLines, type SignedMessage } from './signed-message.ts
 import { formatInnerList, parseDictionary, type BareItem, type InnerList, type Item } from './structured-field.ts';
 
 /** By name: must it be there, and what must it be? Others may be there, and are signed too. */
-const parameterKinds: Readonly<Record<string, BareItem['kind']>> = { created: 'integer', expires: 'integer', keyid: 'string', alg: 'string', nonce: 'string', tag: 'string' };
+const parameterKinds: Readonly<Record<string, BareItem['kind']>> = {
+  created: 'integer',
+  expires: 'integer',
+  keyid: 'string',
+  alg: 'string',
+  nonce: 'string',
+  tag: 'string',
+};
 
 /**
- * What the headers `Signature-Input` and `Signature` claim; undefined where they cannot be read, sign too little, or sign what was not sent.
- * Several signatures may be there, as proxies make them too: it is the one whose `keyid` is in the form of an access key's, and there must be one only.
- * Of a component's own parameters (`;sf`, `;bs`, `;key`, `;req`, `;tr`) none is understood, which the standard has refused. Source: RFC 9421.
+ * What the headers `Signature-Input` and `Signature` claim; undefined where they cannot be read, sign too little, or
+ * sign what was not sent. Several signatures may be there, as proxies make them too: it is the one whose `keyid` is in
+ * the form of an access key's, and there must be one only. Of a component's own parameters (`;sf`, `;bs`, `;key`,
+ * `;req`, `;tr`) none is understood, which the standard has refused. Source: RFC 9421.
  */
 export function readMessageSignature(message: SignedMessage): SignatureClaim | undefined {
   const headers = headerValues(message);
@@ -25,7 +33,8 @@ export function readMessageSignature(message: SignedMessage): SignatureClaim | u
   const base = signatureBase(input, message);
   const digests = coveredDigests(covered, headers);
   const created = input.parameters.get('created')?.value as number | undefined;
-  if (!covered.has('@method') || !hasTarget || base === undefined || digests === undefined || created === undefined) return undefined;
+  if (!covered.has('@method') || !hasTarget || base === undefined || digests === undefined || created === undefined)
+    return undefined;
   const expires = input.parameters.get('expires')?.value as number | undefined;
   return {
     keyId: textOf(input.parameters.get('keyid'))!.toLowerCase(),
@@ -54,14 +63,19 @@ export function signatureBase(input: InnerList, message: SignedMessage): Buffer 
   const headers = headerValues(message);
   const lines = new Map<string, string>();
   for (const { item, parameters } of input.items) {
-    const value = item.kind === 'string' && parameters.size === 0 ? componentOf(item.value as string, message, headers) : undefined;
+    const value =
+      item.kind === 'string' && parameters.size === 0 ? componentOf(item.value as string, message, headers) : undefined;
     if (value === undefined || lines.has(item.text)) return undefined;
     lines.set(item.text, `${item.text}: ${value}`);
   }
   return joinLines([...lines.values(), `"@signature-params": ${formatInnerList(input)}`]);
 }
 
-function componentOf(name: string, { method, target, origin }: SignedMessage, headers: ReadonlyMap<string, string>): string | undefined {
+function componentOf(
+  name: string,
+  { method, target, origin }: SignedMessage,
+  headers: ReadonlyMap<string, string>,
+): string | undefined {
   const at = target.indexOf('?');
   switch (name) {
     case '@method':

@@ -22,7 +22,10 @@ export interface SignatureClaim {
 
 const keyIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Stands for a claim that cannot be read, so that it meets the same work as one that can. It is never to be believed, whatever its signature. */
+/**
+ * Stands for a claim that cannot be read, so that it meets the same work as one that can. It is never to be believed,
+ * whatever its signature.
+ */
 export const unreadableClaim: SignatureClaim = {
   keyId: '00000000-0000-0000-0000-000000000000',
   algorithm: 'sha256',
@@ -46,7 +49,10 @@ export function isSignedWith({ algorithm, signature, base }: SignatureClaim, sec
 }
 
 /** Was it made at most `maxSkewMs` ago or ahead (0: whenever), and has it not expired? */
-export function isTimely({ times, expires }: SignatureClaim, { now, maxSkewMs }: { now: number; maxSkewMs: number }): boolean {
+export function isTimely(
+  { times, expires }: SignatureClaim,
+  { now, maxSkewMs }: { now: number; maxSkewMs: number },
+): boolean {
   if (expires !== undefined && expires <= now) return false;
   return maxSkewMs === 0 || times.every((time) => Math.abs(now - time) <= maxSkewMs);
 }

@@ -3,7 +3,10 @@ export interface SignedMessage {
   readonly method: string;
   /** Path and query as they were sent. */
   readonly target: string;
-  /** Scheme and authority as the client sees them, in lower case and without a default port: `https://access.example.com`. */
+  /**
+   * Scheme and authority as the client sees them, in lower case and without a default port:
+   * `https://access.example.com`.
+   */
   readonly origin: string;
   /** Names and values in turn, as they were sent. */
   readonly rawHeaders: readonly string[];

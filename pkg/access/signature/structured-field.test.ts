@@ -67,11 +67,32 @@ describe('a dictionary', () => {
   });
 
   test('strings are read without their escapes', () => {
-    expect(parseDictionary(String.raw`a="q\"b\\\\\""`)?.get('a')).toMatchObject({ item: { kind: 'string', value: String.raw`q"b\\"` } });
+    expect(parseDictionary(String.raw`a="q\"b\\\\\""`)?.get('a')).toMatchObject({
+      item: { kind: 'string', value: String.raw`q"b\\"` },
+    });
   });
 
   test('in its one form stays as it is, and no text is an error', () => {
-    const letters = fc.constantFrom('a', 'b', '=', ';', ',', ' ', '(', ')', '"', '\\', ':', 'cHJl', '?1', '1', '.', '-', '\t', 'ü');
+    const letters = fc.constantFrom(
+      'a',
+      'b',
+      '=',
+      ';',
+      ',',
+      ' ',
+      '(',
+      ')',
+      '"',
+      '\\',
+      ':',
+      'cHJl',
+      '?1',
+      '1',
+      '.',
+      '-',
+      '\t',
+      'ü',
+    );
     fc.assert(
       fc.property(fc.array(letters, { maxLength: 12 }), (parts) => {
         const once = rewrite(parts.join(''));

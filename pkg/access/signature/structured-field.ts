@@ -22,8 +22,9 @@ export interface InnerList {
 }
 
 /**
- * A structured field that is a dictionary, by its keys; undefined for any text that is none. Stricter than the standard in one point:
- * a key that comes twice is an error, as a reader that keeps the first would see another message than one that keeps the last. Source: RFC 8941, 4.2.2.
+ * A structured field that is a dictionary, by its keys; undefined for any text that is none. Stricter than the standard
+ * in one point: a key that comes twice is an error, as a reader that keeps the first would see another message than one
+ * that keeps the last. Source: RFC 8941, 4.2.2.
  */
 export function parseDictionary(text: string): ReadonlyMap<string, Item | InnerList> | undefined {
   try {

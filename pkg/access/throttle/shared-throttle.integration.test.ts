@@ -19,8 +19,10 @@ afterAll(async () => {
   await home.drop();
 });
 
-const newThrottle = (options: Partial<ConstructorParameters<typeof SharedThrottle>[0]> = {}): SharedThrottle => new SharedThrottle({ database: new AccessDatabase(database), log: silentLog, ...options });
-const minute = async (): Promise<unknown> => (await database.pool.query<{ minute: string }>("SELECT date_trunc('minute', now())::text AS minute")).rows[0]!.minute;
+const newThrottle = (options: Partial<ConstructorParameters<typeof SharedThrottle>[0]> = {}): SharedThrottle =>
+  new SharedThrottle({ database: new AccessDatabase(database), log: silentLog, ...options });
+const minute = async (): Promise<unknown> =>
+  (await database.pool.query<{ minute: string }>("SELECT date_trunc('minute', now())::text AS minute")).rows[0]!.minute;
 
 /** Done within one minute of the database's: again where another one began meanwhile. */
 async function withinOneMinute<T>(work: () => Promise<T>): Promise<T> {
@@ -86,8 +88,15 @@ test('counts for itself while the database is away, exactly the limit too, and c
   await away.close();
   const { passed, complaints } = await withinOneMinute(async () => {
     const said: string[] = [];
-    const throttle = newThrottle({ database: access, anonymous: 50, log: { ...silentLog, warn: (_, message) => void said.push(message) } });
-    return { passed: await passedOf(Array.from({ length: 80 }, () => throttle.take('ip:192.0.2.1'))), complaints: said };
+    const throttle = newThrottle({
+      database: access,
+      anonymous: 50,
+      log: { ...silentLog, warn: (_, message) => void said.push(message) },
+    });
+    return {
+      passed: await passedOf(Array.from({ length: 80 }, () => throttle.take('ip:192.0.2.1'))),
+      complaints: said,
+    };
   });
   expect(passed).toBe(50);
   expect(complaints).toHaveLength(1);
@@ -95,13 +104,18 @@ test('counts for itself while the database is away, exactly the limit too, and c
 
 test('over HTTP: who guesses credentials is counted by address, a user by name wherever they are, and the rest is 429', async () => {
   const { got: answers, logs } = await withinOneMinute(async () => {
-    const server = await startAccessTest({ operations: () => [], throttle: ({ access, log }) => new SharedThrottle({ database: access, log, anonymous: 3, user: 2 }) });
+    const server = await startAccessTest({
+      operations: () => [],
+      throttle: ({ access, log }) => new SharedThrottle({ database: access, log, anonymous: 3, user: 2 }),
+    });
     try {
       const as = await server.addUser({ username: 'mia' });
       const other = await server.startReplica();
       const got = [];
-      for (const headers of [{}, { Authorization: 'Bearer wrong' }, { Authorization: 'Basic eDp5' }, {}]) got.push(await server.send('GET', '/api/v1/none/', { headers }));
-      for (const headers of [{}, { Authorization: 'Bearer wrong' }]) got.push(await server.send('GET', '/metrics', { headers }));
+      for (const headers of [{}, { Authorization: 'Bearer wrong' }, { Authorization: 'Basic eDp5' }, {}])
+        got.push(await server.send('GET', '/api/v1/none/', { headers }));
+      for (const headers of [{}, { Authorization: 'Bearer wrong' }])
+        got.push(await server.send('GET', '/metrics', { headers }));
       for (const replica of [server, other, server]) got.push(await replica.send('GET', '/api/v1/none/', { as }));
       return { got, logs: server.logs };
     } finally {
@@ -111,5 +125,8 @@ test('over HTTP: who guesses credentials is counted by address, a user by name w
   expect(answers.map(({ status }) => status)).toEqual([404, 401, 401, 429, 429, 429, 404, 404, 429]);
   // The log names who was refused.
   expect(logs.findLast(({ status }) => status === 429)).toMatchObject({ user: 'mia' });
-  expect(answers[3]).toMatchObject({ headers: { 'retry-after': expect.stringMatching(/^[1-9]\d?$/) }, json: { code: 'throttled', detail: expect.any(String) } });
+  expect(answers[3]).toMatchObject({
+    headers: { 'retry-after': expect.stringMatching(/^[1-9]\d?$/) },
+    json: { code: 'throttled', detail: expect.any(String) },
+  });
 });

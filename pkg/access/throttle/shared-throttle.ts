@@ -25,12 +25,16 @@ interface Allowance {
 }
 
 const maxKeys = 20_000;
-/** A block is this part of what is left, so that blocks grow small before the limit comes, and little of it lies unused at another replica. */
+/**
+ * A block is this part of what is left, so that blocks grow small before the limit comes, and little of it lies unused
+ * at another replica.
+ */
 const partOfRest = 32;
 
 /**
- * Counts in the database, a block of requests at a time: most requests cost no query, and all replicas together let no more pass than the limit.
- * The minute is the database's. While the database does not answer each replica counts for itself: whoever needs the database fails anyway.
+ * Counts in the database, a block of requests at a time: most requests cost no query, and all replicas together let no
+ * more pass than the limit. The minute is the database's. While the database does not answer each replica counts for
+ * itself: whoever needs the database fails anyway.
  */
 export class SharedThrottle implements Throttle {
   readonly #database: AccessDatabase;

@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { FreshLookup } from './fresh-lookup.ts';
 
-function newLookup(): { lookup: FreshLookup<string>; work: { key: string; end: (value: string) => void; fail: (error: Error) => void }[] } {
+function newLookup(): {
+  lookup: FreshLookup<string>;
+  work: { key: string; end: (value: string) => void; fail: (error: Error) => void }[];
+} {
   const work: { key: string; end: (value: string) => void; fail: (error: Error) => void }[] = [];
   const lookup = new FreshLookup<string>((key) => new Promise((end, fail) => void work.push({ key, end, fail })));
   return { lookup, work };

@@ -1,6 +1,6 @@
 /**
- * Answers many who ask the same at once with few lookups, none of them older than the question: who comes while one is under way shares the
- * next one, never the running one, which may have read what has just been changed.
+ * Answers many who ask the same at once with few lookups, none of them older than the question: who comes while one is
+ * under way shares the next one, never the running one, which may have read what has just been changed.
  */
 export class FreshLookup<T> {
   private readonly work: (key: string) => Promise<T>;

@@ -2,10 +2,10 @@ import type { Queryable } from '../access-database.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 
 /**
- * Throws 403 where this user administers the system, and no other does so who can come in for good: there must always be somebody, and whoever has a date of expiry
- * will be gone.
- * Keeps all who are from change until the transaction ends: of two who remove each other at once, the second finds itself alone.
- * To be called before the transaction locks any user.
+ * Throws 403 where this user administers the system, and no other does so who can come in for good: there must always
+ * be somebody, and whoever has a date of expiry will be gone. Keeps all who are from change until the transaction ends:
+ * of two who remove each other at once, the second finds itself alone. To be called before the transaction locks any
+ * user.
  */
 export async function refuseLastAdministrator(userId: string, on: Queryable): Promise<void> {
   const { rows } = await on.query<{ id: string; stays: boolean }>({
@@ -15,5 +15,6 @@ export async function refuseLastAdministrator(userId: string, on: Queryable): Pr
       ORDER BY u.id FOR UPDATE OF u, s`,
     values: [],
   });
-  if (rows.some(({ id }) => id === userId) && !rows.some(({ id, stays }) => stays && id !== userId)) throw newPermissionDenied('This is the last administrator who can come in for good.');
+  if (rows.some(({ id }) => id === userId) && !rows.some(({ id, stays }) => stays && id !== userId))
+    throw newPermissionDenied('This is the last administrator who can come in for good.');
 }

@@ -24,13 +24,18 @@ export interface UserChange {
   groups?: string[] | undefined;
 }
 
-/** What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. Of somebody else it ends every other credential too, unless `revoke_credentials` is false. */
+/**
+ * What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password
+ * ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. Of somebody
+ * else it ends every other credential too, unless `revoke_credentials` is false.
+ */
 export async function changeUser(call: Call, id: string, isWhole: boolean, parts: UserParts): Promise<void> {
   const { caller, request } = call;
   const user = await parts.users.find(id);
   if (user === undefined) throw newNotFound();
   const { change, password, isRevoking = id !== caller.id } = readChange(await request.fields(), user, isWhole);
-  const isOut = change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
+  const isOut =
+    change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
   if (isOut && id === caller.id) throw newPermissionDenied('You cannot shut yourself out.');
   const passwordHash = password === undefined ? undefined : await parts.hasher.hash(password);
   await storeChange({ id, change, parts }, async (on) => {
@@ -38,14 +43,22 @@ export async function changeUser(call: Call, id: string, isWhole: boolean, parts
     else if (isOut) await endLogins({ id }, parts, on);
     if (passwordHash !== undefined && isRevoking) await revokeCredentials(user, call, parts, on);
     const changed = [...namesOf(change), ...(passwordHash === undefined ? [] : ['password'])];
-    await parts.audit.operate({ ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') }, on);
+    await parts.audit.operate(
+      { ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') },
+      on,
+    );
   });
 }
 
-function readChange(fields: JsonObject, user: UserRow, isWhole: boolean): { change: UserChange; password: string | undefined; isRevoking: boolean | undefined } {
+function readChange(
+  fields: JsonObject,
+  user: UserRow,
+  isWhole: boolean,
+): { change: UserChange; password: string | undefined; isRevoking: boolean | undefined } {
   const reader = FieldReader.ofBody(fields);
   const username = readUsername(reader, isWhole);
-  if (username !== undefined && username !== user.username) reader.refuse('username', 'The username cannot be changed.');
+  if (username !== undefined && username !== user.username)
+    reader.refuse('username', 'The username cannot be changed.');
   const email = readEmail(reader, isWhole);
   const change: UserChange = {
     name: readName(reader, isWhole),
@@ -66,8 +79,14 @@ function unlessSame(wanted: Date | null | undefined, present: Date | null): Date
   return wanted?.getTime() === present?.getTime() ? undefined : wanted;
 }
 
-/** One transaction: the change, and `more` that belongs to it. Throws 404 where there is no such user, 400 for an address that another has, 403 where nobody would be left to administer. */
-export async function storeChange({ id, change, parts }: { id: string; change: UserChange; parts: Pick<UserParts, 'database' | 'users'> }, more: (on: Queryable) => Promise<void>): Promise<void> {
+/**
+ * One transaction: the change, and `more` that belongs to it. Throws 404 where there is no such user, 400 for an
+ * address that another has, 403 where nobody would be left to administer.
+ */
+export async function storeChange(
+  { id, change, parts }: { id: string; change: UserChange; parts: Pick<UserParts, 'database' | 'users'> },
+  more: (on: Queryable) => Promise<void>,
+): Promise<void> {
   const { database, users } = parts;
   // A username is never changed: the address alone can be another's.
   const keys = { id, username_key: '', email_key: change.email === undefined ? null : fold(change.email) };
@@ -86,22 +105,47 @@ export function namesOf(change: UserChange): (keyof UserChange)[] {
   return (Object.keys(change) as (keyof UserChange)[]).filter((name) => change[name] !== undefined);
 }
 
-async function updateUser({ id, username, name, email, comment, is_active, date_expired, groups }: UserRow, on: Queryable): Promise<void> {
+async function updateUser(
+  { id, username, name, email, comment, is_active, date_expired, groups }: UserRow,
+  on: Queryable,
+): Promise<void> {
   await on.query({
     name: 'user-update',
     text: `UPDATE access.users SET name = $2, email = $3, email_key = $4, search_text = $5, comment = $6, is_active = $7, date_expired = $8, groups = $9 WHERE id = $1`,
-    values: [id, name, email, email === null ? null : fold(email), searchText({ username, name, email }), comment, is_active, date_expired, groups],
+    values: [
+      id,
+      name,
+      email,
+      email === null ? null : fold(email),
+      searchText({ username, name, email }),
+      comment,
+      is_active,
+      date_expired,
+      groups,
+    ],
   });
 }
 
 /** Who came in by the old one is out; `keep`: all but this session. */
-export async function setPassword({ id, passwordHash, keep }: { id: string; passwordHash: string; keep?: string | undefined }, { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>, on: Queryable): Promise<void> {
-  await on.query({ name: 'user-password', text: 'UPDATE access.users SET password_hash = $2, password_changed = clock_timestamp() WHERE id = $1', values: [id, passwordHash] });
+export async function setPassword(
+  { id, passwordHash, keep }: { id: string; passwordHash: string; keep?: string | undefined },
+  { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>,
+  on: Queryable,
+): Promise<void> {
+  await on.query({
+    name: 'user-password',
+    text: 'UPDATE access.users SET password_hash = $2, password_changed = clock_timestamp() WHERE id = $1',
+    values: [id, passwordHash],
+  });
   await endLogins({ id, keep }, { sessions, bearerTokens }, on);
 }
 
 /** After the update of the user. */
-async function endLogins({ id, keep }: { id: string; keep?: string | undefined }, { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>, on: Queryable): Promise<void> {
+async function endLogins(
+  { id, keep }: { id: string; keep?: string | undefined },
+  { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>,
+  on: Queryable,
+): Promise<void> {
   await sessions.endAll(id, keep === undefined ? {} : { except: keep }, on);
   await bearerTokens.revokeAll(id, on);
 }

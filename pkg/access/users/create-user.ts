@@ -25,15 +25,17 @@ interface NewUser {
 }
 
 /**
- * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser.
- * For SystemAdmin, and within an organization its OrgAdmin, who is refused names that may hold rights already: of users that were deleted, and of subjects of bindings.
+ * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser. For
+ * SystemAdmin, and within an organization its OrgAdmin, who is refused names that may hold rights already: of users
+ * that were deleted, and of subjects of bindings.
  */
 export async function createUser(call: Call, organization: Organization, parts: UserParts): Promise<UserWithRoles> {
   const { caller, request } = call;
   if (!isAdministrator(caller) && !holdsIn(caller, organization.id, 'OrgAdmin')) throw newPermissionDenied();
   const user = readNewUser(await request.fields());
   // A group may hold any right on the content platform, beyond the organization.
-  if (user.groups.length > 0 && !isAdministrator(caller)) throw newPermissionDenied('Only a system administrator may give groups.');
+  if (user.groups.length > 0 && !isAdministrator(caller))
+    throw newPermissionDenied('Only a system administrator may give groups.');
   const mayReuse = isAdministrator(caller);
   if (!mayReuse) await refuseSubject(call, user.username, parts);
   const passwordHash = user.password === undefined ? null : await parts.hasher.hash(user.password);
@@ -46,7 +48,10 @@ export async function createUser(call: Call, organization: Organization, parts: 
       // Afterwards: who deletes a user of this name at this moment has been waited for.
       if (!mayReuse) await refuseRetired(keys.username_key, on);
       if (!isRoot(organization)) await addMember(id, organization, caller.username, on);
-      await parts.audit.operate({ ...actorOf(call), action: 'create', resourceType: 'user', resource: user.username, orgId: organization.id }, on);
+      await parts.audit.operate(
+        { ...actorOf(call), action: 'create', resourceType: 'user', resource: user.username, orgId: organization.id },
+        on,
+      );
       return (await parts.users.findRecord(id, organization.id, on))!;
     }),
   );
@@ -65,7 +70,11 @@ async function refuseSubject({ request }: Call, username: string, { isSubject }:
 }
 
 async function refuseRetired(usernameKey: string, on: Queryable): Promise<void> {
-  const { rows } = await on.query({ name: 'username-retired', text: 'SELECT 1 FROM access.retired_usernames WHERE username_key = $1', values: [usernameKey] });
+  const { rows } = await on.query({
+    name: 'username-retired',
+    text: 'SELECT 1 FROM access.retired_usernames WHERE username_key = $1',
+    values: [usernameKey],
+  });
   if (rows.length > 0) throw newUsernameTaken();
 }
 
@@ -85,7 +94,10 @@ function readNewUser(fields: JsonObject): NewUser {
   return { username: username!, name: name!, email: email!, password, ...user };
 }
 
-async function insertUser({ user, passwordHash, createdBy }: { user: NewUser; passwordHash: string | null; createdBy: string }, on: Queryable): Promise<string> {
+async function insertUser(
+  { user, passwordHash, createdBy }: { user: NewUser; passwordHash: string | null; createdBy: string },
+  on: Queryable,
+): Promise<string> {
   const { username, name, email, is_active, date_expired, comment, groups } = user;
   const { rows } = await on.query<{ id: string }>({
     name: 'user-insert',
@@ -93,13 +105,34 @@ async function insertUser({ user, passwordHash, createdBy }: { user: NewUser; pa
         INSERT INTO access.users (username, username_key, name, email, email_key, search_text, password_hash, password_changed, is_active, date_expired, comment, groups, created_by)
         VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::text IS NULL THEN NULL ELSE now() END, $8, $9, $10, $11, $12) RETURNING id)
       INSERT INTO access.system_role_bindings (user_id, role, created_by) SELECT id, 'SystemUser', $12 FROM inserted RETURNING user_id AS id`,
-    values: [username, fold(username), name, email, fold(email), searchText({ username, name, email }), passwordHash, is_active, date_expired, comment, groups, createdBy],
+    values: [
+      username,
+      fold(username),
+      name,
+      email,
+      fold(email),
+      searchText({ username, name, email }),
+      passwordHash,
+      is_active,
+      date_expired,
+      comment,
+      groups,
+      createdBy,
+    ],
   });
   return rows[0]!.id;
 }
 
 /** Where a search looks: whatever the database's locale, in any case. */
-export function searchText({ username, name, email }: { username: string; name: string; email: string | null }): string {
+export function searchText({
+  username,
+  name,
+  email,
+}: {
+  username: string;
+  name: string;
+  email: string | null;
+}): string {
   return fold(`${username}\n${name}\n${email ?? ''}`);
 }
 

@@ -9,7 +9,10 @@ import { presentUser, userColumns, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): SortKey => ({ expression, type: 'text' });
 /** A time that never came is before all others. */
-const time = (column: string): SortKey => ({ expression: sql`coalesce(u.${sql.ref(column)}, '-infinity')`, type: 'timestamptz' });
+const time = (column: string): SortKey => ({
+  expression: sql`coalesce(u.${sql.ref(column)}, '-infinity')`,
+  type: 'timestamptz',
+});
 
 /** The first is the usual one. */
 export const userOrders: ReadonlyMap<string, SortKey> = new Map([
@@ -26,14 +29,32 @@ export const userOrders: ReadonlyMap<string, SortKey> = new Map([
   ['comment', text(sql`u.comment`)],
 ]);
 
-/** The users of an organization (ROOT: all there are) that the query asks for. Throws 400 by field for what it asks wrongly. */
-export function listUsers(query: URLSearchParams, organization: Organization, kysely: Kysely<unknown>): ListSource<UserWithRoles> {
+/**
+ * The users of an organization (ROOT: all there are) that the query asks for. Throws 400 by field for what it asks
+ * wrongly.
+ */
+export function listUsers(
+  query: URLSearchParams,
+  organization: Organization,
+  kysely: Kysely<unknown>,
+): ListSource<UserWithRoles> {
   const reader = FieldReader.ofQuery(query);
   const where = filters(reader);
   const order = readOrder(reader, userOrders);
   reader.done();
-  if (!isRoot(organization)) where.push(sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${organization.id}::uuid AND m.user_id = u.id)`);
-  return keysetList({ kysely, columns: sql.raw(userColumns), from: sql`access.users u`, where, order, id: sql`u.id`, present: (user: UserWithRoles) => presentUser(user, organization.id) });
+  if (!isRoot(organization))
+    where.push(
+      sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${organization.id}::uuid AND m.user_id = u.id)`,
+    );
+  return keysetList({
+    kysely,
+    columns: sql.raw(userColumns),
+    from: sql`access.users u`,
+    where,
+    order,
+    id: sql`u.id`,
+    present: (user: UserWithRoles) => presentUser(user, organization.id),
+  });
 }
 
 function filters(reader: FieldReader): RawBuilder<unknown>[] {
@@ -41,7 +62,8 @@ function filters(reader: FieldReader): RawBuilder<unknown>[] {
   const add = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>): void => {
     if (value !== undefined) where.push(condition(value));
   };
-  for (const name of ['search', 'q']) add(reader.text(name, { isExact: true, longest: 1000 }), (part) => sql`strpos(u.search_text, ${fold(part)}) > 0`);
+  for (const name of ['search', 'q'])
+    add(reader.text(name, { isExact: true, longest: 1000 }), (part) => sql`strpos(u.search_text, ${fold(part)}) > 0`);
   add(reader.uuid('id'), (id) => sql`u.id = ${id}::uuid`);
   add(reader.text('username', { isExact: true, longest: 1000 }), (name) => sql`u.username_key = ${fold(name)}`);
   add(reader.text('email', { isExact: true, longest: 1000 }), (email) => sql`u.email_key = ${fold(email)}`);

@@ -19,30 +19,64 @@ let otherOrg: string;
 beforeAll(async () => {
   world = await startTestUsers();
   const { server } = world;
-  const { rows } = await server.access.pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id");
+  const { rows } = await server.access.pool.query<{ id: string }>(
+    "INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id",
+  );
   otherOrg = rows[0]!.id;
-  admin = await server.addUser({ username: 'admin', name: 'Root of all', systemRoles: ['SystemAdmin', 'SystemUser'], orgRoles: { [defaultOrgId]: ['OrgAdmin', 'OrgUser'] }, groups: ['staff'] });
-  await server.addUser({ username: 'ZOË', name: 'Zoë GmbH', email: 'Post@ZOË.example', orgRoles: { [defaultOrgId]: ['OrgUser'], [otherOrg]: ['OrgUser', 'OrgAuditor'] } });
-  await server.addUser({ username: 'bo', name: 'Bo', email: null, isActive: false, orgRoles: { [defaultOrgId]: ['OrgUser'] } });
-  await server.addUser({ username: 'cleo', name: 'Cleo', dateExpired: new Date('2020-01-31T09:30:00.250Z'), orgRoles: { [otherOrg]: ['OrgUser'] } });
+  admin = await server.addUser({
+    username: 'admin',
+    name: 'Root of all',
+    systemRoles: ['SystemAdmin', 'SystemUser'],
+    orgRoles: { [defaultOrgId]: ['OrgAdmin', 'OrgUser'] },
+    groups: ['staff'],
+  });
+  await server.addUser({
+    username: 'ZOË',
+    name: 'Zoë GmbH',
+    email: 'Post@ZOË.example',
+    orgRoles: { [defaultOrgId]: ['OrgUser'], [otherOrg]: ['OrgUser', 'OrgAuditor'] },
+  });
+  await server.addUser({
+    username: 'bo',
+    name: 'Bo',
+    email: null,
+    isActive: false,
+    orgRoles: { [defaultOrgId]: ['OrgUser'] },
+  });
+  await server.addUser({
+    username: 'cleo',
+    name: 'Cleo',
+    dateExpired: new Date('2020-01-31T09:30:00.250Z'),
+    orgRoles: { [otherOrg]: ['OrgUser'] },
+  });
   await server.addUser({ username: 'dee', name: 'Dee' });
 });
 afterAll(() => world.server.stop());
 
 const root = { 'X-SVC-ORG': 'ROOT' };
-const get = (query = '', options: { as?: string; headers?: Record<string, string | string[]> } = {}) => world.server.send('GET', `${path}${query.replaceAll(/[^!-~]/gu, encodeURIComponent)}`, { as: admin, ...options });
+const get = (query = '', options: { as?: string; headers?: Record<string, string | string[]> } = {}) =>
+  world.server.send('GET', `${path}${query.replaceAll(/[^!-~]/gu, encodeURIComponent)}`, { as: admin, ...options });
 const namesOf = (json: unknown): string[] => (json as Shown[]).map(({ username }) => username);
 
 describe('the list', () => {
   test('is a bare array of the members of the organization, by name', async () => {
     const answer = await get();
-    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    });
     expect(namesOf(answer.json)).toEqual(['bo', 'admin', 'ZOË']);
     expect(namesOf((await get('', { headers: { 'X-SVC-ORG': otherOrg } })).json)).toEqual(['cleo', 'ZOË']);
   });
 
   test('of ROOT is everybody, once', async () => {
-    expect(namesOf((await get('?order=username', { headers: root })).json)).toEqual(['admin', 'bo', 'cleo', 'dee', 'ZOË']);
+    expect(namesOf((await get('?order=username', { headers: root })).json)).toEqual([
+      'admin',
+      'bo',
+      'cleo',
+      'dee',
+      'ZOË',
+    ]);
   });
 
   test('holds records of these fields and no others', async () => {
@@ -69,7 +103,9 @@ describe('the list', () => {
       },
     ]);
     expect(Object.keys((json as object[])[0]!)).toEqual(Object.keys(userSchema.properties!));
-    expect((await get('?username=admin')).json).toMatchObject([{ groups: ['staff'], system_roles: [{ name: 'SystemAdmin' }, { name: 'SystemUser' }] }]);
+    expect((await get('?username=admin')).json).toMatchObject([
+      { groups: ['staff'], system_roles: [{ name: 'SystemAdmin' }, { name: 'SystemUser' }] },
+    ]);
   });
 
   test('of ROOT tells of which organization a role is', async () => {
@@ -85,16 +121,33 @@ describe('the list', () => {
 
   test('tells who may come in', async () => {
     const { json } = await get('?order=username', { headers: root });
-    expect(json).toMatchObject([{ is_valid: true }, { is_valid: false, is_active: false, is_expired: false }, { is_valid: false, is_active: true, is_expired: true, date_expired: '2020-01-31T09:30:00.250Z' }, {}, {}]);
+    expect(json).toMatchObject([
+      { is_valid: true },
+      { is_valid: false, is_active: false, is_expired: false },
+      { is_valid: false, is_active: true, is_expired: true, date_expired: '2020-01-31T09:30:00.250Z' },
+      {},
+      {},
+    ]);
   });
 });
 
 describe('a page', () => {
   test('has the count, and URLs of its neighbours that keep the other parameters', async () => {
-    const url = (offset: number): string => `${world.server.url}${path}?order=username&limit=2&offset=${offset}&oid=ROOT`;
-    expect((await get('?order=username&limit=2&offset=2&oid=ROOT')).json).toMatchObject({ count: 5, next: url(4), previous: url(0), results: [{ username: 'cleo' }, { username: 'dee' }] });
+    const url = (offset: number): string =>
+      `${world.server.url}${path}?order=username&limit=2&offset=${offset}&oid=ROOT`;
+    expect((await get('?order=username&limit=2&offset=2&oid=ROOT')).json).toMatchObject({
+      count: 5,
+      next: url(4),
+      previous: url(0),
+      results: [{ username: 'cleo' }, { username: 'dee' }],
+    });
     expect((await get('?limit=2&offset=9&oid=ROOT')).json).toMatchObject({ count: 5, next: null, results: [] });
-    expect((await get('?limit=5000')).json).toMatchObject({ count: 3, next: null, previous: null, results: [{}, {}, {}] });
+    expect((await get('?limit=5000')).json).toMatchObject({
+      count: 3,
+      next: null,
+      previous: null,
+      results: [{}, {}, {}],
+    });
   });
 });
 
@@ -113,7 +166,11 @@ describe('search and filters', () => {
     { reason: 'name in another case is another', query: '?name=dee', expected: [] },
     { reason: 'as Python writes it', query: '?is_active=False', expected: ['bo'] },
     { reason: 'and as a number', query: '?is_active=0', expected: ['bo'] },
-    { reason: 'an empty one counts as absent', query: '?username=&is_active=&search=&order=&id=dead0000-0000-0000-0000-000000000000', expected: [] },
+    {
+      reason: 'an empty one counts as absent',
+      query: '?username=&is_active=&search=&order=&id=dead0000-0000-0000-0000-000000000000',
+      expected: [],
+    },
     { reason: 'unknown parameters are ignored', query: '?username=dee&fields_size=mini', expected: ['dee'] },
   ];
   test.each(cases)('$reason: $query', async ({ query, expected }) => {
@@ -143,12 +200,23 @@ describe('search and filters', () => {
   });
 
   test('everything that is wrong is said at once', async () => {
-    expect(Object.keys((await get('?order=x&id=x&is_active=x')).json as object).toSorted()).toEqual(['id', 'is_active', 'order']);
+    expect(Object.keys((await get('?order=x&id=x&is_active=x')).json as object).toSorted()).toEqual([
+      'id',
+      'is_active',
+      'order',
+    ]);
   });
 });
 
 describe('who may list', () => {
-  const cases: { reason: string; system?: SystemRole[]; org?: OrgRole[]; in?: string; status: number; code?: string }[] = [
+  const cases: {
+    reason: string;
+    system?: SystemRole[];
+    org?: OrgRole[];
+    in?: string;
+    status: number;
+    code?: string;
+  }[] = [
     { reason: 'an auditor of the system, anywhere', system: ['SystemAuditor'], in: 'Other', status: 200 },
     { reason: 'and everybody at once', system: ['SystemAuditor'], in: 'root', status: 200 },
     { reason: 'an administrator of the organization', org: ['OrgAdmin'], in: 'other', status: 200 },
@@ -158,11 +226,21 @@ describe('who may list', () => {
     { reason: 'nor everybody', org: ['OrgAdmin'], in: 'ROOT', status: 403, code: 'permission_denied' },
     { reason: 'no ordinary member', org: ['OrgUser'], in: 'Other', status: 403, code: 'permission_denied' },
     { reason: 'nobody without a role there', system: ['SystemUser'], status: 403, code: 'permission_denied' },
-    { reason: 'nobody where there is nothing', system: ['SystemAdmin'], in: 'nowhere', status: 404, code: 'org_not_found' },
+    {
+      reason: 'nobody where there is nothing',
+      system: ['SystemAdmin'],
+      in: 'nowhere',
+      status: 404,
+      code: 'org_not_found',
+    },
     { reason: 'nor in two organizations', system: ['SystemAdmin'], in: 'Other, DEFAULT', status: 400, code: 'invalid' },
   ];
   test.each(cases)('$reason', async ({ system = [], org = [], in: where, status, code }) => {
-    const as = await world.server.addUser({ username: `caller${Math.random()}`, systemRoles: system, orgRoles: { [otherOrg]: org } });
+    const as = await world.server.addUser({
+      username: `caller${Math.random()}`,
+      systemRoles: system,
+      orgRoles: { [otherOrg]: org },
+    });
     const answer = await get('?username=cleo', { as, headers: where === undefined ? {} : { 'X-SVC-ORG': where } });
     expect(answer).toMatchObject({ status, ...(code === undefined ? {} : { json: { code } }) });
     if (status === 200) expect(namesOf(answer.json)).toEqual(['cleo']);
@@ -191,22 +269,32 @@ describe('thousands of users', () => {
     await world.server.access.pool.query('DELETE FROM access.users WHERE id = ANY($1)', [ids]);
   });
 
-  test.each(['name', 'email', 'id', 'is_active', 'date_joined', 'last_login'].flatMap((field) => [field, `-${field}`]))('each comes once, by %s', async (order) => {
-    const listed = (await get(`?order=${order}&search=n`, { headers: root })).json as Shown[];
-    const seen = new Set(listed.map(({ id }) => id));
-    expect(seen.size).toBe(listed.length);
-    expect(ids.filter((id) => !seen.has(id))).toEqual([]);
-    const paged: Shown[] = [];
-    for (let offset = 0; offset < listed.length; offset += 1000) {
-      paged.push(...((await get(`?order=${order}&search=n&limit=1000&offset=${offset}`, { headers: root })).json as { results: Shown[] }).results);
-    }
-    expect(paged.map(({ id }) => id)).toEqual(listed.map(({ id }) => id));
-  });
+  test.each(['name', 'email', 'id', 'is_active', 'date_joined', 'last_login'].flatMap((field) => [field, `-${field}`]))(
+    'each comes once, by %s',
+    async (order) => {
+      const listed = (await get(`?order=${order}&search=n`, { headers: root })).json as Shown[];
+      const seen = new Set(listed.map(({ id }) => id));
+      expect(seen.size).toBe(listed.length);
+      expect(ids.filter((id) => !seen.has(id))).toEqual([]);
+      const paged: Shown[] = [];
+      for (let offset = 0; offset < listed.length; offset += 1000) {
+        paged.push(
+          ...(
+            (await get(`?order=${order}&search=n&limit=1000&offset=${offset}`, { headers: root })).json as {
+              results: Shown[];
+            }
+          ).results,
+        );
+      }
+      expect(paged.map(({ id }) => id)).toEqual(listed.map(({ id }) => id));
+    },
+  );
 });
 
 test('an organization may be selected by cookie, then header, then query, each before the one it follows', async () => {
   const cookie = { Cookie: `X-SVC-ORG="${otherOrg}"` };
-  const listed = async (query: string, headers: Record<string, string>): Promise<string[]> => namesOf((await get(`${query}${query === '' ? '?' : '&'}order=username&username=cleo`, { headers })).json);
+  const listed = async (query: string, headers: Record<string, string>): Promise<string[]> =>
+    namesOf((await get(`${query}${query === '' ? '?' : '&'}order=username&username=cleo`, { headers })).json);
   expect(await listed('', cookie)).toEqual(['cleo']);
   expect(await listed('', { ...cookie, 'X-SVC-ORG': 'DEFAULT' })).toEqual([]);
   expect(await listed(`?oid=${rootOrgId}`, { ...cookie, 'X-SVC-ORG': 'DEFAULT' })).toEqual(['cleo']);

@@ -5,7 +5,12 @@ import type { FieldReader } from '../records/field-reader.ts';
 const longest = 4096;
 
 /** A new password that keeps the rules. */
-export function readNewPassword(reader: FieldReader, field: string, owner: PasswordOwner, isRequired = false): string | undefined {
+export function readNewPassword(
+  reader: FieldReader,
+  field: string,
+  owner: PasswordOwner,
+  isRequired = false,
+): string | undefined {
   const password = reader.text(field, { isRequired, isExact: true, longest });
   if (password === undefined) return undefined;
   const faults = checkPasswordRules(password, owner);

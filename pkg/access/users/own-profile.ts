@@ -32,18 +32,31 @@ export class OwnProfile {
   /** Of `name`, `email` and `comment`; all else is ignored. `isWhole`: PUT, which must have the first two. */
   async update(call: Call, fields: JsonObject, { isWhole }: { isWhole: boolean }): Promise<void> {
     const reader = FieldReader.ofBody(fields);
-    const change: UserChange = { name: readName(reader, isWhole), email: readEmail(reader, isWhole), comment: readComment(reader) };
+    const change: UserChange = {
+      name: readName(reader, isWhole),
+      email: readEmail(reader, isWhole),
+      comment: readComment(reader),
+    };
     reader.done();
     const { id, username } = call.caller;
     await storeChange({ id, change, parts: this.#parts }, async (on) => {
-      await this.#parts.audit.operate({ ...actorOf(call), action: 'update', resourceType: 'user', resource: username, detail: namesOf(change).join(', ') }, on);
+      await this.#parts.audit.operate(
+        {
+          ...actorOf(call),
+          action: 'update',
+          resourceType: 'user',
+          resource: username,
+          detail: namesOf(change).join(', '),
+        },
+        on,
+      );
     });
   }
 
   /**
-   * `old_password`, `new_password`, `new_password_again`. Every other session ends, and all Bearer tokens, the caller's own among them; with
-   * `revoke_credentials` every other credential, too.
-   * A wrong old password counts as a failed login does: who has found an open session is not to guess any longer than others.
+   * `old_password`, `new_password`, `new_password_again`. Every other session ends, and all Bearer tokens, the caller's
+   * own among them; with `revoke_credentials` every other credential, too. A wrong old password counts as a failed
+   * login does: who has found an open session is not to guess any longer than others.
    */
   async changePassword(call: Call, fields: JsonObject): Promise<{ isRevoking: boolean }> {
     const { caller, request } = call;
@@ -57,10 +70,14 @@ export class OwnProfile {
     await database.transaction(async (on) => {
       const locked = await users.lock(user.id, on);
       // What was confirmed is not the password any longer: somebody else has changed it meanwhile.
-      if (locked?.password_changed?.getTime() !== user.password_changed?.getTime()) throw newFieldErrors({ old_password: ['The password has just been changed.'] });
+      if (locked?.password_changed?.getTime() !== user.password_changed?.getTime())
+        throw newFieldErrors({ old_password: ['The password has just been changed.'] });
       await setPassword({ id: user.id, passwordHash, keep: caller.session?.id }, this.#parts, on);
       if (isRevoking) await revokeCredentials(user, call, this.#parts, on);
-      await audit.operate({ ...actorOf(call), action: 'change_password', resourceType: 'user', resource: user.username }, on);
+      await audit.operate(
+        { ...actorOf(call), action: 'change_password', resourceType: 'user', resource: user.username },
+        on,
+      );
     });
     return { isRevoking };
   }
@@ -71,7 +88,8 @@ function readPasswords(fields: JsonObject, user: UserRow): { old: string; fresh:
   const old = reader.text('old_password', { isRequired: true, isExact: true, longest: 4096 });
   const fresh = readNewPassword(reader, 'new_password', user, true);
   const again = reader.text('new_password_again', { isRequired: true, isExact: true, longest: 4096 });
-  if (fresh !== undefined && again !== undefined && fresh !== again) reader.refuse('new_password_again', 'The two passwords are not the same.');
+  if (fresh !== undefined && again !== undefined && fresh !== again)
+    reader.refuse('new_password_again', 'The two passwords are not the same.');
   const isRevoking = readRevocation(reader, { hasPassword: true }) ?? false;
   reader.done();
   return { old: old!, fresh: fresh!, isRevoking };

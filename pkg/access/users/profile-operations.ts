@@ -19,8 +19,29 @@ export function profileOperations(parts: OwnProfileParts): Operation[] {
   const access = 'user';
   return [
     { method: 'GET', path, operationId: 'readProfile', access, document: userDocuments.readProfile, handle: answer },
-    { method: 'PUT', path, operationId: 'replaceProfile', access, document: userDocuments.replaceProfile, handle: update(true) },
-    { method: 'PATCH', path, operationId: 'updateProfile', access, document: userDocuments.updateProfile, handle: update(false) },
-    { method: 'PUT', path: `${path}password/`, operationId: 'changePassword', access, document: userDocuments.changePassword, handle: changePassword },
+    {
+      method: 'PUT',
+      path,
+      operationId: 'replaceProfile',
+      access,
+      document: userDocuments.replaceProfile,
+      handle: update(true),
+    },
+    {
+      method: 'PATCH',
+      path,
+      operationId: 'updateProfile',
+      access,
+      document: userDocuments.updateProfile,
+      handle: update(false),
+    },
+    {
+      method: 'PUT',
+      path: `${path}password/`,
+      operationId: 'changePassword',
+      access,
+      document: userDocuments.changePassword,
+      handle: changePassword,
+    },
   ];
 }

@@ -18,18 +18,33 @@ beforeAll(async () => {
 beforeEach(async () => {
   const { server, parts } = world;
   await server.access.pool.query('TRUNCATE access.users, access.operate_logs CASCADE');
-  admin = await server.addUser({ username: 'admin', systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
-  mia = await server.addUser({ username: 'mia', passwordHash: await parts.hasher.hash(password), orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+  admin = await server.addUser({
+    username: 'admin',
+    systemRoles: ['SystemAdmin'],
+    orgRoles: { [defaultOrgId]: ['OrgUser'] },
+  });
+  mia = await server.addUser({
+    username: 'mia',
+    passwordHash: await parts.hasher.hash(password),
+    orgRoles: { [defaultOrgId]: ['OrgUser'] },
+  });
   for (const user of [mia, admin]) await give(user);
-  const { rows } = await server.access.pool.query<{ id: string }>('SELECT id FROM access.access_keys WHERE user_id = $1', [mia]);
+  const { rows } = await server.access.pool.query<{ id: string }>(
+    'SELECT id FROM access.access_keys WHERE user_id = $1',
+    [mia],
+  );
   keyId = rows[0]!.id;
 });
 afterAll(() => world.server.stop());
 
-const send = (method: string, id: string, body?: unknown): Promise<AccessAnswer> => world.server.send(method, `${path}${id}/`, { as: admin, body });
-const login = (username: string, secret: string) => world.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
+const send = (method: string, id: string, body?: unknown): Promise<AccessAnswer> =>
+  world.server.send(method, `${path}${id}/`, { as: admin, body });
+const login = (username: string, secret: string) =>
+  world.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
 const actions = async (): Promise<string[]> => {
-  const { rows } = await world.server.access.pool.query<{ line: string }>("SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS line FROM access.operate_logs ORDER BY id");
+  const { rows } = await world.server.access.pool.query<{ line: string }>(
+    "SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS line FROM access.operate_logs ORDER BY id",
+  );
   return rows.map(({ line }) => line.trim());
 };
 
@@ -38,10 +53,22 @@ async function give(userId: string): Promise<void> {
   const { pool } = world.server.access;
   const sealed = "decode('01' || repeat('ab', 6) || repeat('00', 40), 'hex')";
   await pool.query("INSERT INTO access.key_checks (key_id, sealed) VALUES ('abababababab', '') ON CONFLICT DO NOTHING");
-  await pool.query(`INSERT INTO access.access_keys (id, user_id, secret) VALUES (gen_random_uuid(), $1, ${sealed})`, [userId]);
-  await pool.query(`INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1::text::uuid, ${sealed}, $1::text::bytea)`, [userId]);
-  for (const [name, revoked] of [['one', null], ['two', null], ['old', new Date(0)]]) {
-    await pool.query("INSERT INTO access.personal_tokens (user_id, username, name, hash, revoked) VALUES ($1::text::uuid, 'x', $2::text, sha256(($1::text || $2::text)::bytea), $3)", [userId, name, revoked]);
+  await pool.query(`INSERT INTO access.access_keys (id, user_id, secret) VALUES (gen_random_uuid(), $1, ${sealed})`, [
+    userId,
+  ]);
+  await pool.query(
+    `INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1::text::uuid, ${sealed}, $1::text::bytea)`,
+    [userId],
+  );
+  for (const [name, revoked] of [
+    ['one', null],
+    ['two', null],
+    ['old', new Date(0)],
+  ]) {
+    await pool.query(
+      "INSERT INTO access.personal_tokens (user_id, username, name, hash, revoked) VALUES ($1::text::uuid, 'x', $2::text, sha256(($1::text || $2::text)::bytea), $3)",
+      [userId, name, revoked],
+    );
   }
 }
 /** Those that work: keys, private tokens, personal tokens. */
@@ -53,17 +80,27 @@ async function left(userId: string): Promise<number[]> {
   );
   return rows[0]!.counts;
 }
-const ended = (who: string): string[] => ['one', 'two'].map((name) => `${who} revoke personal_token ${name} of mia, with a new password`);
+const ended = (who: string): string[] =>
+  ['one', 'two'].map((name) => `${who} revoke personal_token ${name} of mia, with a new password`);
 
 describe('other credentials, with a new password', () => {
-  test.each(['PATCH', 'PUT'])('end by default where somebody else sets it (%s), each with its row of the audit, and nobody else\'s', async (method) => {
-    expect((await send(method, mia, { username: 'mia', name: 'mia', email: 'mia@example.com', password: fresh })).status).toBe(200);
-    expect(await left(mia)).toEqual([0, 0, 0]);
-    expect(await left(admin)).toEqual([1, 1, 2]);
-    const [, ...rows] = (await actions()).toReversed();
-    expect(rows.toSorted()).toEqual([`admin delete access_key ${keyId} of mia, with a new password`, 'admin delete private_token mia of mia, with a new password', ...ended('admin')]);
-    expect(await login('mia', fresh)).toMatchObject({ id: mia });
-  });
+  test.each(['PATCH', 'PUT'])(
+    "end by default where somebody else sets it (%s), each with its row of the audit, and nobody else's",
+    async (method) => {
+      expect(
+        (await send(method, mia, { username: 'mia', name: 'mia', email: 'mia@example.com', password: fresh })).status,
+      ).toBe(200);
+      expect(await left(mia)).toEqual([0, 0, 0]);
+      expect(await left(admin)).toEqual([1, 1, 2]);
+      const [, ...rows] = (await actions()).toReversed();
+      expect(rows.toSorted()).toEqual([
+        `admin delete access_key ${keyId} of mia, with a new password`,
+        'admin delete private_token mia of mia, with a new password',
+        ...ended('admin'),
+      ]);
+      expect(await login('mia', fresh)).toMatchObject({ id: mia });
+    },
+  );
 
   test('stay where the call says so, and where no password is set', async () => {
     expect((await send('PATCH', mia, { password: fresh, revoke_credentials: false })).status).toBe(200);
@@ -76,17 +113,30 @@ describe('other credentials, with a new password', () => {
     ['without a password', { revoke_credentials: true }],
     ['as what is neither true nor false', { password: fresh, revoke_credentials: 'perhaps' }],
   ])('are not ended %s: 400 by field', async (_reason, body) => {
-    expect(await send('PATCH', mia, body)).toMatchObject({ status: 400, json: { revoke_credentials: [expect.any(String)] } });
+    expect(await send('PATCH', mia, body)).toMatchObject({
+      status: 400,
+      json: { revoke_credentials: [expect.any(String)] },
+    });
     expect(await left(mia)).toEqual([1, 1, 2]);
     expect(await login('mia', password)).toMatchObject({ id: mia });
   });
 
   test('of oneself end where the call says so: in the profile, and as an administrator', async () => {
     const passwords = { old_password: password, new_password: fresh, new_password_again: fresh };
-    const change = (body: object): Promise<AccessAnswer> => world.server.send('PUT', `${profile}password/`, { as: mia, body });
+    const change = (body: object): Promise<AccessAnswer> =>
+      world.server.send('PUT', `${profile}password/`, { as: mia, body });
     expect((await change(passwords)).status).toBe(200);
     expect(await left(mia)).toEqual([1, 1, 2]);
-    expect((await change({ old_password: fresh, new_password: password, new_password_again: password, revoke_credentials: true })).status).toBe(200);
+    expect(
+      (
+        await change({
+          old_password: fresh,
+          new_password: password,
+          new_password_again: password,
+          revoke_credentials: true,
+        })
+      ).status,
+    ).toBe(200);
     expect(await left(mia)).toEqual([0, 0, 0]);
     expect(await actions()).toEqual(expect.arrayContaining(ended('mia')));
     expect((await send('PATCH', admin, { password: fresh })).status).toBe(200);

@@ -15,7 +15,12 @@ const endings: readonly { action: OperateEntry['action']; resourceType: string; 
     name: 'tokens-revoke-of-user',
     text: 'UPDATE access.personal_tokens SET revoked = now() WHERE user_id = $1 AND revoked IS NULL RETURNING name AS resource',
   },
-  { action: 'delete', resourceType: 'access_key', name: 'access-keys-delete-of-user', text: 'DELETE FROM access.access_keys WHERE user_id = $1 RETURNING id::text AS resource' },
+  {
+    action: 'delete',
+    resourceType: 'access_key',
+    name: 'access-keys-delete-of-user',
+    text: 'DELETE FROM access.access_keys WHERE user_id = $1 RETURNING id::text AS resource',
+  },
   {
     action: 'delete',
     resourceType: 'private_token',
@@ -31,10 +36,22 @@ export function readRevocation(reader: FieldReader, { hasPassword }: { hasPasswo
   return isWanted;
 }
 
-/** Ends what a new password alone does not: personal tokens, access keys and the private token, each with its row of the audit. The user must be locked. */
-export async function revokeCredentials({ id, username }: Pick<UserRow, 'id' | 'username'>, call: Call, { audit }: { audit: Pick<Audit, 'operate'> }, on: Queryable): Promise<void> {
+/**
+ * Ends what a new password alone does not: personal tokens, access keys and the private token, each with its row of the
+ * audit. The user must be locked.
+ */
+export async function revokeCredentials(
+  { id, username }: Pick<UserRow, 'id' | 'username'>,
+  call: Call,
+  { audit }: { audit: Pick<Audit, 'operate'> },
+  on: Queryable,
+): Promise<void> {
   for (const { action, resourceType, name, text } of endings) {
     const { rows } = await on.query<{ resource: string }>({ name, text, values: [id] });
-    for (const { resource } of rows) await audit.operate({ ...actorOf(call), action, resourceType, resource, detail: `of ${username}, with a new password` }, on);
+    for (const { resource } of rows)
+      await audit.operate(
+        { ...actorOf(call), action, resourceType, resource, detail: `of ${username}, with a new password` },
+        on,
+      );
   }
 }

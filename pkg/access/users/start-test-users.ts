@@ -17,8 +17,14 @@ export interface TestUsers {
   parts: UserParts & { sessions: Sessions; bearerTokens: BearerTokens; login: LoginService; hasher: PasswordHasher };
 }
 
-/** The operations on users, with real logins and sessions; hashes cost next to nothing. `isSubject`: default nobody is; `more`: operations besides. */
-export async function startTestUsers({ isSubject = () => false, more = () => [] }: { isSubject?: SubjectCheck; more?: (parts: UserParts) => readonly Operation[] } = {}): Promise<TestUsers> {
+/**
+ * The operations on users, with real logins and sessions; hashes cost next to nothing. `isSubject`: default nobody is;
+ * `more`: operations besides.
+ */
+export async function startTestUsers({
+  isSubject = () => false,
+  more = () => [],
+}: { isSubject?: SubjectCheck; more?: (parts: UserParts) => readonly Operation[] } = {}): Promise<TestUsers> {
   const made: TestUsers['parts'][] = [];
   const sessionsOf = new Map<AccessTestParts['access'], Sessions>();
   const server = await startAccessTest({

@@ -12,10 +12,15 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 /**
- * Carries out a write of a user, and turns the database's refusal of a username or an address that another one has into 400 by field.
- * Which of them it is, perhaps both, is asked after the refusal: `on` must be no transaction, as that one has failed.
+ * Carries out a write of a user, and turns the database's refusal of a username or an address that another one has into
+ * 400 by field. Which of them it is, perhaps both, is asked after the refusal: `on` must be no transaction, as that one
+ * has failed.
  */
-export async function withUniqueFields<T>(on: Queryable, { id = null, username_key, email_key }: { id?: string | null; username_key: string; email_key: string | null }, write: () => Promise<T>): Promise<T> {
+export async function withUniqueFields<T>(
+  on: Queryable,
+  { id = null, username_key, email_key }: { id?: string | null; username_key: string; email_key: string | null },
+  write: () => Promise<T>,
+): Promise<T> {
   try {
     return await write();
   } catch (error) {
@@ -27,6 +32,10 @@ export async function withUniqueFields<T>(on: Queryable, { id = null, username_k
     });
     // Neither: whoever had it is gone by now.
     const fields = (['username', 'email'] as const).filter((field) => rows.some((row) => row[field]));
-    throw newFieldErrors(fields.length === 0 ? { non_field_errors: ['Try again.'] } : Object.fromEntries(fields.map((field) => [field, [taken]])));
+    throw newFieldErrors(
+      fields.length === 0
+        ? { non_field_errors: ['Try again.'] }
+        : Object.fromEntries(fields.map((field) => [field, [taken]])),
+    );
   }
 }

@@ -29,11 +29,35 @@ export function userOperations(parts: UserParts): Operation[] {
     { method: 'GET', path: all, operationId: 'listUsers', document: userDocuments.list, ...handledBy(list) },
     { method: 'POST', path: all, operationId: 'createUser', document: userDocuments.create, ...handledBy(create) },
     { method: 'GET', path: one, operationId: 'readUser', document: userDocuments.read, ...handledBy(read) },
-    { method: 'PUT', path: one, operationId: 'replaceUser', document: userDocuments.replace, ...handledBy(change(true)) },
-    { method: 'PATCH', path: one, operationId: 'updateUser', document: userDocuments.update, ...handledBy(change(false)) },
+    {
+      method: 'PUT',
+      path: one,
+      operationId: 'replaceUser',
+      document: userDocuments.replace,
+      ...handledBy(change(true)),
+    },
+    {
+      method: 'PATCH',
+      path: one,
+      operationId: 'updateUser',
+      document: userDocuments.update,
+      ...handledBy(change(false)),
+    },
     { method: 'DELETE', path: one, operationId: 'deleteUser', document: userDocuments.remove, ...handledBy(remove) },
-    { method: 'PUT', path: unblocking, operationId: 'unblockUser', document: userDocuments.unblock, ...handledBy(unblock) },
-    { method: 'PATCH', path: unblocking, operationId: 'unblockUserByPatch', document: userDocuments.unblock, ...handledBy(unblock) },
+    {
+      method: 'PUT',
+      path: unblocking,
+      operationId: 'unblockUser',
+      document: userDocuments.unblock,
+      ...handledBy(unblock),
+    },
+    {
+      method: 'PATCH',
+      path: unblocking,
+      operationId: 'unblockUserByPatch',
+      document: userDocuments.unblock,
+      ...handledBy(unblock),
+    },
     ...profileOperations(parts),
   ];
 }
@@ -74,8 +98,15 @@ const unblock: Handle = async (call, parts) => {
   const { user, organization } = await findTargetToChange(call, parts);
   await parts.database.transaction(async (on) => {
     const keys = [user.username, ...(user.email === null ? [] : [user.email])].map((name) => accountKey(fold(name)));
-    await on.query({ name: 'user-unblock', text: 'DELETE FROM access.login_failures WHERE key = ANY($1)', values: [keys] });
-    await parts.audit.operate({ ...actorOf(call), action: 'unblock', resourceType: 'user', resource: user.username }, on);
+    await on.query({
+      name: 'user-unblock',
+      text: 'DELETE FROM access.login_failures WHERE key = ANY($1)',
+      values: [keys],
+    });
+    await parts.audit.operate(
+      { ...actorOf(call), action: 'unblock', resourceType: 'user', resource: user.username },
+      on,
+    );
   });
   return jsonAnswer(200, presentUser(user, organization.id));
 };
@@ -98,19 +129,26 @@ async function findTarget(call: Call, parts: UserParts): Promise<Target> {
 
 async function findUser(organization: Organization, call: Call, parts: UserParts): Promise<Target> {
   const found = await findUserIn(organization, call, parts);
-  if (found === undefined) throw newNotFound(`There is no such user in organization ${organization.name}; ROOT has those of all organizations.`);
+  if (found === undefined)
+    throw newNotFound(
+      `There is no such user in organization ${organization.name}; ROOT has those of all organizations.`,
+    );
   return found;
 }
 
-async function findUserIn(organization: Organization, { params }: Call, { users }: UserParts): Promise<Target | undefined> {
+async function findUserIn(
+  organization: Organization,
+  { params }: Call,
+  { users }: UserParts,
+): Promise<Target | undefined> {
   const id = await users.resolve(params['id']!);
   const user = id === undefined ? undefined : await users.findRecord(id, organization.id);
   return user && { user, organization };
 }
 
 /**
- * Only who administers the system: a member of one organization may be one of others, too. What is done concerns the whole user: a call that asks for no
- * organization finds one who is in another than the usual one, too.
+ * Only who administers the system: a member of one organization may be one of others, too. What is done concerns the
+ * whole user: a call that asks for no organization finds one who is in another than the usual one, too.
  */
 async function findTargetToChange(call: Call, parts: UserParts): Promise<Target> {
   if (!isAdministrator(call.caller)) throw newPermissionDenied();

@@ -22,7 +22,10 @@ export interface UserRow {
 }
 
 /** What a record is made of, no secret among it. */
-export interface UserWithRoles extends Omit<UserRow, 'username_key' | 'email_key' | 'password_hash' | 'password_changed'> {
+export interface UserWithRoles extends Omit<
+  UserRow,
+  'username_key' | 'email_key' | 'password_hash' | 'password_changed'
+> {
   is_expired: boolean;
   system_roles: RoleName[];
   /** `<org id>:<role>` */
@@ -35,9 +38,28 @@ export const userColumns = `u.id, u.username, u.name, u.email, u.is_active, u.da
   ARRAY(SELECT s.role FROM access.system_role_bindings s WHERE s.user_id = u.id ORDER BY s.role) AS system_roles,
   ARRAY(SELECT o.org_id::text || ':' || o.role FROM access.org_role_bindings o WHERE o.user_id = u.id ORDER BY o.org_id, o.role) AS org_roles`;
 
-/** The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its `org`. */
+/**
+ * The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its
+ * `org`.
+ */
 export function presentUser(user: UserWithRoles, orgId: string): object {
-  const { id, username, name, email, is_active, is_expired, date_joined, date_expired, last_login, source, created_by, comment, groups, system_roles, org_roles } = user;
+  const {
+    id,
+    username,
+    name,
+    email,
+    is_active,
+    is_expired,
+    date_joined,
+    date_expired,
+    last_login,
+    source,
+    created_by,
+    comment,
+    groups,
+    system_roles,
+    org_roles,
+  } = user;
   return {
     id,
     username,

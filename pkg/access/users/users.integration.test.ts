@@ -14,9 +14,14 @@ let otherOrg: string;
 let admin: string;
 
 beforeAll(async () => {
-  world = await startTestUsers({ isSubject: (username) => (username === 'unknowable' ? Promise.reject(new Error('away')) : username.toLowerCase() === 'bound') });
+  world = await startTestUsers({
+    isSubject: (username) =>
+      username === 'unknowable' ? Promise.reject(new Error('away')) : username.toLowerCase() === 'bound',
+  });
   other = await world.server.startReplica();
-  const { rows } = await world.server.access.pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id");
+  const { rows } = await world.server.access.pool.query<{ id: string }>(
+    "INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id",
+  );
   otherOrg = rows[0]!.id;
 });
 beforeEach(async () => {
@@ -27,22 +32,48 @@ afterAll(() => world.server.stop());
 
 const add = (user: TestUser): Promise<string> => world.server.addUser(user);
 const member = (username: string): Promise<string> => add({ username, orgRoles: { [defaultOrgId]: ['OrgUser'] } });
-const send = (method: string, id: string, body?: unknown, headers: Record<string, string> = {}): Promise<AccessAnswer> => world.server.send(method, `${path}${id === '' ? '' : `${id}/`}`, { as: admin, body, headers });
-const create = (body: object, as = admin, headers: Record<string, string> = {}): Promise<AccessAnswer> => world.server.send('POST', path, { as, body, headers });
+const send = (
+  method: string,
+  id: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<AccessAnswer> =>
+  world.server.send(method, `${path}${id === '' ? '' : `${id}/`}`, { as: admin, body, headers });
+const create = (body: object, as = admin, headers: Record<string, string> = {}): Promise<AccessAnswer> =>
+  world.server.send('POST', path, { as, body, headers });
 const actions = async (): Promise<string[]> => {
-  const { rows } = await world.server.access.pool.query<{ line: string }>("SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS line FROM access.operate_logs ORDER BY id");
+  const { rows } = await world.server.access.pool.query<{ line: string }>(
+    "SELECT concat_ws(' ', username, action, resource_type, resource, detail) AS line FROM access.operate_logs ORDER BY id",
+  );
   return rows.map(({ line }) => line.trim());
 };
-const login = (username: string, secret: string) => world.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
+const login = (username: string, secret: string) =>
+  world.parts.login.login({ username, password: secret, address: '192.0.2.1', userAgent: '', type: 'api' });
 
 describe('a new user', () => {
   const mia = { username: 'Mia', name: ' Mia M. ', email: 'mia@example.com', password };
 
   test('is a member of the organization, and can log in', async () => {
-    const answer = await create({ ...mia, date_expired: '2095-01-01T00:00:00+08:00', comment: 'two\nlines', groups: ['writers', 'writers '], role: 'ignored' });
+    const answer = await create({
+      ...mia,
+      date_expired: '2095-01-01T00:00:00+08:00',
+      comment: 'two\nlines',
+      groups: ['writers', 'writers '],
+      role: 'ignored',
+    });
     expect(answer).toMatchObject({
       status: 201,
-      json: { username: 'Mia', name: 'Mia M.', is_valid: true, created_by: 'admin', date_expired: '2094-12-31T16:00:00.000Z', comment: 'two\nlines', groups: ['writers'], system_roles: [{ name: 'SystemUser' }], org_roles: [{ name: 'OrgUser' }] },
+      json: {
+        username: 'Mia',
+        name: 'Mia M.',
+        is_valid: true,
+        created_by: 'admin',
+        date_expired: '2094-12-31T16:00:00.000Z',
+        comment: 'two\nlines',
+        groups: ['writers'],
+        system_roles: [{ name: 'SystemUser' }],
+        org_roles: [{ name: 'OrgUser' }],
+      },
     });
     expect(answer.text).not.toContain('argon2');
     expect(await login('MIA', password)).toMatchObject({ username: 'Mia' });
@@ -53,20 +84,37 @@ describe('a new user', () => {
   test('of ROOT is in no organization', async () => {
     expect(await create(mia, admin, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 201, json: { org_roles: [] } });
     expect(await send('GET', 'mia')).toMatchObject({ status: 404, json: { code: 'not_found' } });
-    expect(await send('GET', 'MIA', undefined, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 200, json: { username: 'Mia', system_roles: [{ name: 'SystemUser' }] } });
+    expect(await send('GET', 'MIA', undefined, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({
+      status: 200,
+      json: { username: 'Mia', system_roles: [{ name: 'SystemUser' }] },
+    });
   });
 
   test('may come as a form', async () => {
-    const answer = await world.server.send('POST', path, { as: admin, body: 'username=f&name=F&email=f%40example.com&is_active=false&date_expired=', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } });
+    const answer = await world.server.send('POST', path, {
+      as: admin,
+      body: 'username=f&name=F&email=f%40example.com&is_active=false&date_expired=',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
     expect(answer).toMatchObject({ status: 201, json: { username: 'f', is_active: false, date_expired: null } });
   });
 
   test('may be made by an administrator of the organization, in it, and without groups', async () => {
     const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
-    expect(await create(mia, boss)).toMatchObject({ status: 201, json: { created_by: 'boss', system_roles: [{ name: 'SystemUser' }], org_roles: [{ name: 'OrgUser' }] } });
-    expect(await create({ ...mia, username: 'b', email: 'b@example.com', groups: [] }, boss)).toMatchObject({ status: 201 });
-    expect(await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, boss)).toMatchObject({ status: 403 });
-    expect(await create({}, boss, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
+    expect(await create(mia, boss)).toMatchObject({
+      status: 201,
+      json: { created_by: 'boss', system_roles: [{ name: 'SystemUser' }], org_roles: [{ name: 'OrgUser' }] },
+    });
+    expect(await create({ ...mia, username: 'b', email: 'b@example.com', groups: [] }, boss)).toMatchObject({
+      status: 201,
+    });
+    expect(await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, boss)).toMatchObject({
+      status: 403,
+    });
+    expect(await create({}, boss, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({
+      status: 403,
+      json: { code: 'permission_denied' },
+    });
     expect(await create({}, boss, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 403 });
   });
 
@@ -75,9 +123,14 @@ describe('a new user', () => {
     await member('Old');
     expect((await send('DELETE', 'old')).status).toBe(204);
     const named = (username: string): object => ({ username, name: 'x', email: 'x@example.com' });
-    for (const username of ['old', 'OLD', 'ｏｌｄ', 'Bound']) expect(await create(named(username), boss)).toMatchObject({ status: 400, json: { username: ['This field must be unique.'] } });
+    for (const username of ['old', 'OLD', 'ｏｌｄ', 'Bound'])
+      expect(await create(named(username), boss)).toMatchObject({
+        status: 400,
+        json: { username: ['This field must be unique.'] },
+      });
     expect(await create(named('unknowable'), boss)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
-    for (const username of ['OLD', 'bound', 'unknowable']) expect((await create({ ...named(username), email: `${username}@example.com` })).status).toBe(201);
+    for (const username of ['OLD', 'bound', 'unknowable'])
+      expect((await create({ ...named(username), email: `${username}@example.com` })).status).toBe(201);
     expect((await send('DELETE', 'old')).status).toBe(204);
     expect((await create(named('old'), boss)).status).toBe(400);
     expect((await create(named('new'), boss)).status).toBe(201);
@@ -88,7 +141,13 @@ describe('a new user', () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, async (_, i) => {
         await member(`short${i}`);
-        const [, answer] = await Promise.all([send('DELETE', `short${i}`), other.send('POST', path, { as: boss, body: { username: `short${i}`, name: 'x', email: `x${i}@example.com` } })]);
+        const [, answer] = await Promise.all([
+          send('DELETE', `short${i}`),
+          other.send('POST', path, {
+            as: boss,
+            body: { username: `short${i}`, name: 'x', email: `x${i}@example.com` },
+          }),
+        ]);
         return answer.status;
       }),
     );
@@ -100,24 +159,56 @@ describe('a new user', () => {
     { reason: 'an auditor of the organization', user: { orgRoles: { [defaultOrgId]: ['OrgAuditor', 'OrgUser'] } } },
     { reason: 'an ordinary user', user: { orgRoles: { [defaultOrgId]: ['OrgUser'] } } },
   ] as { reason: string; user: Partial<TestUser> }[])('is not made by $reason', async ({ user }) => {
-    expect(await create(mia, await add({ username: 'caller', ...user }))).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
+    expect(await create(mia, await add({ username: 'caller', ...user }))).toMatchObject({
+      status: 403,
+      json: { code: 'permission_denied' },
+    });
   });
 
   const wrong: { reason: string; body: object; fields: string[] }[] = [
     { reason: 'what is required', body: {}, fields: ['email', 'name', 'username'] },
-    { reason: 'what is blank or null', body: { username: ' ', name: '', email: null }, fields: ['email', 'name', 'username'] },
+    {
+      reason: 'what is blank or null',
+      body: { username: ' ', name: '', email: null },
+      fields: ['email', 'name', 'username'],
+    },
     { reason: 'what is no text', body: { username: 1, name: ['x'], email: {} }, fields: ['email', 'name', 'username'] },
-    { reason: 'everything at once', body: { username: 'a b', name: 'x\u0007', email: 'x', password: 'short', is_active: 'perhaps', date_expired: 'soon', comment: 'x'.repeat(2001), groups: 'g' }, fields: ['comment', 'date_expired', 'email', 'groups', 'is_active', 'name', 'password', 'username'] },
+    {
+      reason: 'everything at once',
+      body: {
+        username: 'a b',
+        name: 'x\u0007',
+        email: 'x',
+        password: 'short',
+        is_active: 'perhaps',
+        date_expired: 'soon',
+        comment: 'x'.repeat(2001),
+        groups: 'g',
+      },
+      fields: ['comment', 'date_expired', 'email', 'groups', 'is_active', 'name', 'password', 'username'],
+    },
     { reason: 'a username in front of an @', body: { ...mia, username: 'mia@home' }, fields: ['username'] },
     { reason: 'an @ of another width', body: { ...mia, username: 'mia＠home' }, fields: ['username'] },
-    { reason: 'a username that looks like an id', body: { ...mia, username: '00000000-0000-0000-0000-000000000001' }, fields: ['username'] },
+    {
+      reason: 'a username that looks like an id',
+      body: { ...mia, username: '00000000-0000-0000-0000-000000000001' },
+      fields: ['username'],
+    },
     { reason: 'a username that is too long', body: { ...mia, username: 'x'.repeat(129) }, fields: ['username'] },
-    { reason: 'one that becomes too long for an index', body: { ...mia, username: 'ﷺ'.repeat(128) }, fields: ['username'] },
+    {
+      reason: 'one that becomes too long for an index',
+      body: { ...mia, username: 'ﷺ'.repeat(128) },
+      fields: ['username'],
+    },
     { reason: 'a password everybody tries', body: { ...mia, password: 'password123' }, fields: ['password'] },
     { reason: 'a password that is the address', body: { ...mia, password: 'MIA@example.com' }, fields: ['password'] },
     { reason: 'a reserved group', body: { ...mia, groups: ['system:masters'] }, fields: ['groups'] },
     { reason: 'a group of an organization', body: { ...mia, groups: ['ok', ' ORG:x'] }, fields: ['groups'] },
-    { reason: 'a date without an offset', body: { ...mia, date_expired: '2030-01-01T00:00:00' }, fields: ['date_expired'] },
+    {
+      reason: 'a date without an offset',
+      body: { ...mia, date_expired: '2030-01-01T00:00:00' },
+      fields: ['date_expired'],
+    },
     { reason: 'a day that is not', body: { ...mia, date_expired: '2030-02-30T00:00:00Z' }, fields: ['date_expired'] },
     { reason: 'the year 0', body: { ...mia, date_expired: '0000-01-01T00:00:00Z' }, fields: ['date_expired'] },
   ];
@@ -128,12 +219,22 @@ describe('a new user', () => {
 
   test('has a username and an address that nobody else has, in any case', async () => {
     expect((await create(mia)).status).toBe(201);
-    expect(await create({ ...mia, username: 'ＭＩＡ', email: 'x@example.com' })).toMatchObject({ status: 400, json: { username: ['This field must be unique.'] } });
-    expect((await create({ ...mia, username: 'mia', email: 'MIA@EXAMPLE.COM' })).json).toEqual({ username: ['This field must be unique.'], email: ['This field must be unique.'] });
+    expect(await create({ ...mia, username: 'ＭＩＡ', email: 'x@example.com' })).toMatchObject({
+      status: 400,
+      json: { username: ['This field must be unique.'] },
+    });
+    expect((await create({ ...mia, username: 'mia', email: 'MIA@EXAMPLE.COM' })).json).toEqual({
+      username: ['This field must be unique.'],
+      email: ['This field must be unique.'],
+    });
   });
 
   test('is one, of many that are made of the same name at once by two replicas', async () => {
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? world.server : other).send('POST', path, { as: admin, body: { ...mia, password: undefined } })));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) =>
+        (i % 2 === 0 ? world.server : other).send('POST', path, { as: admin, body: { ...mia, password: undefined } }),
+      ),
+    );
     expect([201, 400].map((wanted) => answers.filter(({ status }) => status === wanted).length)).toEqual([1, 11]);
     expect(await actions()).toEqual(['admin create user Mia']);
   });
@@ -143,9 +244,13 @@ describe('one user', () => {
   test('is found by id and by username, in the organization alone', async () => {
     const id = await member('mia');
     await add({ username: 'away', orgRoles: { [otherOrg]: ['OrgUser'] } });
-    expect(await send('GET', id.toUpperCase())).toMatchObject({ status: 200, json: { id, org_roles: [{ name: 'OrgUser' }] } });
+    expect(await send('GET', id.toUpperCase())).toMatchObject({
+      status: 200,
+      json: { id, org_roles: [{ name: 'OrgUser' }] },
+    });
     expect(await send('GET', 'MIA')).toMatchObject({ status: 200, json: { id } });
-    for (const missing of ['away', 'nobody', '12345678-0000-0000-0000-000000000000', 'x'.repeat(600)]) expect((await send('GET', missing)).status).toBe(404);
+    for (const missing of ['away', 'nobody', '12345678-0000-0000-0000-000000000000', 'x'.repeat(600)])
+      expect((await send('GET', missing)).status).toBe(404);
   });
 
   test('is seen by who may list, and by nobody else', async () => {
@@ -157,14 +262,41 @@ describe('one user', () => {
 
   test('changes in what is sent, and in nothing else', async () => {
     const id = await member('mia');
-    expect(await send('PATCH', id, { name: 'New', groups: ['writers'], id: 'x', source: 'y', system_roles: [] })).toMatchObject({
+    expect(
+      await send('PATCH', id, { name: 'New', groups: ['writers'], id: 'x', source: 'y', system_roles: [] }),
+    ).toMatchObject({
       status: 200,
-      json: { id, username: 'mia', name: 'New', email: 'mia@example.com', groups: ['writers'], source: 'local', system_roles: [{ name: 'SystemUser' }] },
+      json: {
+        id,
+        username: 'mia',
+        name: 'New',
+        email: 'mia@example.com',
+        groups: ['writers'],
+        source: 'local',
+        system_roles: [{ name: 'SystemUser' }],
+      },
     });
     expect((await world.server.send('GET', `${path}?search=new`, { as: admin })).json).toMatchObject([{ id }]);
-    expect(await send('PUT', id, { username: 'mia', name: 'Put', email: 'Put@example.com', date_expired: '2099-01-01T00:00:00Z' })).toMatchObject({ status: 200, json: { name: 'Put', email: 'Put@example.com', groups: ['writers'], date_expired: '2099-01-01T00:00:00.000Z' } });
-    expect(await send('PATCH', id, { date_expired: null, is_active: false })).toMatchObject({ status: 200, json: { date_expired: null, is_valid: false } });
-    expect(await actions()).toEqual(['admin update user mia name, groups', 'admin update user mia name, email, date_expired', 'admin update user mia is_active, date_expired']);
+    expect(
+      await send('PUT', id, {
+        username: 'mia',
+        name: 'Put',
+        email: 'Put@example.com',
+        date_expired: '2099-01-01T00:00:00Z',
+      }),
+    ).toMatchObject({
+      status: 200,
+      json: { name: 'Put', email: 'Put@example.com', groups: ['writers'], date_expired: '2099-01-01T00:00:00.000Z' },
+    });
+    expect(await send('PATCH', id, { date_expired: null, is_active: false })).toMatchObject({
+      status: 200,
+      json: { date_expired: null, is_valid: false },
+    });
+    expect(await actions()).toEqual([
+      'admin update user mia name, groups',
+      'admin update user mia name, email, date_expired',
+      'admin update user mia is_active, date_expired',
+    ]);
   });
 
   test.each([
@@ -181,8 +313,18 @@ describe('one user', () => {
   test('is changed, deleted and unblocked by an administrator of the system alone: a member here may be an administrator elsewhere', async () => {
     const boss = await add({ username: 'boss', orgRoles: { [defaultOrgId]: ['OrgAdmin'] } });
     const id = await member('mia');
-    for (const [method, at] of [['PUT', id], ['PATCH', id], ['DELETE', id], ['PATCH', `${id}/unblock`]] as const) {
-      expect(await world.server.send(method, `${path}${at}/`, { as: boss, body: { name: 'x', email: 'x@example.com', username: 'mia' } })).toMatchObject({ status: 403 });
+    for (const [method, at] of [
+      ['PUT', id],
+      ['PATCH', id],
+      ['DELETE', id],
+      ['PATCH', `${id}/unblock`],
+    ] as const) {
+      expect(
+        await world.server.send(method, `${path}${at}/`, {
+          as: boss,
+          body: { name: 'x', email: 'x@example.com', username: 'mia' },
+        }),
+      ).toMatchObject({ status: 403 });
     }
   });
 
@@ -197,19 +339,22 @@ describe('one user', () => {
     expect((await actions())[0]).toBe('admin update user mia password');
   });
 
-  test.each([{ is_active: false }, { date_expired: '2020-01-01T00:00:00Z' }])('shut out by %j comes back with no session and no token of before', async (body) => {
-    const id = await member('mia');
-    const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
-    await world.parts.bearerTokens.issue(id);
-    expect((await send('PATCH', id, body)).status).toBe(200);
-    // A login that was under way.
-    expect(await world.parts.sessions.create({ userId: id, address: '', userAgent: '' })).toBeUndefined();
-    expect(await world.parts.bearerTokens.issue(id)).toBeUndefined();
-    expect((await send('PATCH', id, { is_active: true, date_expired: null })).status).toBe(200);
-    expect(await world.parts.sessions.find(session!.token)).toBeUndefined();
-    expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
-    expect(await world.parts.bearerTokens.issue(id)).toBeDefined();
-  });
+  test.each([{ is_active: false }, { date_expired: '2020-01-01T00:00:00Z' }])(
+    'shut out by %j comes back with no session and no token of before',
+    async (body) => {
+      const id = await member('mia');
+      const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
+      await world.parts.bearerTokens.issue(id);
+      expect((await send('PATCH', id, body)).status).toBe(200);
+      // A login that was under way.
+      expect(await world.parts.sessions.create({ userId: id, address: '', userAgent: '' })).toBeUndefined();
+      expect(await world.parts.bearerTokens.issue(id)).toBeUndefined();
+      expect((await send('PATCH', id, { is_active: true, date_expired: null })).status).toBe(200);
+      expect(await world.parts.sessions.find(session!.token)).toBeUndefined();
+      expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
+      expect(await world.parts.bearerTokens.issue(id)).toBeDefined();
+    },
+  );
 
   test('is gone when deleted, with all roles', async () => {
     const id = await member('mia');
@@ -222,9 +367,15 @@ describe('one user', () => {
   test('who failed too often can log in again once unblocked', async () => {
     const id = await member('mia');
     await send('PATCH', id, { password });
-    for (let i = 0; i < 7; i += 1) await expect(login(i % 2 === 0 ? 'mia' : 'MIA@example.com', 'wrong')).rejects.toMatchObject({ reason: 'password_failed' });
+    for (let i = 0; i < 7; i += 1)
+      await expect(login(i % 2 === 0 ? 'mia' : 'MIA@example.com', 'wrong')).rejects.toMatchObject({
+        reason: 'password_failed',
+      });
     await expect(login('mia', password)).rejects.toMatchObject({ reason: 'block_login' });
-    expect(await world.server.send('PUT', `${path}mia/unblock`, { as: admin })).toMatchObject({ status: 200, json: { id } });
+    expect(await world.server.send('PUT', `${path}mia/unblock`, { as: admin })).toMatchObject({
+      status: 200,
+      json: { id },
+    });
     expect(await login('mia', password)).toMatchObject({ id });
     expect((await actions()).at(-1)).toBe('admin unblock user mia');
   });
@@ -236,21 +387,38 @@ describe('by a call that asks for no organization', () => {
     { reason: 'in none', orgRoles: () => ({}) },
   ])('a user $reason is changed, unblocked and deleted', async ({ orgRoles }) => {
     const id = await add({ username: 'away', orgRoles: orgRoles() });
-    expect(await send('PATCH', 'away', { comment: 'far' })).toMatchObject({ status: 200, json: { id, comment: 'far' } });
-    expect(await send('PUT', id, { username: 'away', name: 'Away', email: 'away@example.com', password })).toMatchObject({ status: 200, json: { name: 'Away' } });
-    for (let i = 0; i < 7; i += 1) await expect(login('away', 'wrong')).rejects.toMatchObject({ reason: 'password_failed' });
+    expect(await send('PATCH', 'away', { comment: 'far' })).toMatchObject({
+      status: 200,
+      json: { id, comment: 'far' },
+    });
+    expect(
+      await send('PUT', id, { username: 'away', name: 'Away', email: 'away@example.com', password }),
+    ).toMatchObject({ status: 200, json: { name: 'Away' } });
+    for (let i = 0; i < 7; i += 1)
+      await expect(login('away', 'wrong')).rejects.toMatchObject({ reason: 'password_failed' });
     await expect(login('away', password)).rejects.toMatchObject({ reason: 'block_login' });
     expect(await send('PUT', 'away/unblock')).toMatchObject({ status: 200, json: { id } });
     expect(await login('away', password)).toMatchObject({ id });
     expect((await send('PATCH', `${id}/unblock`)).status).toBe(200);
     expect((await send('DELETE', 'away')).status).toBe(204);
     expect((await send('PATCH', 'away/unblock')).status).toBe(404);
-    expect(await actions()).toEqual(['admin update user away comment', 'admin update user away name, email, password', 'admin unblock user away', 'admin unblock user away', 'admin delete user away']);
+    expect(await actions()).toEqual([
+      'admin update user away comment',
+      'admin update user away name, email, password',
+      'admin unblock user away',
+      'admin unblock user away',
+      'admin delete user away',
+    ]);
   });
 
   test('whoever asks for one means it', async () => {
     await add({ username: 'away', orgRoles: { [otherOrg]: ['OrgUser'] } });
-    for (const [method, at] of [['PATCH', 'away'], ['PUT', 'away/unblock'], ['DELETE', 'away']] as const) expect((await send(method, at, {}, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(404);
+    for (const [method, at] of [
+      ['PATCH', 'away'],
+      ['PUT', 'away/unblock'],
+      ['DELETE', 'away'],
+    ] as const)
+      expect((await send(method, at, {}, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(404);
     expect((await send('PUT', 'away/unblock', undefined, { 'X-SVC-ORG': 'Other' })).status).toBe(200);
     expect(await actions()).toEqual(['admin unblock user away']);
   });
@@ -269,7 +437,11 @@ describe('somebody always administers', () => {
 
   test.each(outs)('nor $reason the last one who can come in', async ({ method, body }) => {
     const gone = await add({ username: 'gone', systemRoles: ['SystemAdmin'] });
-    const late = await add({ username: 'late', systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+    const late = await add({
+      username: 'late',
+      systemRoles: ['SystemAdmin'],
+      orgRoles: { [defaultOrgId]: ['OrgUser'] },
+    });
     // Asked by one who is disabled in between: only the last one is left.
     await world.server.access.pool.query('UPDATE access.users SET is_active = false WHERE id = $1', [gone]);
     await world.server.access.pool.query("UPDATE access.users SET date_expired = '2020-01-01' WHERE id = $1", [late]);
@@ -279,8 +451,14 @@ describe('somebody always administers', () => {
   });
 
   test('one whose time will be over does not count as staying', async () => {
-    const temporary = await add({ username: 'temporary', systemRoles: ['SystemAdmin'], dateExpired: new Date('2099-01-01T00:00:00Z'), orgRoles: { [defaultOrgId]: ['OrgUser'] } });
-    for (const { method, body } of outs) expect((await world.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
+    const temporary = await add({
+      username: 'temporary',
+      systemRoles: ['SystemAdmin'],
+      dateExpired: new Date('2099-01-01T00:00:00Z'),
+      orgRoles: { [defaultOrgId]: ['OrgUser'] },
+    });
+    for (const { method, body } of outs)
+      expect((await world.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
     expect((await send('DELETE', temporary)).status).toBe(204);
   });
@@ -294,8 +472,15 @@ describe('somebody always administers', () => {
   test.each(outs)('of two who $reason each other at once, one stays', async ({ method, body }) => {
     for (let round = 0; round < 4; round += 1) {
       await world.server.access.pool.query('TRUNCATE access.users CASCADE');
-      const [a, b] = await Promise.all(['a', 'b'].map((username) => add({ username, systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } })));
-      const answers = await Promise.all([world.server.send(method, `${path}${b}/`, { as: a, body }), other.send(method, `${path}${a}/`, { as: b, body })]);
+      const [a, b] = await Promise.all(
+        ['a', 'b'].map((username) =>
+          add({ username, systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } }),
+        ),
+      );
+      const answers = await Promise.all([
+        world.server.send(method, `${path}${b}/`, { as: a, body }),
+        other.send(method, `${path}${a}/`, { as: b, body }),
+      ]);
       const statuses = answers.map(({ status }) => status);
       // The one who came too late may not even be let in any more.
       expect(statuses.filter((status) => status < 300)).toHaveLength(1);
@@ -309,11 +494,36 @@ describe('somebody always administers', () => {
 describe('the own profile', () => {
   test('is seen and changed by everybody, in name, address and comment', async () => {
     const id = await add({ username: 'mia', orgRoles: { [otherOrg]: ['OrgUser'] } });
-    expect(await world.server.send('GET', profile, { as: id })).toMatchObject({ status: 200, json: { id, username: 'mia', org_roles: [{ org: otherOrg, name: 'OrgUser' }] } });
-    const body = { username: 'eve', name: 'Mia', comment: 'hi', groups: ['system:masters'], is_active: false, system_roles: ['SystemAdmin'], password: 'x' };
-    expect(await world.server.send('PATCH', profile, { as: id, body })).toMatchObject({ status: 200, json: { username: 'mia', name: 'Mia', comment: 'hi', groups: [], is_active: true, system_roles: [{ name: 'SystemUser' }] } });
-    expect((await world.server.send('PUT', profile, { as: id, body })).json).toEqual({ email: ['This field is required.'] });
-    expect((await world.server.send('PUT', profile, { as: id, body: { ...body, email: 'admin@EXAMPLE.com' } })).json).toEqual({ email: ['This field must be unique.'] });
+    expect(await world.server.send('GET', profile, { as: id })).toMatchObject({
+      status: 200,
+      json: { id, username: 'mia', org_roles: [{ org: otherOrg, name: 'OrgUser' }] },
+    });
+    const body = {
+      username: 'eve',
+      name: 'Mia',
+      comment: 'hi',
+      groups: ['system:masters'],
+      is_active: false,
+      system_roles: ['SystemAdmin'],
+      password: 'x',
+    };
+    expect(await world.server.send('PATCH', profile, { as: id, body })).toMatchObject({
+      status: 200,
+      json: {
+        username: 'mia',
+        name: 'Mia',
+        comment: 'hi',
+        groups: [],
+        is_active: true,
+        system_roles: [{ name: 'SystemUser' }],
+      },
+    });
+    expect((await world.server.send('PUT', profile, { as: id, body })).json).toEqual({
+      email: ['This field is required.'],
+    });
+    expect(
+      (await world.server.send('PUT', profile, { as: id, body: { ...body, email: 'admin@EXAMPLE.com' } })).json,
+    ).toEqual({ email: ['This field must be unique.'] });
     expect(await actions()).toEqual(['mia update user mia name, comment']);
   });
 
@@ -323,15 +533,25 @@ describe('the own profile', () => {
     beforeEach(async () => {
       mia = await add({ username: 'mia', passwordHash: await world.parts.hasher.hash(password) });
     });
-    const change = (body: object, headers: Record<string, string> = {}) => world.server.send('PUT', `${profile}password/`, { ...(headers['Cookie'] === undefined ? { as: mia } : {}), body, headers });
+    const change = (body: object, headers: Record<string, string> = {}) =>
+      world.server.send('PUT', `${profile}password/`, {
+        ...(headers['Cookie'] === undefined ? { as: mia } : {}),
+        body,
+        headers,
+      });
     const right = { old_password: password, new_password: fresh, new_password_again: fresh };
 
     test('changes, and ends all sessions but the one that asks, and all Bearer tokens', async () => {
-      const [mine, another] = await Promise.all([1, 2].map(() => world.parts.sessions.create({ userId: mia, address: '', userAgent: '' })));
+      const [mine, another] = await Promise.all(
+        [1, 2].map(() => world.parts.sessions.create({ userId: mia, address: '', userAgent: '' })),
+      );
       await world.parts.bearerTokens.issue(mia);
       const cookies = { Cookie: `svc_sessionid=${mine!.token}` };
       expect(await change(right, cookies)).toMatchObject({ status: 403, json: { code: 'csrf_failed' } });
-      expect(await change(right, { ...cookies, 'X-CSRFToken': mine!.csrfToken })).toMatchObject({ status: 200, json: { username: 'mia' } });
+      expect(await change(right, { ...cookies, 'X-CSRFToken': mine!.csrfToken })).toMatchObject({
+        status: 200,
+        json: { username: 'mia' },
+      });
       expect(await world.parts.sessions.find(mine!.token)).toBeDefined();
       expect(await world.parts.sessions.find(another!.token)).toBeUndefined();
       expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
@@ -342,8 +562,16 @@ describe('the own profile', () => {
 
     test.each([
       { reason: 'nothing', body: {}, fields: ['new_password', 'new_password_again', 'old_password'] },
-      { reason: 'two that differ', body: { ...right, new_password_again: `${fresh} ` }, fields: ['new_password_again'] },
-      { reason: 'a weak one', body: { ...right, new_password: 'mia', new_password_again: 'mia' }, fields: ['new_password'] },
+      {
+        reason: 'two that differ',
+        body: { ...right, new_password_again: `${fresh} ` },
+        fields: ['new_password_again'],
+      },
+      {
+        reason: 'a weak one',
+        body: { ...right, new_password: 'mia', new_password_again: 'mia' },
+        fields: ['new_password'],
+      },
       { reason: 'a wrong old one', body: { ...right, old_password: 'guess' }, fields: ['old_password'] },
       { reason: 'an empty old one', body: { ...right, old_password: '' }, fields: ['old_password'] },
     ])('is not changed by $reason', async ({ body, fields }) => {
@@ -353,13 +581,20 @@ describe('the own profile', () => {
     });
 
     test('cannot be guessed from a session either', async () => {
-      for (let i = 0; i < 7; i += 1) expect((await change({ ...right, old_password: `guess ${i}` })).json).toEqual({ old_password: ['This is not your password.'] });
+      for (let i = 0; i < 7; i += 1)
+        expect((await change({ ...right, old_password: `guess ${i}` })).json).toEqual({
+          old_password: ['This is not your password.'],
+        });
       expect(await change(right)).toMatchObject({ status: 400, json: { error: 'block_login' } });
       await expect(login('mia', password)).rejects.toMatchObject({ reason: 'block_login' });
     });
 
     test('changed twice at once is changed once', async () => {
-      const answers = await Promise.all(['one more heron', 'two more herons'].map((text) => change({ old_password: password, new_password: text, new_password_again: text })));
+      const answers = await Promise.all(
+        ['one more heron', 'two more herons'].map((text) =>
+          change({ old_password: password, new_password: text, new_password_again: text }),
+        ),
+      );
       expect([200, 400].map((wanted) => answers.filter(({ status }) => status === wanted).length)).toEqual([1, 1]);
     });
 

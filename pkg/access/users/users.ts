@@ -17,14 +17,23 @@ export class Users {
   }
 
   async find(id: string, on: Queryable = this.#database.pool): Promise<UserRow | undefined> {
-    const { rows } = await on.query<UserRow>({ name: 'user', text: `SELECT ${rowColumns} FROM access.users WHERE id = $1`, values: [id] });
+    const { rows } = await on.query<UserRow>({
+      name: 'user',
+      text: `SELECT ${rowColumns} FROM access.users WHERE id = $1`,
+      values: [id],
+    });
     return rows[0];
   }
 
   /** The same, kept from change by others until the transaction ends. */
   async lock(id: string, on: Queryable): Promise<UserRow | undefined> {
-    // At once as strongly as a change of the e-mail address needs it: two that both asked for more later would wait for each other.
-    const { rows } = await on.query<UserRow>({ name: 'user-lock', text: `SELECT ${rowColumns} FROM access.users WHERE id = $1 FOR UPDATE`, values: [id] });
+    // At once as strongly as a change of the e-mail address needs it: two that both asked for more later would wait for
+    // each other.
+    const { rows } = await on.query<UserRow>({
+      name: 'user-lock',
+      text: `SELECT ${rowColumns} FROM access.users WHERE id = $1 FOR UPDATE`,
+      values: [id],
+    });
     return rows[0];
   }
 
@@ -41,7 +50,11 @@ export class Users {
   }
 
   /** With what a record needs; of a member of the organization only, where it is not ROOT. */
-  async findRecord(id: string, orgId: string = rootOrgId, on: Queryable = this.#database.pool): Promise<UserWithRoles | undefined> {
+  async findRecord(
+    id: string,
+    orgId: string = rootOrgId,
+    on: Queryable = this.#database.pool,
+  ): Promise<UserWithRoles | undefined> {
     const { rows } = await on.query<UserWithRoles>({
       name: 'user-record',
       text: `SELECT ${userColumns} FROM access.users u

@@ -5,8 +5,8 @@ import { validateName } from '../validation/name.ts';
 import type { DeleteOptions } from './client.ts';
 
 /**
- * What every door refuses before it asks, so that all do so alike. A name that cannot be part of a URL would otherwise lead over HTTP to
- * something else: an empty one to the whole collection.
+ * What every door refuses before it asks, so that all do so alike. A name that cannot be part of a URL would otherwise
+ * lead over HTTP to something else: an empty one to the whole collection.
  * @throws StatusError 400
  */
 export function checkObjectKey({ namespace, name }: ObjectKey): void {
@@ -22,7 +22,8 @@ export function checkNamespaceName(namespace: string | undefined): void {
 
 /** 0 would mean something else over HTTP: all present objects. @throws StatusError 400 */
 export function checkWatchStart(resourceVersion: string | undefined): void {
-  if (resourceVersion === undefined || /^0*$/.test(resourceVersion)) throw newBadRequest('a watch begins at a resourceVersion that the server gave');
+  if (resourceVersion === undefined || /^0*$/.test(resourceVersion))
+    throw newBadRequest('a watch begins at a resourceVersion that the server gave');
 }
 
 /** An empty one would be none. @throws StatusError 400 */
@@ -30,13 +31,17 @@ export function checkPreconditions({ uid, resourceVersion }: DeleteOptions): voi
   if (uid === '' || resourceVersion === '') throw newBadRequest('a precondition must not be empty');
 }
 
-/** What is sent, as JSON: properties that are undefined are left out. @throws StatusError 400 for what JSON cannot say. */
+/**
+ * What is sent, as JSON: properties that are undefined are left out. @throws StatusError 400 for what JSON cannot say.
+ */
 export function encodeBody(value: unknown): string {
   let text: string | undefined;
   try {
     text = encodeJson(value);
   } catch (error) {
-    throw newBadRequest(`the object cannot be sent as JSON: ${error instanceof Error ? error.message : 'it is not serializable'}`);
+    throw newBadRequest(
+      `the object cannot be sent as JSON: ${error instanceof Error ? error.message : 'it is not serializable'}`,
+    );
   }
   if (text === undefined) throw newBadRequest('an object is expected');
   return text;

@@ -3,10 +3,15 @@ import type { WatchEventType } from '../watch/watch-event.ts';
 import type { AnyObject, ResourceType } from './resource-type.ts';
 
 /** An object that the server has given: what it sets is there. */
-export type Stored<T extends AnyObject> = T & { metadata: ObjectMeta & { uid: string; resourceVersion: string; creationTimestamp: string } };
+export type Stored<T extends AnyObject> = T & {
+  metadata: ObjectMeta & { uid: string; resourceVersion: string; creationTimestamp: string };
+};
 
 export interface RequestOptions {
-  /** Ends the wait, not what the server may already be doing: with its reason where that is a StatusError, else with a 504. */
+  /**
+   * Ends the wait, not what the server may already be doing: with its reason where that is a StatusError, else with a
+   * 504.
+   */
   signal?: AbortSignal;
 }
 
@@ -67,8 +72,8 @@ export type ClientEvent<T extends AnyObject> =
 
 /**
  * Events in the order of their revisions, to be read by one reader. It ends without an error when the server ends the
- * stream, when the connection breaks, or when the reader was too slow (watch again from the last revision), and throws the server's StatusError
- * otherwise. Leaving the loop, `close` or the signal of its watch stops it, without an error.
+ * stream, when the connection breaks, or when the reader was too slow (watch again from the last revision), and throws
+ * the server's StatusError otherwise. Leaving the loop, `close` or the signal of its watch stops it, without an error.
  */
 export interface EventStream<T extends AnyObject> extends AsyncIterable<ClientEvent<T>> {
   close(): void;
@@ -93,23 +98,36 @@ export interface Writer {
   create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>>;
   /** With a resourceVersion in the object: 409 Conflict if it is not the newest. */
   update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>>;
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>>;
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>>;
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>>;
 }
 
 /** Writes status and nothing else; of types that have the subresource. */
 export interface StatusWriter {
   updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>>;
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>>;
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>>;
 }
 
 export interface Watcher {
-  /** Resolves when the server has accepted. What it refuses later, an expired revision over HTTP, the first read of the stream throws. */
+  /**
+   * Resolves when the server has accepted. What it refuses later, an expired revision over HTTP, the first read of the
+   * stream throws.
+   */
   watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>>;
 }
 
 /**
- * The API, whichever door leads to it: within the process, over HTTP, or over a worker's port. Every failure is a StatusError, as
- * the server gave it; one that never reached the server is 503 ServiceUnavailable.
+ * The API, whichever door leads to it: within the process, over HTTP, or over a worker's port. Every failure is a
+ * StatusError, as the server gave it; one that never reached the server is 503 ServiceUnavailable.
  */
 export interface Client extends Reader, Writer, StatusWriter, Watcher {}

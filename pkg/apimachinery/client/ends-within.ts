@@ -1,4 +1,7 @@
-/** Whether the work ended within the time, in milliseconds; what goes on after that is left to whoever began it. @throws what the work throws within the time */
+/**
+ * Whether the work ended within the time, in milliseconds; what goes on after that is left to whoever began it. @throws
+ * what the work throws within the time
+ */
 export async function endsWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -43,7 +43,9 @@ describe('parseFence', () => {
     ['a lease that begins with a dot', 'default/.a@1', /^names no lease/],
     ['a name of the prototype', 'default/__proto__@1', /^names no lease/],
   ])('refuses %s', (_case, text, rule) => {
-    expect(() => parseFence(text)).toThrow(expect.objectContaining({ code: 400, message: expect.stringMatching(`^the header ${fenceHeader} `) }));
+    expect(() => parseFence(text)).toThrow(
+      expect.objectContaining({ code: 400, message: expect.stringMatching(`^the header ${fenceHeader} `) }),
+    );
     const said = messageOf(text).slice(`the header ${fenceHeader} `.length);
     if (typeof rule === 'string') expect(said).toBe(rule);
     else expect(said).toMatch(rule);
@@ -52,8 +54,16 @@ describe('parseFence', () => {
 
 test('a lost fence is told from other conflicts by its cause', () => {
   const resource = { group: '', resource: 'x' };
-  expect(isFenceLost(newConflict(resource, 'a', 'lost', [{ reason: 'FieldValueInvalid', message: 'm', field: fenceHeader }]))).toBe(true);
-  expect(isFenceLost(newConflict(resource, 'a', 'taken', [{ reason: 'FieldValueDuplicate', message: 'm', field: 'spec.slug' }]))).toBe(false);
+  expect(
+    isFenceLost(
+      newConflict(resource, 'a', 'lost', [{ reason: 'FieldValueInvalid', message: 'm', field: fenceHeader }]),
+    ),
+  ).toBe(true);
+  expect(
+    isFenceLost(
+      newConflict(resource, 'a', 'taken', [{ reason: 'FieldValueDuplicate', message: 'm', field: 'spec.slug' }]),
+    ),
+  ).toBe(false);
   expect(isFenceLost(newConflict(resource, 'a', 'modified'))).toBe(false);
   expect(isFenceLost(new Error('x'))).toBe(false);
 });

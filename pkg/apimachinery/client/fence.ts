@@ -13,7 +13,10 @@ export function formatFence({ namespace, lease, transitions }: Fence): string {
   return `${namespace}/${lease}@${transitions}`;
 }
 
-/** @throws StatusError 400 that names the header and the rule, for anything but namespace, name and number as a Lease may have them. */
+/**
+ * @throws StatusError 400 that names the header and the rule, for anything but namespace, name and number as a Lease
+ * may have them.
+ */
 export function parseFence(text: string): Fence {
   const match = form.exec(text);
   if (match === null) throw newMalformed('must be <namespace>/<lease>@<transitions>, such as default/publishing@3');

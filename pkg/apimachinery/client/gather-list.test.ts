@@ -10,7 +10,11 @@ type Chunk = ObjectList<AnyObject>;
 function chunkOf(total: number, { limit, continue: from = '0' }: ChunkOptions, resourceVersion = '7'): Chunk {
   const start = Number(from);
   const end = Math.min(total, start + limit);
-  const items = Array.from({ length: end - start }, (_, i) => ({ apiVersion: 'v1', kind: 'A', metadata: { name: String(start + i) } })) as Chunk['items'];
+  const items = Array.from({ length: end - start }, (_, i) => ({
+    apiVersion: 'v1',
+    kind: 'A',
+    metadata: { name: String(start + i) },
+  })) as Chunk['items'];
   return { resourceVersion, items, ...(end < total ? { continue: String(end) } : {}) };
 }
 

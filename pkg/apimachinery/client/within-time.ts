@@ -9,11 +9,15 @@ export interface TimeLimit {
 }
 
 /**
- * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it. By hand: in Node 20
- * `AbortSignal.any` leaks on a signal that outlives the work.
- * @throws what `work` throws; once the signal has fired, its reason: a StatusError 504 that says `message`, or what `signal` says
+ * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it. By
+ * hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives the work.
+ * @throws what `work` throws; once the signal has fired, its reason: a StatusError 504 that says `message`, or what
+ * `signal` says
  */
-export async function withinTime<T>({ timeoutMs, signal, message }: TimeLimit, work: (limit: AbortSignal) => Promise<T>): Promise<T> {
+export async function withinTime<T>(
+  { timeoutMs, signal, message }: TimeLimit,
+  work: (limit: AbortSignal) => Promise<T>,
+): Promise<T> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(newTimeout(message())), timeoutMs);
   const forget = whenAborted(signal, () => limit.abort(signal?.reason));

@@ -15,7 +15,9 @@ export const maxJsonPatchOperations = 10_000;
 export function parseJsonPatch(patch: unknown): JsonPatchOperation[] {
   if (!Array.isArray(patch)) throw newBadRequest('a JSON patch must be an array of operations');
   if (patch.length > maxJsonPatchOperations) {
-    throw newRequestEntityTooLarge(`The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${patch.length}`);
+    throw newRequestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${patch.length}`,
+    );
   }
   return patch.map((operation: unknown, index) => parseOperation(operation, `patch operation ${index}`));
 }

@@ -5,15 +5,17 @@ import { newBadRequest } from '../status/status-error.ts';
 export type JsonPointer = readonly string[];
 
 /**
- * @throws StatusError 400 for text that is not a pointer, or one of more than 100 steps, which no document has; `what` names it in
- * the message.
+ * @throws StatusError 400 for text that is not a pointer, or one of more than 100 steps, which no document has; `what`
+ * names it in the message.
  */
 export function parseJsonPointer(text: unknown, what: string): JsonPointer {
   if (typeof text !== 'string') throw newBadRequest(`${what} must be a JSON Pointer string`);
   if (text === '') return [];
-  if (!text.startsWith('/') || /~(?![01])/.test(text)) throw newBadRequest(`${what} is not a JSON Pointer: ${shownPointer(text)}`);
+  if (!text.startsWith('/') || /~(?![01])/.test(text))
+    throw newBadRequest(`${what} is not a JSON Pointer: ${shownPointer(text)}`);
   const tokens = text.slice(1).split('/', maxJsonDepth + 1);
-  if (tokens.length > maxJsonDepth) throw newBadRequest(`${what} has more than ${maxJsonDepth} steps: ${shownPointer(text)}`);
+  if (tokens.length > maxJsonDepth)
+    throw newBadRequest(`${what} has more than ${maxJsonDepth} steps: ${shownPointer(text)}`);
   // ~1 first, so that ~01 is ~1 and not a slash.
   return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts';
 
 /**
- * The merge patch (RFC 7386) that turns one object into another; undefined if they are the same. A property that becomes null is
- * removed: the form has no other way to say it.
+ * The merge patch (RFC 7386) that turns one object into another; undefined if they are the same. A property that
+ * becomes null is removed: the form has no other way to say it.
  */
 export function mergePatchBetween(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const patch: JsonObject = {};
@@ -23,8 +23,11 @@ export function mergePatchBetween(before: JsonObject, after: JsonObject): JsonOb
 /** Do two JSON values say the same, whatever the order of their properties? */
 export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]));
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
+  );
 }

@@ -31,7 +31,9 @@ describe('applyMergePatch', () => {
   });
 
   test('keeps prototype keys out and depth bounded', () => {
-    const hostile = JSON.parse('{"__proto__":{"polluted":1},"a":{"constructor":{"prototype":{"polluted":1}}}}') as JsonObject;
+    const hostile = JSON.parse(
+      '{"__proto__":{"polluted":1},"a":{"constructor":{"prototype":{"polluted":1}}}}',
+    ) as JsonObject;
     expect(applyMergePatch({ b: 1 }, hostile)).toStrictEqual({ b: 1, a: {} });
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     const nested = (levels: number): JsonObject => (levels === 1 ? {} : { a: nested(levels - 1) });
@@ -77,7 +79,12 @@ function scribble(value: JsonValue): void {
 
 function anyValue(): fc.Arbitrary<JsonValue> {
   const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, fc.constantFrom<JsonValue>(null, 0, 'x', true), fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3, noNullPrototype: true })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom<JsonValue>(null, 0, 'x', true),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3, noNullPrototype: true }),
+    ),
   }));
   return value;
 }

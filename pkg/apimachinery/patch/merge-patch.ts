@@ -3,9 +3,10 @@ import { newBadRequest } from '../status/status-error.ts';
 import { isPrototypeKey, maxJsonDepth, newTooDeep } from '../serializer/value-rules.ts';
 
 /**
- * The document after a JSON merge patch (RFC 7386): null deletes, objects merge, anything else replaces. Neither argument is
- * changed, and the answer shares nothing with them.
- * @throws StatusError 400 for a patch that is not an object, which would replace the document, or for more than 100 levels.
+ * The document after a JSON merge patch (RFC 7386): null deletes, objects merge, anything else replaces. Neither
+ * argument is changed, and the answer shares nothing with them.
+ * @throws StatusError 400 for a patch that is not an object, which would replace the document, or for more than 100
+ * levels.
  */
 export function applyMergePatch(document: JsonValue, patch: unknown): JsonValue {
   if (!isJsonObject(patch)) throw newBadRequest('a merge patch must be an object');
@@ -27,7 +28,8 @@ function merge(target: JsonValue | undefined, patch: JsonValue | undefined, dept
     else if (!isPrototypeKey(key) && changes[key] !== null) result[key] = merge(base[key], changes[key], depth + 1);
   }
   for (const key of Object.keys(changes)) {
-    if (!isPrototypeKey(key) && !Object.hasOwn(base, key) && changes[key] !== null) result[key] = merge(undefined, changes[key], depth + 1);
+    if (!isPrototypeKey(key) && !Object.hasOwn(base, key) && changes[key] !== null)
+      result[key] = merge(undefined, changes[key], depth + 1);
   }
   return result;
 }

@@ -6,18 +6,27 @@ import { shownPointer, type JsonPointer } from './json-pointer.ts';
 /** Why one operation of a patch does not fit the document; the message names the pointer. */
 export class InapplicableOperation extends Error {
   constructor(pointer: JsonPointer, reason: string) {
-    super(`${shownPointer(pointer.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''))}: ${reason}`);
+    super(
+      `${shownPointer(pointer.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''))}: ${reason}`,
+    );
     this.name = 'InapplicableOperation';
   }
 }
 
 /** In bytes of JSON: the limit of bodies. */
 const maxSize = 3 << 20;
-/** In characters: room for a document and a patch of that size, and as much again; copies of copies double the document each time. */
+/**
+ * In characters: room for a document and a patch of that size, and as much again; copies of copies double the document
+ * each time.
+ */
 const maxCopied = 4 * maxSize;
-/** In values and keys: the same room as for characters, of objects with as many as are allowed; some fifty milliseconds. */
+/**
+ * In values and keys: the same room as for characters, of objects with as many as are allowed; some fifty milliseconds.
+ */
 const maxCopiedValues = 4 * maxJsonValues;
-/** In values touched: fifty milliseconds at worst. Small patches of large documents can ask for 10 000 times their size. */
+/**
+ * In values touched: fifty milliseconds at worst. Small patches of large documents can ask for 10 000 times their size.
+ */
 const maxWork = 200_000;
 /** Elements that a splice shifts in the time one value is touched. */
 const shiftedPerTouch = 16;
@@ -98,7 +107,8 @@ export class PatchTarget {
     const key = path.at(-1)!;
     if (Array.isArray(parent)) {
       const index = key === '-' ? parent.length : arrayIndex(key);
-      if (index === undefined || index > parent.length) throw new InapplicableOperation(path, `the array has no place "${key.slice(0, 40)}"`);
+      if (index === undefined || index > parent.length)
+        throw new InapplicableOperation(path, `the array has no place "${key.slice(0, 40)}"`);
       this.#spend(parent.length / shiftedPerTouch);
       parent.splice(index, 0, value);
     } else if (isJsonObject(parent)) {
@@ -153,7 +163,9 @@ export class PatchTarget {
     this.#spend(1);
     if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
     if (Array.isArray(a) || Array.isArray(b)) {
-      return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => this.#equal(item, b[i]!));
+      return (
+        Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => this.#equal(item, b[i]!))
+      );
     }
     const keys = Object.keys(b);
     const actual = Object.keys(a).length;
@@ -163,7 +175,8 @@ export class PatchTarget {
 
   #countCopied(): void {
     this.#copiedValues += 1;
-    if (this.#copiedValues > maxCopiedValues) throw newRequestEntityTooLarge(`the patch copies more than ${maxCopiedValues} values and keys`);
+    if (this.#copiedValues > maxCopiedValues)
+      throw newRequestEntityTooLarge(`the patch copies more than ${maxCopiedValues} values and keys`);
   }
 
   #spend(work: number): void {

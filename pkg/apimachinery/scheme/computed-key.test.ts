@@ -4,19 +4,36 @@ import type { ComputedIndex, IndexKey, IndexType } from './index-definition.ts';
 import { extractIndexKeys } from './index-key.ts';
 
 const declare = (type: IndexType, { multi = false, nullable = true } = {}): ComputedIndex => ({
-  name: 'it', path: '', computed: computedKey('f', 'script', { type, multi }), type, multi, unique: false, nullable,
+  name: 'it',
+  path: '',
+  computed: computedKey('f', 'script', { type, multi }),
+  type,
+  multi,
+  unique: false,
+  nullable,
 });
 
 test('what is computed is named by all that it depends on, and by nothing else', () => {
   const { id, script } = computedKey('f', 'script', { type: 'string', multi: false });
   expect(id).toMatch(/^[\w-]{22}$/);
   expect(computedKey('f', 'script', { type: 'string', multi: false })).toEqual({ function: 'f', script, id });
-  const others = [computedKey('g', 'script', { type: 'string', multi: false }), computedKey('f', 'script ', { type: 'string', multi: false }), computedKey('f', 'script', { type: 'date', multi: false }), computedKey('f', 'script', { type: 'string', multi: true })];
+  const others = [
+    computedKey('g', 'script', { type: 'string', multi: false }),
+    computedKey('f', 'script ', { type: 'string', multi: false }),
+    computedKey('f', 'script', { type: 'date', multi: false }),
+    computedKey('f', 'script', { type: 'string', multi: true }),
+  ];
   expect(new Set([id, ...others.map((other) => other.id)]).size).toBe(5);
 });
 
 describe('a result', () => {
-  const rows: [type: IndexType, values: unknown[], key: IndexKey, cause: string | undefined, form?: { multi?: boolean; nullable?: boolean }][] = [
+  const rows: [
+    type: IndexType,
+    values: unknown[],
+    key: IndexKey,
+    cause: string | undefined,
+    form?: { multi?: boolean; nullable?: boolean },
+  ][] = [
     ['string', ['a'], 'a', undefined],
     ['string', [''], '', undefined],
     ['string', [], null, undefined],
@@ -42,16 +59,25 @@ describe('a result', () => {
   test.each(rows)('%s %j: %j %s', (type, values, key, reason, form = {}) => {
     const index = declare(type, form);
     const result = keyFromResult(index, { values });
-    expect([result.key, result.cause?.reason, result.cause?.field]).toEqual([key, reason, reason === undefined ? undefined : 'it']);
+    expect([result.key, result.cause?.reason, result.cause?.field]).toEqual([
+      key,
+      reason,
+      reason === undefined ? undefined : 'it',
+    ]);
     if (reason !== undefined) expect(result.cause!.message).toContain('index it');
   });
 
   test('a fault is a cause in its words, and no key', () => {
-    expect(keyFromResult(declare('string', { multi: true }), { fault: 'f threw' })).toEqual({ key: [], cause: { reason: 'FieldValueInvalid', field: 'it', message: 'Invalid value: index it: f threw' } });
+    expect(keyFromResult(declare('string', { multi: true }), { fault: 'f threw' })).toEqual({
+      key: [],
+      cause: { reason: 'FieldValueInvalid', field: 'it', message: 'Invalid value: index it: f threw' },
+    });
   });
 
   test('at most 10 000 keys are taken', () => {
-    const { key, cause } = keyFromResult(declare('integer', { multi: true }), { values: Array.from({ length: 10_001 }, (_, i) => i) });
+    const { key, cause } = keyFromResult(declare('integer', { multi: true }), {
+      values: Array.from({ length: 10_001 }, (_, i) => i),
+    });
     expect([(key as unknown[]).length, cause?.reason]).toEqual([10_000, 'FieldValueTooMany']);
   });
 });

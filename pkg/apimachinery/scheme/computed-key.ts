@@ -1,10 +1,22 @@
 import { createHash } from 'node:crypto';
 import { invalid, required, tooLong, tooMany, typeInvalid } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
-import { maxIndexKeyBytes, maxIndexKeys, type ComputedIndex, type ComputedKey, type ComputedKeys, type IndexDefinition, type IndexKey, type IndexType, type IndexValue } from './index-definition.ts';
+import {
+  maxIndexKeyBytes,
+  maxIndexKeys,
+  type ComputedIndex,
+  type ComputedKey,
+  type ComputedKeys,
+  type IndexDefinition,
+  type IndexKey,
+  type IndexType,
+  type IndexValue,
+} from './index-definition.ts';
 import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
 
-/** What a function did with one object: gave values, none or one unless the index is multi-value, or failed, in words. */
+/**
+ * What a function did with one object: gave values, none or one unless the index is multi-value, or failed, in words.
+ */
 export type ComputedResult = { values: readonly unknown[] } | { fault: string };
 
 /** Asked for what nobody has computed: an index came or changed after that. */
@@ -18,7 +30,11 @@ export class KeyNotComputed extends Error {
 /** The script that was looked at last: it is long, and has many functions. */
 let known = { script: '', hash: hashOf('') };
 
-export function computedKey(name: string, script: string, { type, multi }: { type: IndexType; multi: boolean }): ComputedKey {
+export function computedKey(
+  name: string,
+  script: string,
+  { type, multi }: { type: IndexType; multi: boolean },
+): ComputedKey {
   if (known.script !== script) known = { script, hash: hashOf(script) };
   const { hash } = known;
   return { function: name, script: hash, id: hashOf(JSON.stringify([hash, name, type, multi])).slice(0, 22) };
@@ -35,10 +51,21 @@ export function computedKeyOf(index: ComputedIndex, keys: ComputedKeys | undefin
   return keys[id]!;
 }
 
-/** The key that a function's result is, by the rules of paths, and why the object may not be stored with it. The key is good where there is a cause, too. */
+/**
+ * The key that a function's result is, by the rules of paths, and why the object may not be stored with it. The key is
+ * good where there is a cause, too.
+ */
 export function keyFromResult(index: ComputedIndex, result: ComputedResult): { key: IndexKey; cause?: StatusCause } {
   const none = index.multi ? [] : null;
-  if ('fault' in result) return { key: none, cause: { reason: 'FieldValueInvalid', field: index.name, message: `Invalid value: index ${index.name}: ${result.fault}` } };
+  if ('fault' in result)
+    return {
+      key: none,
+      cause: {
+        reason: 'FieldValueInvalid',
+        field: index.name,
+        message: `Invalid value: index ${index.name}: ${result.fault}`,
+      },
+    };
   const found = new Set<IndexValue>();
   let cause: StatusCause | undefined;
   for (const value of result.values) {
@@ -47,7 +74,8 @@ export function keyFromResult(index: ComputedIndex, result: ComputedResult): { k
     else found.add(taken);
   }
   if (found.size > maxIndexKeys) cause ??= tooMany(index.name, found.size, maxIndexKeys);
-  if (found.size === 0 && !index.nullable) cause ??= required(index.name, `index ${index.name} takes no object without a key`);
+  if (found.size === 0 && !index.nullable)
+    cause ??= required(index.name, `index ${index.name} takes no object without a key`);
   const key = index.multi ? [...found].slice(0, maxIndexKeys) : (found.values().next().value ?? null);
   return cause === undefined ? { key } : { key, cause };
 }
@@ -56,7 +84,9 @@ function takeValue({ name, type }: IndexDefinition, value: unknown): IndexValue 
   const key = indexValueOf(type, value);
   if (key === undefined) {
     const wanted = `index ${name}: must be ${indexTypeDescriptions[type]}`;
-    return typeof value === (type === 'integer' ? 'number' : type === 'date' ? 'string' : type) ? invalid(name, shown(value), wanted) : typeInvalid(name, shown(value), wanted);
+    return typeof value === (type === 'integer' ? 'number' : type === 'date' ? 'string' : type)
+      ? invalid(name, shown(value), wanted)
+      : typeInvalid(name, shown(value), wanted);
   }
   if (typeof key !== 'string' || Buffer.byteLength(key) <= maxIndexKeyBytes) return key;
   const cause = tooLong(name, maxIndexKeyBytes);

@@ -2,7 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import type { IndexDefinition, IndexType } from './index-definition.ts';
 import { validateIndexes } from './index-definition-validation.ts';
 
-const good: IndexDefinition = { name: 'spec.slug', path: 'spec.slug', type: 'string', multi: false, unique: true, nullable: true };
+const good: IndexDefinition = {
+  name: 'spec.slug',
+  path: 'spec.slug',
+  type: 'string',
+  multi: false,
+  unique: true,
+  nullable: true,
+};
 
 test('good indexes have no causes', () => {
   const indexes: IndexDefinition[] = [
@@ -13,7 +20,12 @@ test('good indexes have no causes', () => {
     { ...good, name: 'x'.repeat(253) },
   ];
   expect(validateIndexes(indexes, 'spec.indexes')).toEqual([]);
-  expect(validateIndexes(Array.from({ length: 64 }, (_, n) => ({ ...good, name: `f${n}` })), 'spec.indexes')).toEqual([]);
+  expect(
+    validateIndexes(
+      Array.from({ length: 64 }, (_, n) => ({ ...good, name: `f${n}` })),
+      'spec.indexes',
+    ),
+  ).toEqual([]);
 });
 
 describe('causes', () => {
@@ -28,29 +40,50 @@ describe('causes', () => {
     ['a control character', { name: 'a\0' }, 'name', 'FieldValueInvalid'],
     ['an invisible character', { name: 'a\u202e' }, 'name', 'FieldValueInvalid'],
     ['a lone surrogate', { name: 'a\ud800' }, 'name', 'FieldValueInvalid'],
-    ...Array.from('=!<>^(),\\').map((sign): [string, Partial<IndexDefinition>, string, string] => [`the sign ${sign}`, { name: `a${sign}` }, 'name', 'FieldValueInvalid']),
+    ...Array.from('=!<>^(),\\').map((sign): [string, Partial<IndexDefinition>, string, string] => [
+      `the sign ${sign}`,
+      { name: `a${sign}` },
+      'name',
+      'FieldValueInvalid',
+    ]),
     ['a bad path', { path: 'spec..a' }, 'path', 'FieldValueInvalid'],
     ['a prototype in the path', { path: 'spec.__proto__' }, 'path', 'FieldValueInvalid'],
     ['a list for a single value', { path: 'spec.tags[*]' }, 'path', 'FieldValueInvalid'],
     ['no list for several values', { multi: true, unique: false }, 'path', 'FieldValueInvalid'],
-    ['what the server sets after the keys are taken', { path: 'metadata.resourceVersion' }, 'path', 'FieldValueForbidden'],
+    [
+      'what the server sets after the keys are taken',
+      { path: 'metadata.resourceVersion' },
+      'path',
+      'FieldValueForbidden',
+    ],
     ['several values as unique', { path: 'spec.tags[*]', multi: true }, 'unique', 'FieldValueForbidden'],
     ['an unknown type', { type: 'text' as IndexType }, 'type', 'FieldValueNotSupported'],
     ['a type every object seems to have', { type: 'constructor' as IndexType }, 'type', 'FieldValueNotSupported'],
   ];
   test.each(rows)('%s', (_reason, change, field, reason) => {
-    expect(validateIndexes([{ ...good, name: 'other' }, { ...good, ...change }], 'spec.indexes')).toEqual([
-      expect.objectContaining({ field: `spec.indexes[1].${field}`, reason }),
-    ]);
+    expect(
+      validateIndexes(
+        [
+          { ...good, name: 'other' },
+          { ...good, ...change },
+        ],
+        'spec.indexes',
+      ),
+    ).toEqual([expect.objectContaining({ field: `spec.indexes[1].${field}`, reason })]);
   });
 
   test('a name twice', () => {
-    expect(validateIndexes([good, good], 'indexes')).toEqual([expect.objectContaining({ field: 'indexes[1].name', reason: 'FieldValueDuplicate' })]);
+    expect(validateIndexes([good, good], 'indexes')).toEqual([
+      expect.objectContaining({ field: 'indexes[1].name', reason: 'FieldValueDuplicate' }),
+    ]);
   });
 
   test('more than 64', () => {
-    expect(validateIndexes(Array.from({ length: 65 }, (_, n) => ({ ...good, name: `f${n}` })), 'indexes')).toEqual([
-      expect.objectContaining({ field: 'indexes', reason: 'FieldValueTooMany' }),
-    ]);
+    expect(
+      validateIndexes(
+        Array.from({ length: 65 }, (_, n) => ({ ...good, name: `f${n}` })),
+        'indexes',
+      ),
+    ).toEqual([expect.objectContaining({ field: 'indexes', reason: 'FieldValueTooMany' })]);
   });
 });

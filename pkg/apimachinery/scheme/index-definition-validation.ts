@@ -16,21 +16,27 @@ const functionSyntax = /^[A-Za-z_$][\w$]{0,99}$/;
 const takenNames = new Set([...builtinIndexes.map((index) => index.name), 'metadata.labels', 'name']);
 
 /**
- * Why a model's indexes cannot be registered: one cause a fault, none where all is well. `fieldPath` is where the indexes are declared.
- * Names are unique, printable, at most 253 characters, without white space and the characters of selectors; the built-in ones, `metadata.labels`
- * and `name` (short for `metadata.name`) are taken. A path holds `[*]` exactly where the index is multi-value, which is never unique. Of what is computed
- * the function's name is looked at: at most 100 letters, digits, `_` and `$`.
+ * Why a model's indexes cannot be registered: one cause a fault, none where all is well. `fieldPath` is where the
+ * indexes are declared. Names are unique, printable, at most 253 characters, without white space and the characters of
+ * selectors; the built-in ones, `metadata.labels` and `name` (short for `metadata.name`) are taken. A path holds `[*]`
+ * exactly where the index is multi-value, which is never unique. Of what is computed the function's name is looked at:
+ * at most 100 letters, digits, `_` and `$`.
  */
 export function validateIndexes(indexes: readonly IndexDefinition[], fieldPath: string): StatusCause[] {
   if (indexes.length > maxIndexes) return [tooMany(fieldPath, indexes.length, maxIndexes)];
   const names = new Set<string>();
   return indexes.flatMap((index, position) => {
     const field = `${fieldPath}[${position}]`;
-    const causes = [...validateName(index.name, `${field}.name`), ...(isComputedIndex(index) ? validateFunction(index, `${field}.key`) : validatePath(index, `${field}.path`))];
+    const causes = [
+      ...validateName(index.name, `${field}.name`),
+      ...(isComputedIndex(index) ? validateFunction(index, `${field}.key`) : validatePath(index, `${field}.path`)),
+    ];
     if (names.has(index.name)) causes.push(duplicate(`${field}.name`, index.name));
     names.add(index.name);
-    if (!Object.hasOwn(indexTypeDescriptions, index.type)) causes.push(notSupported(`${field}.type`, index.type, Object.keys(indexTypeDescriptions)));
-    if (index.multi && index.unique) causes.push(forbidden(`${field}.unique`, 'an index of several values cannot be unique'));
+    if (!Object.hasOwn(indexTypeDescriptions, index.type))
+      causes.push(notSupported(`${field}.type`, index.type, Object.keys(indexTypeDescriptions)));
+    if (index.multi && index.unique)
+      causes.push(forbidden(`${field}.unique`, 'an index of several values cannot be unique'));
     return causes;
   });
 }
@@ -39,7 +45,13 @@ function validateName(name: string, field: string): StatusCause[] {
   if (name === '') return [required(field)];
   if (takenNames.has(name)) return [forbidden(field, `${name} exists already in every model`)];
   if (name.length > maxNameLength || !nameSyntax.test(name)) {
-    return [invalid(field, name, String.raw`must be at most ${maxNameLength} printable characters, no white space and none of =!<>^(),\ `.trimEnd())];
+    return [
+      invalid(
+        field,
+        name,
+        String.raw`must be at most ${maxNameLength} printable characters, no white space and none of =!<>^(),\ `.trimEnd(),
+      ),
+    ];
   }
   return [];
 }
@@ -54,11 +66,25 @@ function validatePath(index: IndexDefinition, field: string): StatusCause[] {
   const parsed = parseIndexPath(index.path);
   if ('problem' in parsed) return [invalid(field, index.path, parsed.problem)];
   const [first, second] = parsed.segments;
-  if (first !== undefined && second !== undefined && 'property' in first && 'property' in second && first.property === 'metadata') {
+  if (
+    first !== undefined &&
+    second !== undefined &&
+    'property' in first &&
+    'property' in second &&
+    first.property === 'metadata'
+  ) {
     // The server sets them after the keys are taken.
-    if (second.property === 'resourceVersion' || second.property === 'managedFields') return [forbidden(field, `metadata.${second.property} cannot be indexed`)];
+    if (second.property === 'resourceVersion' || second.property === 'managedFields')
+      return [forbidden(field, `metadata.${second.property} cannot be indexed`)];
   }
   const several = parsed.segments.some((segment) => 'everyItem' in segment);
-  if (several !== index.multi) return [invalid(field, index.path, index.multi ? "an index of several values needs '[*]'" : "'[*]' needs an index of several values")];
+  if (several !== index.multi)
+    return [
+      invalid(
+        field,
+        index.path,
+        index.multi ? "an index of several values needs '[*]'" : "'[*]' needs an index of several values",
+      ),
+    ];
   return [];
 }

@@ -33,7 +33,10 @@ export interface IndexDefinition {
   unique: boolean;
   /** May an object have no key? Default true. */
   nullable: boolean;
-  /** The schema's default for the field: the key of an object that was stored before the default came, and is read with it. */
+  /**
+   * The schema's default for the field: the key of an object that was stored before the default came, and is read with
+   * it.
+   */
   default?: string | number | boolean;
 }
 
@@ -54,13 +57,41 @@ export function isComputedIndex(index: IndexDefinition): index is ComputedIndex 
 }
 
 /** Finds the objects that name a uid among their owners. Like labels it has no column of its own. */
-export const ownerUidIndex: IndexDefinition = { name: 'metadata.ownerReferences.uid', path: 'metadata.ownerReferences[*].uid', type: 'string', multi: true, unique: false, nullable: true };
+export const ownerUidIndex: IndexDefinition = {
+  name: 'metadata.ownerReferences.uid',
+  path: 'metadata.ownerReferences[*].uid',
+  type: 'string',
+  multi: true,
+  unique: false,
+  nullable: true,
+};
 
 /** Indexes every model has without declaring them; a declared index may not take their names. */
 export const builtinIndexes: readonly IndexDefinition[] = [
   { name: 'metadata.name', path: 'metadata.name', type: 'string', multi: false, unique: false, nullable: false },
-  { name: 'metadata.namespace', path: 'metadata.namespace', type: 'string', multi: false, unique: false, nullable: true },
-  { name: 'metadata.creationTimestamp', path: 'metadata.creationTimestamp', type: 'date', multi: false, unique: false, nullable: true },
-  { name: 'metadata.deletionTimestamp', path: 'metadata.deletionTimestamp', type: 'date', multi: false, unique: false, nullable: true },
+  {
+    name: 'metadata.namespace',
+    path: 'metadata.namespace',
+    type: 'string',
+    multi: false,
+    unique: false,
+    nullable: true,
+  },
+  {
+    name: 'metadata.creationTimestamp',
+    path: 'metadata.creationTimestamp',
+    type: 'date',
+    multi: false,
+    unique: false,
+    nullable: true,
+  },
+  {
+    name: 'metadata.deletionTimestamp',
+    path: 'metadata.deletionTimestamp',
+    type: 'date',
+    multi: false,
+    unique: false,
+    nullable: true,
+  },
   ownerUidIndex,
 ];

@@ -3,9 +3,24 @@ import type { ApiObject, JsonValue, ObjectMeta } from '../meta/object.ts';
 import { builtinIndexes, type IndexDefinition, type IndexKey } from './index-definition.ts';
 import { extractIndexKey, extractIndexKeys } from './index-key.ts';
 
-const single = (path: string, type: IndexDefinition['type'] = 'string', nullable = true): IndexDefinition => ({ name: path, path, type, multi: false, unique: false, nullable });
-const multi = (path: string, type: IndexDefinition['type'] = 'string', nullable = true): IndexDefinition => ({ ...single(path, type, nullable), multi: true });
-const objectOf = (spec: JsonValue, metadata: Partial<ObjectMeta> = {}): ApiObject => ({ apiVersion: 'v1', kind: 'K', metadata: { name: 'x', ...metadata }, spec });
+const single = (path: string, type: IndexDefinition['type'] = 'string', nullable = true): IndexDefinition => ({
+  name: path,
+  path,
+  type,
+  multi: false,
+  unique: false,
+  nullable,
+});
+const multi = (path: string, type: IndexDefinition['type'] = 'string', nullable = true): IndexDefinition => ({
+  ...single(path, type, nullable),
+  multi: true,
+});
+const objectOf = (spec: JsonValue, metadata: Partial<ObjectMeta> = {}): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'K',
+  metadata: { name: 'x', ...metadata },
+  spec,
+});
 
 describe('keys', () => {
   const rows: [reason: string, index: IndexDefinition, spec: JsonValue, expected: IndexKey][] = [
@@ -27,7 +42,12 @@ describe('keys', () => {
     ['an empty list', multi('spec.tags[*]'), { tags: [] }, []],
     ['properties of items', multi('spec.ports[*].port', 'integer'), { ports: [{ port: 1 }, {}, { port: 2 }] }, [1, 2]],
     ['lists of lists', multi('spec.a[*].b[*]'), { a: [{ b: ['x', 'y'] }, null, { b: ['z'] }] }, ['x', 'y', 'z']],
-    ['equal dates written in two ways', multi('spec.a[*]', 'date'), { a: ['2024-01-01', '2024-01-01T00:00:00Z'] }, [1_704_067_200_000]],
+    [
+      'equal dates written in two ways',
+      multi('spec.a[*]', 'date'),
+      { a: ['2024-01-01', '2024-01-01T00:00:00Z'] },
+      [1_704_067_200_000],
+    ],
   ];
   test.each(rows)('%s', (_reason, index, spec, expected) => {
     expect(extractIndexKeys([index], objectOf(spec))).toEqual({ keys: [expected], causes: [] });
@@ -37,32 +57,64 @@ describe('keys', () => {
   test('of the built-in indexes, in their order', () => {
     const ownerReferences = ['u1', 'u2', 'u1'].map((uid) => ({ apiVersion: 'v1', kind: 'K', name: 'o', uid }));
     const object = objectOf({}, { namespace: 'n', creationTimestamp: '2024-01-01T00:00:00Z', ownerReferences });
-    expect(extractIndexKeys(builtinIndexes, object)).toEqual({ keys: ['x', 'n', 1_704_067_200_000, null, ['u1', 'u2']], causes: [] });
+    expect(extractIndexKeys(builtinIndexes, object)).toEqual({
+      keys: ['x', 'n', 1_704_067_200_000, null, ['u1', 'u2']],
+      causes: [],
+    });
   });
 });
 
 describe('causes of a 422', () => {
-  const rows: [reason: string, index: IndexDefinition, spec: JsonValue, field: string, cause: string, key: IndexKey][] = [
-    ['a number as a string', single('spec.a'), { a: 1 }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['a string as a number', single('spec.a', 'number'), { a: '1' }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['a string as a boolean', single('spec.a', 'boolean'), { a: 'true' }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['an object', single('spec.a'), { a: { b: 'x' } }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['a list for a single value', single('spec.a'), { a: ['x'] }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['no list', multi('spec.a[*]'), { a: 'x' }, 'spec.a', 'FieldValueTypeInvalid', []],
-    ['no object on the way', single('spec.a.b'), { a: 'x' }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['a list on the way', single('spec.a.b'), { a: [{ b: 'x' }] }, 'spec.a', 'FieldValueTypeInvalid', null],
-    ['a fraction', single('spec.a', 'integer'), { a: 1.5 }, 'spec.a', 'FieldValueInvalid', null],
-    ['an integer that is not exact', single('spec.a', 'integer'), { a: 2 ** 53 }, 'spec.a', 'FieldValueInvalid', null],
-    ['no date', single('spec.a', 'date'), { a: 'yesterday' }, 'spec.a', 'FieldValueInvalid', null],
-    ['a date in the year 10000', single('spec.a', 'date'), { a: '9999-12-31T23:59:59-01:00' }, 'spec.a', 'FieldValueInvalid', null],
-    ['over 1 kB', single('spec.a'), { a: 'ä'.repeat(513) }, 'spec.a', 'FieldValueTooLong', null],
-    ['U+0000', single('spec.a'), { a: '\0' }, 'spec.a', 'FieldValueInvalid', null],
-    ['half a surrogate pair', single('spec.a'), { a: '\ud800' }, 'spec.a', 'FieldValueInvalid', null],
-    ['no key', single('spec.a', 'string', false), {}, 'spec.a', 'FieldValueRequired', null],
-    ['no keys', multi('spec.a[*]', 'string', false), { a: [null] }, 'spec.a', 'FieldValueRequired', []],
-    ['one item, named by its place', multi('spec.a[*].b'), { a: [{ b: 'x' }, { b: 1 }] }, 'spec.a[1].b', 'FieldValueTypeInvalid', ['x']],
-    ['a wrong value is not a missing one too', single('spec.a', 'string', false), { a: 1 }, 'spec.a', 'FieldValueTypeInvalid', null],
-  ];
+  const rows: [reason: string, index: IndexDefinition, spec: JsonValue, field: string, cause: string, key: IndexKey][] =
+    [
+      ['a number as a string', single('spec.a'), { a: 1 }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['a string as a number', single('spec.a', 'number'), { a: '1' }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['a string as a boolean', single('spec.a', 'boolean'), { a: 'true' }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['an object', single('spec.a'), { a: { b: 'x' } }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['a list for a single value', single('spec.a'), { a: ['x'] }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['no list', multi('spec.a[*]'), { a: 'x' }, 'spec.a', 'FieldValueTypeInvalid', []],
+      ['no object on the way', single('spec.a.b'), { a: 'x' }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['a list on the way', single('spec.a.b'), { a: [{ b: 'x' }] }, 'spec.a', 'FieldValueTypeInvalid', null],
+      ['a fraction', single('spec.a', 'integer'), { a: 1.5 }, 'spec.a', 'FieldValueInvalid', null],
+      [
+        'an integer that is not exact',
+        single('spec.a', 'integer'),
+        { a: 2 ** 53 },
+        'spec.a',
+        'FieldValueInvalid',
+        null,
+      ],
+      ['no date', single('spec.a', 'date'), { a: 'yesterday' }, 'spec.a', 'FieldValueInvalid', null],
+      [
+        'a date in the year 10000',
+        single('spec.a', 'date'),
+        { a: '9999-12-31T23:59:59-01:00' },
+        'spec.a',
+        'FieldValueInvalid',
+        null,
+      ],
+      ['over 1 kB', single('spec.a'), { a: 'ä'.repeat(513) }, 'spec.a', 'FieldValueTooLong', null],
+      ['U+0000', single('spec.a'), { a: '\0' }, 'spec.a', 'FieldValueInvalid', null],
+      ['half a surrogate pair', single('spec.a'), { a: '\ud800' }, 'spec.a', 'FieldValueInvalid', null],
+      ['no key', single('spec.a', 'string', false), {}, 'spec.a', 'FieldValueRequired', null],
+      ['no keys', multi('spec.a[*]', 'string', false), { a: [null] }, 'spec.a', 'FieldValueRequired', []],
+      [
+        'one item, named by its place',
+        multi('spec.a[*].b'),
+        { a: [{ b: 'x' }, { b: 1 }] },
+        'spec.a[1].b',
+        'FieldValueTypeInvalid',
+        ['x'],
+      ],
+      [
+        'a wrong value is not a missing one too',
+        single('spec.a', 'string', false),
+        { a: 1 },
+        'spec.a',
+        'FieldValueTypeInvalid',
+        null,
+      ],
+    ];
   test.each(rows)('%s', (_reason, index, spec, field, reason, key) => {
     const { keys, causes } = extractIndexKeys([index], objectOf(spec));
     expect(causes).toEqual([{ field, reason, message: expect.stringContaining(`index ${index.name}`) }]);
@@ -80,14 +132,29 @@ describe('causes of a 422', () => {
 
   test('a hostile list is bounded in causes and time', () => {
     const started = performance.now();
-    const { causes } = extractIndexKeys([multi('spec.a[*]')], objectOf({ a: Array.from({ length: 1_000_000 }, () => 1) }));
+    const { causes } = extractIndexKeys(
+      [multi('spec.a[*]')],
+      objectOf({ a: Array.from({ length: 1_000_000 }, () => 1) }),
+    );
     expect(causes).toHaveLength(10);
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   test('all indexes of several values together hold a bounded number', () => {
-    const indexes = Array.from({ length: 6 }, (_, i): IndexDefinition => ({ name: `n${i}`, path: 'spec.list[*]', type: 'integer', multi: true, unique: false, nullable: true }));
-    const object = { apiVersion: 'v1', kind: 'A', metadata: { name: 'a' }, spec: { list: Array.from({ length: 10_000 }, (_, i) => i) } };
+    const indexes = Array.from({ length: 6 }, (_, i): IndexDefinition => ({
+      name: `n${i}`,
+      path: 'spec.list[*]',
+      type: 'integer',
+      multi: true,
+      unique: false,
+      nullable: true,
+    }));
+    const object = {
+      apiVersion: 'v1',
+      kind: 'A',
+      metadata: { name: 'a' },
+      spec: { list: Array.from({ length: 10_000 }, (_, i) => i) },
+    };
     expect(extractIndexKeys(indexes.slice(1), object).causes).toEqual([]);
     const { keys, causes } = extractIndexKeys(indexes, object);
     expect(causes).toEqual([expect.objectContaining({ reason: 'FieldValueTooMany', field: 'spec.list[*]' })]);

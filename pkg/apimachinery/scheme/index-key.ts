@@ -3,11 +3,22 @@ import { formatPath, type PathSegment } from '../serializer/field-path.ts';
 import { invalid, required, tooLong, tooMany, typeInvalid } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
 import { computedKeyOf } from './computed-key.ts';
-import { isComputedIndex, maxIndexKeyBytes, maxIndexKeys, type ComputedKeys, type IndexDefinition, type IndexKey, type IndexValue } from './index-definition.ts';
+import {
+  isComputedIndex,
+  maxIndexKeyBytes,
+  maxIndexKeys,
+  type ComputedKeys,
+  type IndexDefinition,
+  type IndexKey,
+  type IndexValue,
+} from './index-definition.ts';
 import { parseIndexPath, type IndexPathSegment } from './index-path.ts';
 import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
 
-/** Keys of one object in all its multi-value indexes: each is sent to PostgreSQL by itself, in the same statement as the object. */
+/**
+ * Keys of one object in all its multi-value indexes: each is sent to PostgreSQL by itself, in the same statement as the
+ * object.
+ */
 export const maxIndexKeysInAll = 50_000;
 /** Causes reported for one index: enough for a person, and a bound for a hostile list. */
 const maxCauses = 10;
@@ -20,15 +31,21 @@ export interface ExtractedKeys {
 }
 
 /**
- * The keys an object has in each index, by the indexes' paths, and why it may not be stored: a value of another type, over 1 kB, an integer
- * that is not exact, no key where `nullable` is false, over 10 000 keys in one index or 50 000 in all. Keys are good where there are causes too: a faulty value counts as absent.
- * A multi-value index gives a set: no nulls, nothing twice. Index paths must be valid (`validateIndexes`); others give no keys.
- * What is computed is taken as it is from `computed`, which must hold it.
+ * The keys an object has in each index, by the indexes' paths, and why it may not be stored: a value of another type,
+ * over 1 kB, an integer that is not exact, no key where `nullable` is false, over 10 000 keys in one index or 50 000 in
+ * all. Keys are good where there are causes too: a faulty value counts as absent. A multi-value index gives a set: no
+ * nulls, nothing twice. Index paths must be valid (`validateIndexes`); others give no keys. What is computed is taken
+ * as it is from `computed`, which must hold it.
  */
-export function extractIndexKeys(indexes: readonly IndexDefinition[], object: ApiObject, computed?: ComputedKeys): ExtractedKeys {
+export function extractIndexKeys(
+  indexes: readonly IndexDefinition[],
+  object: ApiObject,
+  computed?: ComputedKeys,
+): ExtractedKeys {
   const keys: IndexKey[] = [];
   const causes: StatusCause[] = [];
-  // Several indexes may lead to one list of a hundred thousand items: what was found there once is not looked for again.
+  // Several indexes may lead to one list of a hundred thousand items: what was found there once is not looked for
+  // again.
   const known = new Map<string, Set<IndexValue>>();
   let count = 0;
   for (const index of indexes) {
@@ -45,7 +62,11 @@ export function extractIndexKeys(indexes: readonly IndexDefinition[], object: Ap
     }
     count += Array.isArray(key) ? key.length : 0;
     const isTooMany = Array.isArray(key) && count > maxIndexKeysInAll;
-    if (isTooMany && causes.length < maxCauses) causes.push({ ...tooMany(index.path || index.name, count, maxIndexKeysInAll), message: `Too many: ${count}: the indexes of several values together must have at most ${maxIndexKeysInAll} values of one object` });
+    if (isTooMany && causes.length < maxCauses)
+      causes.push({
+        ...tooMany(index.path || index.name, count, maxIndexKeysInAll),
+        message: `Too many: ${count}: the indexes of several values together must have at most ${maxIndexKeysInAll} values of one object`,
+      });
     keys.push(isTooMany ? [] : key);
   }
   return { keys, causes };
@@ -102,8 +123,10 @@ class KeyCollector {
     const segment = this.segments[depth];
     if (segment === undefined) this.take(value);
     else if ('everyItem' in segment) this.walkItems(value, depth);
-    else if (isJsonObject(value)) this.walk(Object.hasOwn(value, segment.property) ? value[segment.property] : this.defaultAt(depth), depth + 1);
-    else this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an object`));
+    else if (isJsonObject(value))
+      this.walk(Object.hasOwn(value, segment.property) ? value[segment.property] : this.defaultAt(depth), depth + 1);
+    else
+      this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an object`));
   }
 
   /** A default stands for an absent field, not for its absent parents. */
@@ -128,7 +151,13 @@ class KeyCollector {
     const key = indexValueOf(index.type, value);
     if (key === undefined) {
       const cause = isExpectedType(index, value) ? invalid : typeInvalid;
-      this.report(() => cause(this.field(), isScalar(value) ? value : typeName(value), `index ${index.name}: must be ${indexTypeDescriptions[index.type]}`));
+      this.report(() =>
+        cause(
+          this.field(),
+          isScalar(value) ? value : typeName(value),
+          `index ${index.name}: must be ${indexTypeDescriptions[index.type]}`,
+        ),
+      );
     } else if (typeof key === 'string' && Buffer.byteLength(key) > maxIndexKeyBytes) {
       this.report(() => {
         const cause = tooLong(this.field(), maxIndexKeyBytes);

@@ -54,13 +54,22 @@ describe('what is refused', () => {
 
 test('a path survives being written and read', () => {
   const property = fc
-    .oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.string({ unit: fc.constantFrom('a', '.', "'", '"', '\\', '[', ']', '*', ' '), maxLength: 8 }))
+    .oneof(
+      fc.string({ unit: 'binary', maxLength: 8 }),
+      fc.string({ unit: fc.constantFrom('a', '.', "'", '"', '\\', '[', ']', '*', ' '), maxLength: 8 }),
+    )
     .filter((text) => !/\p{Cc}/u.test(text))
     .map(p);
-  const segments = fc.tuple(property, fc.array(fc.oneof(property, fc.constant(each)), { maxLength: 8 })).map(([first, rest]) => [first, ...rest]);
+  const segments = fc
+    .tuple(property, fc.array(fc.oneof(property, fc.constant(each)), { maxLength: 8 }))
+    .map(([first, rest]) => [first, ...rest]);
   fc.assert(
     fc.property(segments, (expected) => {
-      const path = expected.map((segment) => ('property' in segment ? `['${segment.property.replace(/[\\']/g, String.raw`\$&`)}']` : '[*]')).join('');
+      const path = expected
+        .map((segment) =>
+          'property' in segment ? `['${segment.property.replace(/[\\']/g, String.raw`\$&`)}']` : '[*]',
+        )
+        .join('');
       expect(parseIndexPath(path)).toEqual({ segments: expected });
     }),
     { numRuns: 500 },
@@ -68,7 +77,13 @@ test('a path survives being written and read', () => {
 });
 
 test('any text gives steps or a problem', () => {
-  const text = fc.string({ unit: fc.oneof(fc.constantFrom('a', '.', "'", '"', '\\', '[', ']', '[*]', "['"), fc.string({ unit: 'binary', maxLength: 1 })), maxLength: 40 });
+  const text = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom('a', '.', "'", '"', '\\', '[', ']', '[*]', "['"),
+      fc.string({ unit: 'binary', maxLength: 1 }),
+    ),
+    maxLength: 40,
+  });
   fc.assert(
     fc.property(text, (path) => {
       const parsed = parseIndexPath(path);

@@ -9,9 +9,9 @@ const plainProperty = /[^\s.[\]()'"*\\?@,]+/uy;
 const quotedProperty = /\[(['"])((?:\\.|(?!\1)[^\\])*)\1\]/suy;
 
 /**
- * Reads an index's path: properties joined by dots, `[*]` for every item of a list, `['a.b/c']` for a property whose name needs quotes
- * (there a backslash escapes the next character). A leading dot is allowed, as custom resource definitions write their paths.
- * At most 20 steps and 1024 characters. Gives the steps, or what is wrong in words.
+ * Reads an index's path: properties joined by dots, `[*]` for every item of a list, `['a.b/c']` for a property whose
+ * name needs quotes (there a backslash escapes the next character). A leading dot is allowed, as custom resource
+ * definitions write their paths. At most 20 steps and 1024 characters. Gives the steps, or what is wrong in words.
  */
 export function parseIndexPath(path: string): { segments: IndexPathSegment[] } | { problem: string } {
   if (path.length > maxPathLength) return { problem: `a path has at most ${maxPathLength} characters` };
@@ -21,7 +21,8 @@ export function parseIndexPath(path: string): { segments: IndexPathSegment[] } |
   while (position < path.length) {
     if (segments.length === maxPathDepth) return { problem: `a path has at most ${maxPathDepth} steps` };
     const step = readStep(path, position, segments.length === 0);
-    if (step === undefined) return { problem: `expected a property, '[*]' or ['property'] at character ${position + 1}` };
+    if (step === undefined)
+      return { problem: `expected a property, '[*]' or ['property'] at character ${position + 1}` };
     if ('property' in step.segment && isPrototypeKey(step.segment.property)) {
       return { problem: `the property ${step.segment.property} cannot be part of a path` };
     }
@@ -33,10 +34,15 @@ export function parseIndexPath(path: string): { segments: IndexPathSegment[] } |
   return 'property' in first ? { segments } : { problem: 'a path starts with a property' };
 }
 
-function readStep(path: string, position: number, first: boolean): { segment: IndexPathSegment; end: number } | undefined {
+function readStep(
+  path: string,
+  position: number,
+  first: boolean,
+): { segment: IndexPathSegment; end: number } | undefined {
   if (path.startsWith('[*]', position)) return { segment: { everyItem: true }, end: position + 3 };
   const quoted = matchAt(quotedProperty, path, position);
-  if (quoted !== undefined) return { segment: { property: (quoted[2] ?? '').replace(/\\(.)/gsu, '$1') }, end: position + quoted[0].length };
+  if (quoted !== undefined)
+    return { segment: { property: (quoted[2] ?? '').replace(/\\(.)/gsu, '$1') }, end: position + quoted[0].length };
   const dotted = path[position] === '.';
   if (!dotted && !first) return undefined;
   const start = dotted ? position + 1 : position;

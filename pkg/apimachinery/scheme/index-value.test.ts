@@ -40,10 +40,17 @@ describe('dates', () => {
 
   test('any text that is one is read as the platform reads it', () => {
     fc.assert(
-      fc.property(fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), (date) => {
-        expect(parseDate(date.toISOString())).toBe(date.getTime());
-        expect(parseIndexValue('date', formatIndexValue('date', date.getTime()))).toBe(date.getTime());
-      }),
+      fc.property(
+        fc.date({
+          min: new Date('0001-01-01T00:00:00Z'),
+          max: new Date('9999-12-31T23:59:59.999Z'),
+          noInvalidDate: true,
+        }),
+        (date) => {
+          expect(parseDate(date.toISOString())).toBe(date.getTime());
+          expect(parseIndexValue('date', formatIndexValue('date', date.getTime()))).toBe(date.getTime());
+        },
+      ),
     );
   });
 });

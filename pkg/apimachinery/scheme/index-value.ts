@@ -24,7 +24,9 @@ export function parseIndexValue(type: IndexType, text: string): IndexValue | und
     case 'integer':
       return integerSyntax.test(text) ? indexValueOf(type, Number(text)) : undefined;
     case 'number':
-      return numberSyntax.test(text) && !isInexactNumber(Number(text), text) ? indexValueOf(type, Number(text)) : undefined;
+      return numberSyntax.test(text) && !isInexactNumber(Number(text), text)
+        ? indexValueOf(type, Number(text))
+        : undefined;
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : undefined;
     default:
@@ -32,7 +34,10 @@ export function parseIndexValue(type: IndexType, text: string): IndexValue | und
   }
 }
 
-/** Takes a JSON value as a key of the index's type; undefined where it is none. Nothing is converted, but a date's text to milliseconds. */
+/**
+ * Takes a JSON value as a key of the index's type; undefined where it is none. Nothing is converted, but a date's text
+ * to milliseconds.
+ */
 export function indexValueOf(type: IndexType, value: unknown): IndexValue | undefined {
   switch (type) {
     case 'string':
@@ -55,13 +60,19 @@ export function formatIndexValue(type: IndexType, value: IndexValue): string {
   return typeof value === 'number' ? numberText(value) : String(value);
 }
 
-/** Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything else, and outside the years 1 to 9999. */
+/**
+ * Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything
+ * else, and outside the years 1 to 9999.
+ */
 export function parseDate(text: string): number | undefined {
   const date = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
   return isIndexDate(date) ? date : undefined;
 }
 
-/** Is it a date that an index can hold? RFC 3339 has a year 0, PostgreSQL has none; an offset may lead out of either end. */
+/**
+ * Is it a date that an index can hold? RFC 3339 has a year 0, PostgreSQL has none; an offset may lead out of either
+ * end.
+ */
 export function isIndexDate(date: unknown): date is number {
   return Number.isSafeInteger(date) && (date as number) >= firstDate && (date as number) <= lastDate;
 }

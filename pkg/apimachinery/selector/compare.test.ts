@@ -5,19 +5,23 @@ import { compareBySort, compareIndexValues, type Sortable } from './compare.ts';
 import type { Sort } from './requirement.ts';
 
 const index: IndexDefinition = { name: 'f', path: 'f', type: 'string', multi: false, unique: false, nullable: true };
-const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.string({ unit: fc.constantFrom('a', '\uffff', '\ue000', '\ud7ff', '\u{10000}', '\u{10ffff}'), maxLength: 4 }));
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.string({ unit: fc.constantFrom('a', '\uffff', '\ue000', '\ud7ff', '\u{10000}', '\u{10ffff}'), maxLength: 4 }),
+);
 
 describe('two keys', () => {
-  const rows: [reason: string, smaller: string | number | boolean | null, larger: string | number | boolean | null][] = [
-    ['null before the empty string', null, ''],
-    ['null before false', null, false],
-    ['false before true', false, true],
-    ['numbers by value, not as text', 9, 10],
-    ['negative numbers', -1, 0],
-    ['capitals before small letters, as in collation C', 'Z', 'a'],
-    ['a prefix before what goes on', 'ab', 'abc'],
-    ['code points, not UTF-16 units', '\uffff', '\u{10000}'],
-  ];
+  const rows: [reason: string, smaller: string | number | boolean | null, larger: string | number | boolean | null][] =
+    [
+      ['null before the empty string', null, ''],
+      ['null before false', null, false],
+      ['false before true', false, true],
+      ['numbers by value, not as text', 9, 10],
+      ['negative numbers', -1, 0],
+      ['capitals before small letters, as in collation C', 'Z', 'a'],
+      ['a prefix before what goes on', 'ab', 'abc'],
+      ['code points, not UTF-16 units', '\uffff', '\u{10000}'],
+    ];
   test.each(rows)('%s', (_reason, smaller, larger) => {
     expect(Math.sign(compareIndexValues(smaller, larger))).toBe(-1);
     expect(Math.sign(compareIndexValues(larger, smaller))).toBe(1);
@@ -36,14 +40,22 @@ test("strings are ordered as PostgreSQL's collation C orders their UTF-8 bytes",
 
 test('a sort is a total order', () => {
   const key: fc.Arbitrary<IndexKey> = fc.option(fc.constantFrom('a', 'b', '\u{10000}', '\uffff'));
-  const object: fc.Arbitrary<Sortable> = fc.record({ namespace: fc.constantFrom('', 'n'), name: fc.constantFrom('x', 'y'), keys: fc.tuple(key, key) });
+  const object: fc.Arbitrary<Sortable> = fc.record({
+    namespace: fc.constantFrom('', 'n'),
+    name: fc.constantFrom('x', 'y'),
+    keys: fc.tuple(key, key),
+  });
   const directions = fc.array(fc.boolean(), { maxLength: 2 });
   fc.assert(
     fc.property(directions, object, object, object, (descending, a, b, c) => {
       const compare = compareBySort(descending.map((direction) => ({ index, descending: direction })));
       expect(Math.sign(compare(a, b)) === -Math.sign(compare(b, a))).toBe(true);
       expect(compare(a, b) === 0).toBe(identity(a, descending.length) === identity(b, descending.length));
-      for (const [x, y, z] of [[a, b, c], [b, c, a], [c, a, b]] as const) {
+      for (const [x, y, z] of [
+        [a, b, c],
+        [b, c, a],
+        [c, a, b],
+      ] as const) {
         if (compare(x, y) <= 0 && compare(y, z) <= 0) expect(compare(x, z)).toBeLessThanOrEqual(0);
       }
     }),

@@ -19,7 +19,10 @@ export function compareIndexValues(a: IndexValue | null, b: IndexValue | null): 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Orders objects by the sort's keys, then by namespace and name in the direction of the last key (ascending where there is none). */
+/**
+ * Orders objects by the sort's keys, then by namespace and name in the direction of the last key (ascending where there
+ * is none).
+ */
 export function compareBySort(sort: Sort): (a: Sortable, b: Sortable) => number {
   const signs = sort.map((key) => (key.descending ? -1 : 1));
   const lastSign = signs.at(-1) ?? 1;

@@ -6,7 +6,14 @@ import { parseFieldSelector } from './field-selector.ts';
 import { formatFieldSelector } from './format-selector.ts';
 import type { FieldRequirement, FieldSelector } from './requirement.ts';
 
-const declare = (name: string, type: IndexType, multi = false): IndexDefinition => ({ name, path: name, type, multi, unique: false, nullable: true });
+const declare = (name: string, type: IndexType, multi = false): IndexDefinition => ({
+  name,
+  path: name,
+  type,
+  multi,
+  unique: false,
+  nullable: true,
+});
 const s = declare('spec.title', 'string');
 const i = declare('spec.priority', 'integer');
 const n = declare('spec.score', 'number');
@@ -45,17 +52,43 @@ describe('what is taken', () => {
     ['booleans', 'spec.visible!=true', [{ index: b, operator: 'NotIn', values: [true] }]],
     ['-0 is 0', 'spec.score=-0', [{ index: n, operator: 'In', values: [0] }]],
     ['equal values of a set, once', 'spec.priority in (1,01)', [{ index: i, operator: 'In', values: [1] }]],
-    ['a date', 'spec.published>=2024-01-01T00:00:00Z', [{ index: d, operator: 'GreaterOrEqual', value: 1_704_067_200_000 }]],
-    ['a date with an offset', 'spec.published=2024-01-01T02:00:00.5+02:00', [{ index: d, operator: 'In', values: [1_704_067_200_500] }]],
+    [
+      'a date',
+      'spec.published>=2024-01-01T00:00:00Z',
+      [{ index: d, operator: 'GreaterOrEqual', value: 1_704_067_200_000 }],
+    ],
+    [
+      'a date with an offset',
+      'spec.published=2024-01-01T02:00:00.5+02:00',
+      [{ index: d, operator: 'In', values: [1_704_067_200_500] }],
+    ],
     ['a day', 'spec.published<2024-01-01', [{ index: d, operator: 'LessThan', value: 1_704_067_200_000 }]],
-    ['AND', 'spec.title=a,spec.priority>1', [{ index: s, operator: 'In', values: ['a'] }, { index: i, operator: 'GreaterThan', value: 1 }]],
+    [
+      'AND',
+      'spec.title=a,spec.priority>1',
+      [
+        { index: s, operator: 'In', values: ['a'] },
+        { index: i, operator: 'GreaterThan', value: 1 },
+      ],
+    ],
     ['escapes', String.raw`spec.title=a\,b\=c\\d`, [{ index: s, operator: 'In', values: [String.raw`a,b=c\d`] }]],
-    ['escapes in a set', String.raw`spec.title=(a\),\(b,c\,d,\ e\ )`, [{ index: s, operator: 'In', values: ['a)', '(b', 'c,d', ' e '] }]],
+    [
+      'escapes in a set',
+      String.raw`spec.title=(a\),\(b,c\,d,\ e\ )`,
+      [{ index: s, operator: 'In', values: ['a)', '(b', 'c,d', ' e '] }],
+    ],
     ['a value with a parenthesis in front', String.raw`spec.title=\(a`, [{ index: s, operator: 'In', values: ['(a'] }]],
     ['parentheses within a value', 'spec.title=f(x)', [{ index: s, operator: 'In', values: ['f(x)'] }]],
     ['operators within a value', 'spec.title=a=b!c', [{ index: s, operator: 'In', values: ['a=b!c'] }]],
     ['white space of a value is part of it', 'spec.title= a b ', [{ index: s, operator: 'In', values: [' a b '] }]],
-    ['white space before the operator', String.raw`spec.title = a\  , name`, [{ index: s, operator: 'In', values: ['a '] }, { index: metaName, operator: 'Exists' }]],
+    [
+      'white space before the operator',
+      String.raw`spec.title = a\  , name`,
+      [
+        { index: s, operator: 'In', values: ['a '] },
+        { index: metaName, operator: 'Exists' },
+      ],
+    ],
     ['white space and a set', 'spec.title = ( a , b )', [{ index: s, operator: 'In', values: ['a', 'b'] }]],
     ['nothing', '', []],
   ];
@@ -107,7 +140,12 @@ describe('what is refused with 400', () => {
     ['a lone surrogate', 'spec.title=a\ud800', 'spec.title', 'surrogates'],
     ['a lone surrogate in a set', 'spec.tags[*] in (\udc00)', 'spec.tags[*]', 'surrogates'],
     ['101 requirements', `${'name,'.repeat(100)}name`, 'fieldSelector', 'at most 100 requirements'],
-    ['1001 values', `spec.priority in (${Array.from({ length: 1001 }, (_, value) => value).join(',')})`, 'fieldSelector', 'at most 1000 values'],
+    [
+      '1001 values',
+      `spec.priority in (${Array.from({ length: 1001 }, (_, value) => value).join(',')})`,
+      'fieldSelector',
+      'at most 1000 values',
+    ],
     ['over 64 KiB', 'ä'.repeat(40_000), 'fieldSelector', 'bytes of selectors'],
   ];
   test.each(rows)('%s', (_reason, text, field, message) => {
@@ -116,23 +154,48 @@ describe('what is refused with 400', () => {
     expect(error.message).toContain(message);
     expect(error.message.length).toBeLessThan(500);
     expect(error.details?.causes).toEqual([
-      expect.objectContaining({ field, message: expect.stringContaining('indexed fields: metadata.name, metadata.namespace, metadata.creationTimestamp') }),
+      expect.objectContaining({
+        field,
+        message: expect.stringContaining(
+          'indexed fields: metadata.name, metadata.namespace, metadata.creationTimestamp',
+        ),
+      }),
     ]);
   });
 
   test("an unknown field's message starts as Kubernetes words it", () => {
-    expect(failure(() => parse('metadata.labels.a=b')).message).toMatch(/^field label not supported: metadata\.labels\.a/);
+    expect(failure(() => parse('metadata.labels.a=b')).message).toMatch(
+      /^field label not supported: metadata\.labels\.a/,
+    );
     expect(failure(() => parse(`${'x'.repeat(60_000)}=b`)).message.length).toBeLessThan(300);
   });
 });
 
-const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.string({ unit: fc.constantFrom(...Array.from('ab=!<>^(), \\\t')), maxLength: 8 })).filter((value) => !value.includes('\0'));
+const text = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.string({ unit: fc.constantFrom(...Array.from('ab=!<>^(), \\\t')), maxLength: 8 }),
+  )
+  .filter((value) => !value.includes('\0'));
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 const integer = fc.maxSafeInteger();
 const date = fc.integer({ min: -62_000_000_000_000, max: 250_000_000_000_000 });
 const typed = fc.oneof(
-  ...([[s, text], [tags, text], [i, integer], [ports, integer], [n, number], [b, fc.boolean()], [d, date]] as const).map(([index, value]) =>
-    fc.record({ index: fc.constant(index), values: fc.uniqueArray(value as fc.Arbitrary<IndexValue>, { minLength: 1, maxLength: 4 }) }),
+  ...(
+    [
+      [s, text],
+      [tags, text],
+      [i, integer],
+      [ports, integer],
+      [n, number],
+      [b, fc.boolean()],
+      [d, date],
+    ] as const
+  ).map(([index, value]) =>
+    fc.record({
+      index: fc.constant(index),
+      values: fc.uniqueArray(value as fc.Arbitrary<IndexValue>, { minLength: 1, maxLength: 4 }),
+    }),
   ),
 );
 const requirement: fc.Arbitrary<FieldRequirement> = typed.chain(({ index, values }) => {
@@ -144,7 +207,13 @@ const requirement: fc.Arbitrary<FieldRequirement> = typed.chain(({ index, values
     { index, operator: 'DoesNotExist' },
   ];
   if (!index.multi && index.type !== 'boolean') {
-    choices.push(...(['GreaterThan', 'GreaterOrEqual', 'LessThan', 'LessOrEqual'] as const).map((operator) => ({ index, operator, value })));
+    choices.push(
+      ...(['GreaterThan', 'GreaterOrEqual', 'LessThan', 'LessOrEqual'] as const).map((operator) => ({
+        index,
+        operator,
+        value,
+      })),
+    );
   }
   if (index === s) choices.push({ index, operator: 'Prefix', value: String(value) });
   return fc.constantFrom(...choices);
@@ -160,14 +229,35 @@ test('a selector survives being written and read', () => {
 });
 
 test('so does every character that means something, at either end of a value', () => {
-  const values = Array.from(',=()!<>^\\ \t\r\n').flatMap((character) => [character, `${character}a`, `a${character}`, `a${character}a`]);
-  const selector: FieldSelector = [{ index: s, operator: 'In', values }, ...values.map((value): FieldRequirement => ({ index: s, operator: 'NotIn', values: [value] })), ...values.map((value): FieldRequirement => ({ index: s, operator: 'Prefix', value }))];
-  for (const each of selector) expect(parse(formatFieldSelector([each, { index: metaName, operator: 'Exists' }]))[0]).toEqual(each);
+  const values = Array.from(',=()!<>^\\ \t\r\n').flatMap((character) => [
+    character,
+    `${character}a`,
+    `a${character}`,
+    `a${character}a`,
+  ]);
+  const selector: FieldSelector = [
+    { index: s, operator: 'In', values },
+    ...values.map((value): FieldRequirement => ({ index: s, operator: 'NotIn', values: [value] })),
+    ...values.map((value): FieldRequirement => ({ index: s, operator: 'Prefix', value })),
+  ];
+  for (const each of selector)
+    expect(parse(formatFieldSelector([each, { index: metaName, operator: 'Exists' }]))[0]).toEqual(each);
 });
 
 test('any text is read or refused with 400', () => {
-  const part = fc.constantFrom('spec.title', 'spec.priority', 'spec.published', 'name', ' in ', 'notin', ...Array.from('ab10=!<>^(), \\\t\0\ud800'));
-  const any = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.array(part, { maxLength: 20 }).map((parts) => parts.join('')));
+  const part = fc.constantFrom(
+    'spec.title',
+    'spec.priority',
+    'spec.published',
+    'name',
+    ' in ',
+    'notin',
+    ...Array.from('ab10=!<>^(), \\\t\0\ud800'),
+  );
+  const any = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.array(part, { maxLength: 20 }).map((parts) => parts.join('')),
+  );
   fc.assert(
     fc.property(fc.array(any, { maxLength: 3 }), (texts) => {
       readOrRefused(() => parse(...texts));
@@ -180,7 +270,8 @@ test('the largest texts are read in linear time', () => {
   const started = performance.now();
   for (const unit of [' ', ',', '(', 'a', '!', '=', '\\', '\\,', '1', '1,', '-', '.', 'name,', 'name=(']) {
     const long = unit.repeat(65_000 / unit.length);
-    for (const head of ['', 'name=', 'name = ', 'name in (', 'spec.priority=', 'spec.score=', 'spec.published=']) readOrRefused(() => parse(head + long));
+    for (const head of ['', 'name=', 'name = ', 'name in (', 'spec.priority=', 'spec.score=', 'spec.published='])
+      readOrRefused(() => parse(head + long));
   }
   expect(performance.now() - started).toBeLessThan(20_000);
 });

@@ -7,17 +7,22 @@ import { parseClauses, quote, type SelectorScanner } from './selector-scanner.ts
 const orderings = { '>': 'GreaterThan', '>=': 'GreaterOrEqual', '<': 'LessThan', '<=': 'LessOrEqual' } as const;
 
 /**
- * Reads all occurrences of the query parameter `fieldSelector`; all clauses must hold. `indexes` are the built-in ones and the model's.
- * Forms: `f=v`, `f==v`, `f!=v`, `f=(a,b)`, `f in (a,b)`, `f notin (a,b)`, `f>v`, `f>=v`, `f<v`, `f<=v`, `f^=prefix`, `f` (has a key), `!f` (has none);
- * `name` is short for `metadata.name`. Values are read as the index's type.
- * A value is taken as it stands up to the next comma, white space included, as Kubernetes does. Where the operator has white space before it (`f = v`),
- * and within sets, white space around values is dropped. A backslash escapes `,`, `=`, `\`, `(`, `)`, `!`, `<`, `>`, `^` and white space; a value that
- * starts with `(` must escape it, and so must parentheses within a set. `f!=(a,b)` is refused, as for labels.
- * Errors: 400 with a cause that names the field (or `fieldSelector`, where none could be read) and lists the indexed ones.
+ * Reads all occurrences of the query parameter `fieldSelector`; all clauses must hold. `indexes` are the built-in ones
+ * and the model's. Forms: `f=v`, `f==v`, `f!=v`, `f=(a,b)`, `f in (a,b)`, `f notin (a,b)`, `f>v`, `f>=v`, `f<v`,
+ * `f<=v`, `f^=prefix`, `f` (has a key), `!f` (has none); `name` is short for `metadata.name`. Values are read as the
+ * index's type. A value is taken as it stands up to the next comma, white space included, as Kubernetes does. Where the
+ * operator has white space before it (`f = v`), and within sets, white space around values is dropped. A backslash
+ * escapes `,`, `=`, `\`, `(`, `)`, `!`, `<`, `>`, `^` and white space; a value that starts with `(` must escape it, and
+ * so must parentheses within a set. `f!=(a,b)` is refused, as for labels. Errors: 400 with a cause that names the field
+ * (or `fieldSelector`, where none could be read) and lists the indexed ones.
  */
 export function parseFieldSelector(texts: readonly string[], indexes: readonly IndexDefinition[]): FieldSelector {
   const clauses = new ClauseParser(indexes);
-  return parseClauses(texts, (detail) => clauses.malformed(detail), (scanner) => clauses.parse(scanner));
+  return parseClauses(
+    texts,
+    (detail) => clauses.malformed(detail),
+    (scanner) => clauses.parse(scanner),
+  );
 }
 
 class ClauseParser {
@@ -41,7 +46,11 @@ class ClauseParser {
         return { index, operator: 'Exists' };
       case '=':
       case '==':
-        return { index, operator: 'In', values: scanner.startsSet ? this.takeSet(scanner, index) : [this.takeValue(scanner, index, spaced)] };
+        return {
+          index,
+          operator: 'In',
+          values: scanner.startsSet ? this.takeSet(scanner, index) : [this.takeValue(scanner, index, spaced)],
+        };
       case '!=':
         return { index, operator: 'NotIn', values: [this.takeValue(scanner, index, spaced)] };
       case 'in':
@@ -49,10 +58,12 @@ class ClauseParser {
       case 'notin':
         return { index, operator: 'NotIn', values: this.takeSet(scanner, index) };
       case '^=':
-        if (index.multi || index.type !== 'string') throw this.malformed(`'^=' takes a single-value index of strings`, index.name);
+        if (index.multi || index.type !== 'string')
+          throw this.malformed(`'^=' takes a single-value index of strings`, index.name);
         return { index, operator: 'Prefix', value: String(this.takeValue(scanner, index, spaced)) };
       default:
-        if (index.multi || index.type === 'boolean') throw this.malformed(`'${operator}' takes a single-value index of an ordered type`, index.name);
+        if (index.multi || index.type === 'boolean')
+          throw this.malformed(`'${operator}' takes a single-value index of an ordered type`, index.name);
         return { index, operator: orderings[operator], value: this.takeValue(scanner, index, spaced) };
     }
   }
@@ -60,7 +71,9 @@ class ClauseParser {
   /** `field` is what the cause names. */
   malformed(detail: string, field = 'fieldSelector'): StatusError {
     const message = field === 'fieldSelector' ? detail : `${field}: ${detail}`;
-    return newBadRequest(`unable to parse fieldSelector: ${message}`, [{ reason: 'FieldValueInvalid', message: this.withIndexed(detail), field }]);
+    return newBadRequest(`unable to parse fieldSelector: ${message}`, [
+      { reason: 'FieldValueInvalid', message: this.withIndexed(detail), field },
+    ]);
   }
 
   private takeIndex(scanner: SelectorScanner): IndexDefinition {
@@ -77,7 +90,10 @@ class ClauseParser {
 
   private takeValue(scanner: SelectorScanner, index: IndexDefinition, trim: boolean): IndexValue {
     if (scanner.startsSet) {
-      throw this.malformed(String.raw`only '=', 'in' and 'notin' take a set of values; a value that starts with a parenthesis is written '\('`, index.name);
+      throw this.malformed(
+        String.raw`only '=', 'in' and 'notin' take a set of values; a value that starts with a parenthesis is written '\('`,
+        index.name,
+      );
     }
     return this.typed(scanner.takeEscaped(',', trim), index);
   }
@@ -89,7 +105,8 @@ class ClauseParser {
 
   private typed(text: string, index: IndexDefinition): IndexValue {
     const value = parseIndexValue(index.type, text);
-    if (value === undefined) throw this.malformed(`${quote(text)} is not ${indexTypeDescriptions[index.type]}`, index.name);
+    if (value === undefined)
+      throw this.malformed(`${quote(text)} is not ${indexTypeDescriptions[index.type]}`, index.name);
     return value;
   }
 

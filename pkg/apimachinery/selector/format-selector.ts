@@ -45,8 +45,16 @@ function formatFieldRequirement(requirement: FieldRequirement): string {
   }
 }
 
-/** One value without parentheses: the form that every Kubernetes server understands, and the only one that can say "the empty value". */
-function formatMembership(name: string, operator: 'In' | 'NotIn', single: readonly string[], members: readonly string[]): string {
+/**
+ * One value without parentheses: the form that every Kubernetes server understands, and the only one that can say "the
+ * empty value".
+ */
+function formatMembership(
+  name: string,
+  operator: 'In' | 'NotIn',
+  single: readonly string[],
+  members: readonly string[],
+): string {
   if (single.length === 1) return `${name}${operator === 'In' ? '=' : '!='}${single[0]}`;
   return `${name} ${operator === 'In' ? 'in' : 'notin'} (${members.join(',')})`;
 }

@@ -26,9 +26,17 @@ describe('what is taken', () => {
     ['the empty value within a set', ['k in (,a)'], [inSet('k', '', 'a')]],
     ['only the empty value, as Kubernetes writes it', ['k in (,)'], [inSet('k', '')]],
     ['a value given twice', ['k in (a,a)'], [inSet('k', 'a')]],
-    ['commas are AND', ['a=1,b in (2,3),!c'], [inSet('a', '1'), inSet('b', '2', '3'), { key: 'c', operator: 'DoesNotExist' }]],
+    [
+      'commas are AND',
+      ['a=1,b in (2,3),!c'],
+      [inSet('a', '1'), inSet('b', '2', '3'), { key: 'c', operator: 'DoesNotExist' }],
+    ],
     ['occurrences are AND', ['a=1', 'a=2'], [inSet('a', '1'), inSet('a', '2')]],
-    ['white space of Kubernetes', [' a = 1 ,\tb\nin\r( 2 , 3 ) , ! c '], [inSet('a', '1'), inSet('b', '2', '3'), { key: 'c', operator: 'DoesNotExist' }]],
+    [
+      'white space of Kubernetes',
+      [' a = 1 ,\tb\nin\r( 2 , 3 ) , ! c '],
+      [inSet('a', '1'), inSet('b', '2', '3'), { key: 'c', operator: 'DoesNotExist' }],
+    ],
     ['no white space before a set', ['k in(a)'], [inSet('k', 'a')]],
     ['operators as keys and values', ['in in (in),notin=notin'], [inSet('in', 'in'), inSet('notin', 'notin')]],
     ['a prefixed key', ['app.kubernetes.io/name=x'], [inSet('app.kubernetes.io/name', 'x')]],
@@ -36,7 +44,11 @@ describe('what is taken', () => {
     ['a blank parameter', ['  '], []],
     ['an empty parameter beside another', ['', 'a'], [{ key: 'a', operator: 'Exists' }]],
     ['no parameter', [], []],
-    ['100 requirements', [Array(100).fill('a').join(',')], Array.from({ length: 100 }, () => ({ key: 'a', operator: 'Exists' }))],
+    [
+      '100 requirements',
+      [Array(100).fill('a').join(',')],
+      Array.from({ length: 100 }, () => ({ key: 'a', operator: 'Exists' })),
+    ],
   ];
   test.each(rows)('%s', (_reason, texts, expected) => {
     expect(parseLabelSelector(texts)).toEqual(expected);
@@ -84,14 +96,22 @@ describe('what is refused with 400', () => {
     const error = failure(() => parseLabelSelector(texts));
     expect(error).toMatchObject({ code: 400, reason: 'BadRequest' });
     expect(error.message).toContain(message);
-    expect(error.details?.causes?.[0]).toMatchObject({ field: 'labelSelector', message: expect.stringContaining(message) });
+    expect(error.details?.causes?.[0]).toMatchObject({
+      field: 'labelSelector',
+      message: expect.stringContaining(message),
+    });
     expect(error.message.length).toBeLessThan(500);
   });
 });
 
 const edge = fc.constantFrom('a', 'z', 'A', 'Z', '0', '9');
-const name = fc.tuple(edge, fc.string({ unit: fc.constantFrom('a', 'Z', '0', '-', '_', '.'), maxLength: 61 }), edge).map(([first, middle, last]) => first + middle + last);
-const key = fc.oneof(name, name.map((text) => `example.com/${text}`));
+const name = fc
+  .tuple(edge, fc.string({ unit: fc.constantFrom('a', 'Z', '0', '-', '_', '.'), maxLength: 61 }), edge)
+  .map(([first, middle, last]) => first + middle + last);
+const key = fc.oneof(
+  name,
+  name.map((text) => `example.com/${text}`),
+);
 const values = fc.uniqueArray(fc.oneof(name, fc.constant('')), { minLength: 1, maxLength: 5 });
 const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
   fc.record({ key, operator: fc.constantFrom('In', 'NotIn'), values }),
@@ -108,7 +128,10 @@ test('a selector survives being written and read', () => {
 });
 
 test('any text is read or refused with 400', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: fc.constantFrom(...Array.from('ab=!<>^(), \\/in\t\ud800')), maxLength: 60 }));
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ unit: fc.constantFrom(...Array.from('ab=!<>^(), \\/in\t\ud800')), maxLength: 60 }),
+  );
   fc.assert(
     fc.property(fc.array(text, { maxLength: 3 }), (texts) => {
       readOrRefused(() => parseLabelSelector(texts));
@@ -121,7 +144,8 @@ test('the largest texts are read in linear time', () => {
   const started = performance.now();
   for (const unit of [' ', ',', '(', 'a', '!', '=', 'a,', 'a=', 'a in (', 'a.', 'a-', '\\']) {
     const text = unit.repeat(65_000 / unit.length);
-    for (const whole of [text, `k=${text}`, `k in (${text}`, `${text}!`]) readOrRefused(() => parseLabelSelector([whole.slice(0, 65_536)]));
+    for (const whole of [text, `k=${text}`, `k in (${text}`, `${text}!`])
+      readOrRefused(() => parseLabelSelector([whole.slice(0, 65_536)]));
   }
   expect(performance.now() - started).toBeLessThan(20_000);
 });

@@ -7,7 +7,14 @@ import { parseLabelSelector } from './label-selector.ts';
 import { compileSelector, matchesFields, matchesLabels } from './matcher.ts';
 import type { FieldRequirement, LabelRequirement } from './requirement.ts';
 
-const declare = (name: string, type: IndexDefinition['type'], multi = false): IndexDefinition => ({ name, path: name, type, multi, unique: false, nullable: true });
+const declare = (name: string, type: IndexDefinition['type'], multi = false): IndexDefinition => ({
+  name,
+  path: name,
+  type,
+  multi,
+  unique: false,
+  nullable: true,
+});
 const title = declare('spec.title', 'string');
 const size = declare('spec.size', 'integer');
 const tags = declare('spec.tags[*]', 'string', true);
@@ -57,13 +64,22 @@ describe('a compiled selector', () => {
     ['', 'metadata.creationTimestamp<=2024-01-01T01:00:00+01:00', true],
   ];
   test.each(rows)('%s %s: %s', (labels, fields, expected) => {
-    expect(compileSelector({ labels: parseLabelSelector([labels]), fields: parseFieldSelector([fields], indexes) })(object)).toBe(expected);
+    expect(
+      compileSelector({ labels: parseLabelSelector([labels]), fields: parseFieldSelector([fields], indexes) })(object),
+    ).toBe(expected);
   });
 
   test('an empty list has no key', () => {
     const bare = { ...object, spec: { tags: [] } };
-    const matches = (fields: string): boolean => compileSelector({ labels: [], fields: parseFieldSelector([fields], indexes) })(bare);
-    expect([matches('spec.tags[*]'), matches('!spec.tags[*]'), matches('spec.tags[*]!=a'), matches('spec.size!=1'), matches('spec.size<1')]).toEqual([false, true, true, true, false]);
+    const matches = (fields: string): boolean =>
+      compileSelector({ labels: [], fields: parseFieldSelector([fields], indexes) })(bare);
+    expect([
+      matches('spec.tags[*]'),
+      matches('!spec.tags[*]'),
+      matches('spec.tags[*]!=a'),
+      matches('spec.size!=1'),
+      matches('spec.size<1'),
+    ]).toEqual([false, true, true, true, false]);
   });
 });
 
@@ -77,15 +93,21 @@ test('labels agree with a naive model', () => {
     fc.record({ key, operator: fc.constantFrom('Exists', 'DoesNotExist') }),
   );
   fc.assert(
-    fc.property(fc.array(requirement, { maxLength: 3 }), fc.option(fc.dictionary(key, letter), { nil: undefined }), (selector, labels) => {
-      const pairs = new Map(Object.entries(labels ?? {}));
-      const expected = selector.every((one) => {
-        const value = pairs.get(one.key);
-        const isIn = 'values' in one && value !== undefined && one.values.indexOf(value) >= 0;
-        return { In: isIn, NotIn: !isIn, Exists: value !== undefined, DoesNotExist: value === undefined }[one.operator];
-      });
-      expect(matchesLabels(selector, labels)).toBe(expected);
-    }),
+    fc.property(
+      fc.array(requirement, { maxLength: 3 }),
+      fc.option(fc.dictionary(key, letter), { nil: undefined }),
+      (selector, labels) => {
+        const pairs = new Map(Object.entries(labels ?? {}));
+        const expected = selector.every((one) => {
+          const value = pairs.get(one.key);
+          const isIn = 'values' in one && value !== undefined && one.values.indexOf(value) >= 0;
+          return { In: isIn, NotIn: !isIn, Exists: value !== undefined, DoesNotExist: value === undefined }[
+            one.operator
+          ];
+        });
+        expect(matchesLabels(selector, labels)).toBe(expected);
+      },
+    ),
     { numRuns: 1000 },
   );
 });
@@ -93,17 +115,39 @@ test('labels agree with a naive model', () => {
 test('fields agree with a naive model, by keys and by objects', () => {
   const value = fc.constantFrom('', 'a', 'ab', 'b', '\uffff', '\u{10000}');
   const requirement: fc.Arbitrary<FieldRequirement> = fc.oneof(
-    fc.record({ index: fc.constantFrom(title, tags), operator: fc.constantFrom('In', 'NotIn'), values: fc.uniqueArray(value, { minLength: 1, maxLength: 3 }) }),
+    fc.record({
+      index: fc.constantFrom(title, tags),
+      operator: fc.constantFrom('In', 'NotIn'),
+      values: fc.uniqueArray(value, { minLength: 1, maxLength: 3 }),
+    }),
     fc.record({ index: fc.constantFrom(title, tags, size), operator: fc.constantFrom('Exists', 'DoesNotExist') }),
-    fc.record({ index: fc.constant(title), operator: fc.constantFrom('GreaterThan', 'GreaterOrEqual', 'LessThan', 'LessOrEqual'), value }),
-    fc.record({ index: fc.constant(size), operator: fc.constantFrom('GreaterThan', 'GreaterOrEqual', 'LessThan', 'LessOrEqual'), value: fc.integer({ min: -2, max: 2 }) }),
+    fc.record({
+      index: fc.constant(title),
+      operator: fc.constantFrom('GreaterThan', 'GreaterOrEqual', 'LessThan', 'LessOrEqual'),
+      value,
+    }),
+    fc.record({
+      index: fc.constant(size),
+      operator: fc.constantFrom('GreaterThan', 'GreaterOrEqual', 'LessThan', 'LessOrEqual'),
+      value: fc.integer({ min: -2, max: 2 }),
+    }),
     fc.record({ index: fc.constant(title), operator: fc.constant('Prefix'), value }),
   );
-  const spec = fc.record({ title: fc.option(value), size: fc.option(fc.integer({ min: -2, max: 2 })), tags: fc.uniqueArray(value, { maxLength: 3 }) });
+  const spec = fc.record({
+    title: fc.option(value),
+    size: fc.option(fc.integer({ min: -2, max: 2 })),
+    tags: fc.uniqueArray(value, { maxLength: 3 }),
+  });
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 3 }), spec, (selector, data) => {
-      const keyOf = (index: IndexDefinition): IndexKey => ({ [title.name]: data.title, [size.name]: data.size, [tags.name]: data.tags })[index.name] ?? null;
-      const expected = selector.every((one) => naive(one, [keyOf(one.index)].flat().filter((key) => key !== null)));
+      const keyOf = (index: IndexDefinition): IndexKey =>
+        ({ [title.name]: data.title, [size.name]: data.size, [tags.name]: data.tags })[index.name] ?? null;
+      const expected = selector.every((one) =>
+        naive(
+          one,
+          [keyOf(one.index)].flat().filter((key) => key !== null),
+        ),
+      );
       expect(matchesFields(selector, keyOf)).toBe(expected);
       const object: ApiObject = { apiVersion: 'v1', kind: 'K', metadata: { name: 'x' }, spec: data };
       expect(compileSelector({ labels: [], fields: selector })(object)).toBe(expected);
@@ -127,10 +171,15 @@ function naive(requirement: FieldRequirement, present: IndexValue[]): boolean {
       return present.some((key) => String(key).indexOf(requirement.value) === 0);
     default: {
       const { value, operator } = requirement;
-      const order = (key: IndexValue): number => (typeof key === 'number' ? key - Number(value) : Buffer.compare(Buffer.from(String(key)), Buffer.from(String(value))));
+      const order = (key: IndexValue): number =>
+        typeof key === 'number'
+          ? key - Number(value)
+          : Buffer.compare(Buffer.from(String(key)), Buffer.from(String(value)));
       return present.some((key) => {
         const sign = Math.sign(order(key));
-        return { GreaterThan: sign > 0, GreaterOrEqual: sign >= 0, LessThan: sign < 0, LessOrEqual: sign <= 0 }[operator];
+        return { GreaterThan: sign > 0, GreaterOrEqual: sign >= 0, LessThan: sign < 0, LessOrEqual: sign <= 0 }[
+          operator
+        ];
       });
     }
   }

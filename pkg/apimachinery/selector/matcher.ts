@@ -18,20 +18,26 @@ export function matchesFields(selector: FieldSelector, keyOf: (index: IndexDefin
 
 /**
  * The selector as one predicate, for callers that ask it of many objects: a watch compiles once and asks per event.
- * Agrees with the SQL the storage makes of the same selector. A value that its index cannot hold counts as absent. The predicate takes the object's
- * computed keys too, and throws KeyNotComputed where the selector asks for one that is not among them.
+ * Agrees with the SQL the storage makes of the same selector. A value that its index cannot hold counts as absent. The
+ * predicate takes the object's computed keys too, and throws KeyNotComputed where the selector asks for one that is not
+ * among them.
  */
 export function compileSelector(selector: Selector): (object: ApiObject, computed?: ComputedKeys) => boolean {
   const labels = selector.labels.map(compileLabelRequirement);
-  const fields = selector.fields.map((requirement) => ({ index: requirement.index, matches: compileFieldRequirement(requirement) }));
+  const fields = selector.fields.map((requirement) => ({
+    index: requirement.index,
+    matches: compileFieldRequirement(requirement),
+  }));
   return (object, computed) =>
-    labels.every((matches) => matches(object.metadata.labels)) && fields.every(({ index, matches }) => matches(extractIndexKey(index, object, computed)));
+    labels.every((matches) => matches(object.metadata.labels)) &&
+    fields.every(({ index, matches }) => matches(extractIndexKey(index, object, computed)));
 }
 
 function compileLabelRequirement(requirement: LabelRequirement): (labels: Labels) => boolean {
   const { key } = requirement;
   // Own properties only: a plain object seems to have a label named `constructor`.
-  const has = (labels: Labels): labels is Readonly<Record<string, string>> => labels !== undefined && Object.hasOwn(labels, key);
+  const has = (labels: Labels): labels is Readonly<Record<string, string>> =>
+    labels !== undefined && Object.hasOwn(labels, key);
   switch (requirement.operator) {
     case 'Exists':
       return has;

@@ -70,8 +70,8 @@ export class SelectorScanner {
   }
 
   /**
-   * Everything up to an unescaped character of `ends`, with escapes undone: a backslash before a special character gives that character.
-   * With `trim`, unescaped white space at its end is dropped.
+   * Everything up to an unescaped character of `ends`, with escapes undone: a backslash before a special character
+   * gives that character. With `trim`, unescaped white space at its end is dropped.
    */
   takeEscaped(ends: string, trim: boolean): string {
     let value = '';
@@ -79,7 +79,8 @@ export class SelectorScanner {
     for (; !this.atEnd && !ends.includes(this.current); this.position += 1) {
       if (this.current === '\\') {
         this.position += 1;
-        if (this.atEnd || !special.includes(this.current)) throw this.fail(String.raw`a backslash escapes one of ,=\()!<>^ or white space and nothing else`);
+        if (this.atEnd || !special.includes(this.current))
+          throw this.fail(String.raw`a backslash escapes one of ,=\()!<>^ or white space and nothing else`);
         value += this.current;
         kept = value.length;
       } else {
@@ -137,7 +138,8 @@ export function parseClauses<Clause extends LabelRequirement | FieldRequirement>
       scanner.skipSpace();
       const clause = parseClause(scanner);
       clauses.push(clause);
-      if (clauses.length > maxSelectorRequirements) throw fail(`at most ${maxSelectorRequirements} requirements are taken`);
+      if (clauses.length > maxSelectorRequirements)
+        throw fail(`at most ${maxSelectorRequirements} requirements are taken`);
       values += 'values' in clause ? clause.values.length : 0;
       if (values > maxSelectorValues) throw fail(`at most ${maxSelectorValues} values are taken`);
       scanner.skipSpace();

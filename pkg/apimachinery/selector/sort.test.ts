@@ -4,7 +4,14 @@ import { builtinIndexes, type IndexDefinition } from '../scheme/index-definition
 import { isStatusError } from '../status/status-error.ts';
 import { parseSort } from './sort.ts';
 
-const declare = (name: string, multi = false): IndexDefinition => ({ name, path: name, type: 'string', multi, unique: false, nullable: true });
+const declare = (name: string, multi = false): IndexDefinition => ({
+  name,
+  path: name,
+  type: 'string',
+  multi,
+  unique: false,
+  nullable: true,
+});
 const many = Array.from({ length: 9 }, (_, position) => declare(`spec.f${position}`));
 const indexes = [...builtinIndexes, declare('spec.title'), declare('spec.tags[*]', true), ...many];
 
@@ -13,7 +20,14 @@ describe('what is taken', () => {
     ['ascending by default', ['spec.title'], [['spec.title', false]]],
     ['asc', ['spec.title,asc'], [['spec.title', false]]],
     ['desc in any case', ['spec.title,DeSC'], [['spec.title', true]]],
-    ['priority order', ['spec.title,desc', 'metadata.creationTimestamp'], [['spec.title', true], ['metadata.creationTimestamp', false]]],
+    [
+      'priority order',
+      ['spec.title,desc', 'metadata.creationTimestamp'],
+      [
+        ['spec.title', true],
+        ['metadata.creationTimestamp', false],
+      ],
+    ],
     ['the alias', ['name,desc'], [['metadata.name', true]]],
     ['white space', [' spec.title , desc '], [['spec.title', true]]],
     ['an empty occurrence', [''], []],
@@ -43,7 +57,15 @@ describe('what is refused with 400', () => {
       expect.objectContaining({
         code: 400,
         message: expect.stringContaining(message),
-        details: { causes: [{ reason: 'FieldValueInvalid', field, message: expect.stringContaining('sortable fields: metadata.name, ') }] },
+        details: {
+          causes: [
+            {
+              reason: 'FieldValueInvalid',
+              field,
+              message: expect.stringContaining('sortable fields: metadata.name, '),
+            },
+          ],
+        },
       }),
     );
   });
@@ -51,13 +73,18 @@ describe('what is refused with 400', () => {
 
 test('any text is read or refused with 400', () => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('name', 'name,', 'spec.f1,desc')), { maxLength: 4 }), (texts) => {
-      try {
-        parseSort(texts, indexes);
-      } catch (error) {
-        if (!isStatusError(error, 'BadRequest')) throw error;
-      }
-    }),
+    fc.property(
+      fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('name', 'name,', 'spec.f1,desc')), {
+        maxLength: 4,
+      }),
+      (texts) => {
+        try {
+          parseSort(texts, indexes);
+        } catch (error) {
+          if (!isStatusError(error, 'BadRequest')) throw error;
+        }
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -6,16 +6,18 @@ import type { Sort, SortKey } from './requirement.ts';
 export const maxSortKeys = 8;
 
 /**
- * Reads all occurrences of the query parameter `sort`, `<field>[,asc|desc]`, in priority order; ascending by default, the direction in any case.
- * `indexes` are the built-in ones and the model's; only those of a single value can be sorted by. `name` is short for `metadata.name`.
- * One field an occurrence: Halo's `sort=a,b,desc` is refused. An occurrence that is empty adds nothing.
- * Errors: 400 with a cause that names the field and lists the sortable ones.
+ * Reads all occurrences of the query parameter `sort`, `<field>[,asc|desc]`, in priority order; ascending by default,
+ * the direction in any case. `indexes` are the built-in ones and the model's; only those of a single value can be
+ * sorted by. `name` is short for `metadata.name`. One field an occurrence: Halo's `sort=a,b,desc` is refused. An
+ * occurrence that is empty adds nothing. Errors: 400 with a cause that names the field and lists the sortable ones.
  */
 export function parseSort(texts: readonly string[], indexes: readonly IndexDefinition[]): Sort {
   const sortable = new Map(indexes.filter((index) => !index.multi).map((index) => [index.name, index]));
   const fail = (field: string, detail: string): StatusError => {
     const message = `${detail}; sortable fields: ${[...sortable.keys()].join(', ')}`;
-    return newBadRequest(`unable to parse sort: ${field === 'sort' ? '' : `${field}: `}${detail}`, [{ reason: 'FieldValueInvalid', message, field }]);
+    return newBadRequest(`unable to parse sort: ${field === 'sort' ? '' : `${field}: `}${detail}`, [
+      { reason: 'FieldValueInvalid', message, field },
+    ]);
   };
   const sort: Sort = [];
   for (const text of texts) {
@@ -28,7 +30,11 @@ export function parseSort(texts: readonly string[], indexes: readonly IndexDefin
   return sort;
 }
 
-function parseKey(text: string, sortable: ReadonlyMap<string, IndexDefinition>, fail: (field: string, detail: string) => StatusError): SortKey {
+function parseKey(
+  text: string,
+  sortable: ReadonlyMap<string, IndexDefinition>,
+  fail: (field: string, detail: string) => StatusError,
+): SortKey {
   const [name = '', direction = 'asc', ...rest] = text.split(',', 3).map((part) => part.trim());
   const field = name.length <= 253 ? name : `${name.slice(0, 250)}...`;
   const index = sortable.get(name === 'name' ? 'metadata.name' : name);

@@ -19,7 +19,11 @@ function failureOf(run: () => unknown): StatusError {
 
 describe('decodeJson', () => {
   test('takes plain values as they are', () => {
-    expect(decode('{"a":[1,-2.5,1e3,"\\u00e9\\ud83d\\ude00",true,null,{}]}')).toEqual({ value: { a: [1, -2.5, 1000, 'é😀', true, null, {}] }, duplicates: [], dropped: [] });
+    expect(decode('{"a":[1,-2.5,1e3,"\\u00e9\\ud83d\\ude00",true,null,{}]}')).toEqual({
+      value: { a: [1, -2.5, 1000, 'é😀', true, null, {}] },
+      duplicates: [],
+      dropped: [],
+    });
     expect(decode('\uFEFF{"a":1}').value).toEqual({ a: 1 });
     expect(decode(' "x\\"y" ').value).toBe('x"y');
   });
@@ -38,7 +42,9 @@ describe('decodeJson', () => {
   });
 
   test('leaves prototype keys out, wherever they are', () => {
-    const { value, dropped, duplicates } = decode('{"__proto__":{"admin":true},"a":[{"constructor":{"prototype":1},"b":1}],"\\u005f_proto__x":1}');
+    const { value, dropped, duplicates } = decode(
+      '{"__proto__":{"admin":true},"a":[{"constructor":{"prototype":1},"b":1}],"\\u005f_proto__x":1}',
+    );
     expect(JSON.stringify(value)).toBe('{"a":[{"b":1}],"__proto__x":1}');
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(dropped).toEqual(['__proto__', 'a[0].constructor', 'a[0].constructor.prototype']);
@@ -65,12 +71,32 @@ describe('decodeJson', () => {
     expect(failure.message).toContain(literal);
   });
 
-  test.each([['9007199254740991', 9007199254740991], ['1.5e300', 1.5e300], ['0.1', 0.1],
-    ['1e+21', 1e21], ['1E21', 1e21], ['-1e21', -1e21], ['15e299', 1.5e300], ['1e20', 1e20], ['1.5e20', 1.5e20], ['9007199254740992.0', 2 ** 53], ['9007199254740994e0', 2 ** 53 + 2], ['9007199254740993e14', Number('9007199254740993e14')],
-    ['123456789012345683968.0', 123456789012345680000], ['1.2345678901234568e+20', 123456789012345680000],
-    [`1${'0'.repeat(30)}.0`, 1e30], ['9223372036854775808.0', 2 ** 63], ['-9.223372036854775808e18', -(2 ** 63)], ['123456789012345678901.0', 123456789012345680000],
-    ['1.7976931348623158e308', Number.MAX_VALUE], ['0.1000000000000000055511151231257827', 0.1],
-    ['1e15', 1e15], ['-0', 0], ['[-0.0]', [0]], ['{"a":-1e-400}', { a: 0 }]])('takes the number %s', (text, value) => {
+  test.each([
+    ['9007199254740991', 9007199254740991],
+    ['1.5e300', 1.5e300],
+    ['0.1', 0.1],
+    ['1e+21', 1e21],
+    ['1E21', 1e21],
+    ['-1e21', -1e21],
+    ['15e299', 1.5e300],
+    ['1e20', 1e20],
+    ['1.5e20', 1.5e20],
+    ['9007199254740992.0', 2 ** 53],
+    ['9007199254740994e0', 2 ** 53 + 2],
+    ['9007199254740993e14', Number('9007199254740993e14')],
+    ['123456789012345683968.0', 123456789012345680000],
+    ['1.2345678901234568e+20', 123456789012345680000],
+    [`1${'0'.repeat(30)}.0`, 1e30],
+    ['9223372036854775808.0', 2 ** 63],
+    ['-9.223372036854775808e18', -(2 ** 63)],
+    ['123456789012345678901.0', 123456789012345680000],
+    ['1.7976931348623158e308', Number.MAX_VALUE],
+    ['0.1000000000000000055511151231257827', 0.1],
+    ['1e15', 1e15],
+    ['-0', 0],
+    ['[-0.0]', [0]],
+    ['{"a":-1e-400}', { a: 0 }],
+  ])('takes the number %s', (text, value) => {
     expect(decode(text).value).toStrictEqual(value);
   });
 
@@ -84,15 +110,25 @@ describe('decodeJson', () => {
     expect([failure.code, failure.message]).toEqual([400, message]);
   });
 
-  test.each(['', '{', '{"a":1,}', "{'a':1}", 'NaN', '[1]]', '{"a":"\u0001"}', '01', '"\\x"', 'x'.repeat(300)])('refuses what is not JSON, briefly: %j', (text) => {
-    const failure = failureOf(() => decode(text));
-    expect(failure.code).toBe(400);
-    expect(failure.message.length).toBeLessThan(220);
-  });
+  test.each(['', '{', '{"a":1,}', "{'a':1}", 'NaN', '[1]]', '{"a":"\u0001"}', '01', '"\\x"', 'x'.repeat(300)])(
+    'refuses what is not JSON, briefly: %j',
+    (text) => {
+      const failure = failureOf(() => decode(text));
+      expect(failure.code).toBe(400);
+      expect(failure.message.length).toBeLessThan(220);
+    },
+  );
 
   test('refuses what is not UTF-8', () => {
-    for (const bytes of [[0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]]) {
-      expect(failureOf(() => decodeJson(Buffer.from(bytes)))).toMatchObject({ code: 400, message: 'the body of the request is not valid UTF-8' });
+    for (const bytes of [
+      [0x22, 0xff, 0x22],
+      [0x22, 0xc0, 0x80, 0x22],
+      [0x22, 0xed, 0xa0, 0x80, 0x22],
+    ]) {
+      expect(failureOf(() => decodeJson(Buffer.from(bytes)))).toMatchObject({
+        code: 400,
+        message: 'the body of the request is not valid UTF-8',
+      });
     }
   });
 
@@ -112,8 +148,12 @@ describe('decodeJson', () => {
     fc.assert(
       fc.property(plainJson(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
         const text = JSON.stringify(value, undefined, space);
-        const escaped = text.replaceAll(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-        for (const form of [text, escaped]) expect(decode(form)).toEqual({ value: JSON.parse(text) as JsonValue, duplicates: [], dropped: [] });
+        const escaped = text.replaceAll(
+          /[\u007f-\uffff]/g,
+          (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        );
+        for (const form of [text, escaped])
+          expect(decode(form)).toEqual({ value: JSON.parse(text) as JsonValue, duplicates: [], dropped: [] });
       }),
       { numRuns: 300 },
     );
@@ -121,27 +161,57 @@ describe('decodeJson', () => {
 
   test('finds as many duplicates as were put in', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd"', '\\'), plainJson()), { maxLength: 8 }), (entries) => {
-        const text = `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`;
-        const twice = new Set(entries.map(([key]) => key).filter((key, i, keys) => keys.indexOf(key) < i));
-        const result = decode(text);
-        expect(result.value).toEqual(JSON.parse(text));
-        expect(result.duplicates).toHaveLength(twice.size);
-      }),
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd"', '\\'), plainJson()), { maxLength: 8 }),
+        (entries) => {
+          const text = `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`;
+          const twice = new Set(entries.map(([key]) => key).filter((key, i, keys) => keys.indexOf(key) < i));
+          const result = decode(text);
+          expect(result.value).toEqual(JSON.parse(text));
+          expect(result.duplicates).toHaveLength(twice.size);
+        },
+      ),
       { numRuns: 200 },
     );
   });
 
   test('answers any bytes with a value or a 4xx', () => {
-    const jsonLike = fc.array(fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '"a"', '1', '-', '1e999', '\\', 'true', '"__proto__":', ' ', '\\u0000', '\\ud800'), { maxLength: 30 });
+    const jsonLike = fc.array(
+      fc.constantFrom(
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '"',
+        '"a"',
+        '1',
+        '-',
+        '1e999',
+        '\\',
+        'true',
+        '"__proto__":',
+        ' ',
+        '\\u0000',
+        '\\ud800',
+      ),
+      { maxLength: 30 },
+    );
     fc.assert(
-      fc.property(fc.oneof(fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)), jsonLike.map((parts) => Buffer.from(parts.join('')))), (bytes) => {
-        try {
-          decodeJson(bytes);
-        } catch (error) {
-          expect(isStatusError(error) && error.code >= 400 && error.code < 500).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+          jsonLike.map((parts) => Buffer.from(parts.join(''))),
+        ),
+        (bytes) => {
+          try {
+            decodeJson(bytes);
+          } catch (error) {
+            expect(isStatusError(error) && error.code >= 400 && error.code < 500).toBe(true);
+          }
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -153,7 +223,10 @@ describe('the number of values and keys', () => {
     ['numbers', `[${times(99_999, '-1.5e3')}]`],
     ['literals', `[${times(99_999, ' null ')}]`],
     ['empty objects', `[${times(99_999, '{}')}]`],
-    ['keys count, too', `{${Array.from({ length: 49_999 }, (_, i) => `"k${i}":""`).join()}}`.replace('"k0":""', '"k0":[1]')],
+    [
+      'keys count, too',
+      `{${Array.from({ length: 49_999 }, (_, i) => `"k${i}":""`).join()}}`.replace('"k0":""', '"k0":[1]'),
+    ],
     ['what is inside texts does not', `["${'{1,2,\\"3'.repeat(50_000)}"]`],
   ])('as many as are allowed: %s', (_reason, text) => {
     expect(() => decode(text)).not.toThrow();
@@ -166,7 +239,11 @@ describe('the number of values and keys', () => {
     ['one key again and again', `{${times(50_000, '"a":1')}}`],
     ['no JSON at all', times(100_001, '1')],
   ])('one too many: %s', (_reason, text) => {
-    expect(failureOf(() => decode(text))).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge', message: 'the body holds more than 100000 values and keys' });
+    expect(failureOf(() => decode(text))).toMatchObject({
+      code: 413,
+      reason: 'RequestEntityTooLarge',
+      message: 'the body holds more than 100000 values and keys',
+    });
   });
 });
 
@@ -199,7 +276,14 @@ describe('hostile bodies of 3 MiB are answered', () => {
 });
 
 test('prints the time of a small body', () => {
-  const bytes = Buffer.from(JSON.stringify({ apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name: 'hello', labels: { a: 'b', c: 'd' } }, spec: { title: 'x'.repeat(300), tags: ['a', 'b', 'c'], priority: 3, body: 'word "quoted" '.repeat(35) } }));
+  const bytes = Buffer.from(
+    JSON.stringify({
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Post',
+      metadata: { name: 'hello', labels: { a: 'b', c: 'd' } },
+      spec: { title: 'x'.repeat(300), tags: ['a', 'b', 'c'], priority: 3, body: 'word "quoted" '.repeat(35) },
+    }),
+  );
   for (let i = 0; i < 20_000; i += 1) decodeJson(bytes);
   const start = performance.now();
   for (let i = 0; i < 20_000; i += 1) decodeJson(bytes);
@@ -211,8 +295,18 @@ test('prints the time of a small body', () => {
 function plainJson(): fc.Arbitrary<JsonValue> {
   const text = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((value) => !value.includes('\u0000'));
   const key = text.filter((value) => !['__proto__', 'constructor', 'prototype'].includes(value));
-  const number = fc.oneof(fc.maxSafeInteger(), fc.double({ min: -1e15, max: 1e15, noNaN: true })).map((value) => (value === 0 ? 0 : value));
+  const number = fc
+    .oneof(fc.maxSafeInteger(), fc.double({ min: -1e15, max: 1e15, noNaN: true }))
+    .map((value) => (value === 0 ? 0 : value));
   return fc.letrec<{ value: JsonValue }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, fc.constant(null), fc.boolean(), number, text, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant(null),
+      fc.boolean(),
+      number,
+      text,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+    ),
   })).value;
 }

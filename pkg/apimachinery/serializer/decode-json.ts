@@ -5,18 +5,29 @@ import { newBadRequest } from '../status/status-error.ts';
 import { runAtOnce, runInTurns, type SlicedWork } from '../turns/event-loop-turns.ts';
 import type { DecodeResult } from './decode-result.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep, newTooManyValues, textViolation } from './value-rules.ts';
+import {
+  isPrototypeKey,
+  maxJsonDepth,
+  maxJsonValues,
+  newTooDeep,
+  newTooManyValues,
+  textViolation,
+} from './value-rules.ts';
 
 /**
  * Decodes a JSON body (RFC 8259, UTF-8; a byte order mark is skipped). `-0` becomes 0; of duplicate keys the last wins.
- * @throws StatusError 400 for invalid UTF-8 or JSON, more than 100 levels, U+0000 or an unpaired surrogate in a string or key;
- * 413 for more than 100 000 values and keys; 422 for an integer that a double cannot keep. 400 and 422 name the path.
+ * @throws StatusError 400 for invalid UTF-8 or JSON, more than 100 levels, U+0000 or an unpaired surrogate in a string
+ * or key; 413 for more than 100 000 values and keys; 422 for an integer that a double cannot keep. 400 and 422 name the
+ * path.
  */
 export function decodeJson(bytes: Buffer): DecodeResult {
   return runAtOnce(decoding(bytes));
 }
 
-/** The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the signal's StatusError or 504 once it aborts */
+/**
+ * The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the
+ * signal's StatusError or 504 once it aborts
+ */
 export function decodeJsonInTurns(bytes: Buffer, signal?: AbortSignal): Promise<DecodeResult> {
   return runInTurns(decoding(bytes), { signal });
 }
@@ -33,7 +44,10 @@ function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
   return examine(bytes, text, strings, value);
 }
 
-/** The same for a body that may be something else: undefined when it is not JSON, or too deep or too much to find out cheaply. */
+/**
+ * The same for a body that may be something else: undefined when it is not JSON, or too deep or too much to find out
+ * cheaply.
+ */
 export function decodeIfJson(bytes: Buffer, text: string): DecodeResult | undefined {
   const strings = countStrings(bytes);
   if (typeof strings !== 'number') return undefined;
@@ -70,13 +84,15 @@ function parse(text: string): JsonValue {
   } catch (error) {
     // The engine's message says where and echoes a few characters; they may be cut within a surrogate pair.
     const reason = error instanceof SyntaxError ? error.message.slice(0, 160) : 'it could not be parsed';
-    throw newBadRequest(`the body of the request is not valid JSON: ${reason.replaceAll(/[\p{Cc}\p{Surrogate}]/gu, '\uFFFD')}`);
+    throw newBadRequest(
+      `the body of the request is not valid JSON: ${reason.replaceAll(/[\p{Cc}\p{Surrogate}]/gu, '\uFFFD')}`,
+    );
   }
 }
 
 /**
- * Counts strings and keys, without knowing yet that the bytes are JSON. Depth and the number of values are bounded before parsing:
- * the engine takes half a second for a million brackets, and what comes after it longer.
+ * Counts strings and keys, without knowing yet that the bytes are JSON. Depth and the number of values are bounded
+ * before parsing: the engine takes half a second for a million brackets, and what comes after it longer.
  */
 function countStrings(bytes: Buffer): number | 'too deep' | 'too many' {
   let strings = 0;
@@ -103,7 +119,14 @@ function countStrings(bytes: Buffer): number | 'too deep' | 'too many' {
 
 /** Of a number, `true`, `false` or `null`: digits, signs, the point and letters. */
 function isLiteralPart(byte: number): boolean {
-  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2e || byte === 0x2b || byte === 0x45;
+  return (
+    (byte >= 0x61 && byte <= 0x7a) ||
+    (byte >= 0x30 && byte <= 0x39) ||
+    byte === 0x2d ||
+    byte === 0x2e ||
+    byte === 0x2b ||
+    byte === 0x45
+  );
 }
 
 /**

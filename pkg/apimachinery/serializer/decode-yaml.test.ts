@@ -21,15 +21,31 @@ function failureOf(run: () => unknown): StatusError {
 
 describe('decodeYaml', () => {
   test.each([
-    ['a: yes\nb: on\nc: true\nd: ~\ne: null\nf:', { a: 'yes', b: 'on', c: true, d: null, e: null, f: null }, 'core schema words'],
-    ['a: 2026-01-31\nb: 2026-01-31T00:00:00Z\nc: 12:30', { a: '2026-01-31', b: '2026-01-31T00:00:00Z', c: '12:30' }, 'timestamps stay strings'],
-    ['a: 1\nb: 0x10\nc: 0o17\nd: 1e3\ne: -0\nf: .5\ng: 0123', { a: 1, b: 16, c: 15, d: 1000, e: 0, f: 0.5, g: 123 }, 'numbers'],
+    [
+      'a: yes\nb: on\nc: true\nd: ~\ne: null\nf:',
+      { a: 'yes', b: 'on', c: true, d: null, e: null, f: null },
+      'core schema words',
+    ],
+    [
+      'a: 2026-01-31\nb: 2026-01-31T00:00:00Z\nc: 12:30',
+      { a: '2026-01-31', b: '2026-01-31T00:00:00Z', c: '12:30' },
+      'timestamps stay strings',
+    ],
+    [
+      'a: 1\nb: 0x10\nc: 0o17\nd: 1e3\ne: -0\nf: .5\ng: 0123',
+      { a: 1, b: 16, c: 15, d: 1000, e: 0, f: 0.5, g: 123 },
+      'numbers',
+    ],
     ['1: a\n1.50: b\ntrue: c\n0x10: d', { '1': 'a', '1.5': 'b', true: 'c', '16': 'd' }, 'scalar keys become strings'],
     ['<<: {a: 1}\nb: 2', { '<<': { a: 1 }, b: 2 }, 'no merge keys'],
     ['a: &x {b: [1]}\nc: *x\n&k d: *k', { a: { b: [1] }, c: { b: [1] }, d: 'd' }, 'anchors and aliases'],
     ['- &x 1\n- *x\n- &x 2\n- *x', [1, 1, 2, 2], 'an anchor defined again'],
     ['a: !!str 1\nb: !!int "2"\nc: !!map {}', { a: '1', b: 2, c: {} }, 'core tags'],
-    ['%YAML 1.2\n---\na: |\n  x\n  y\nb: >-\n  x\n  y\n...\n', { a: 'x\ny\n', b: 'x y' }, 'block scalars and document markers'],
+    [
+      '%YAML 1.2\n---\na: |\n  x\n  y\nb: >-\n  x\n  y\n...\n',
+      { a: 'x\ny\n', b: 'x y' },
+      'block scalars and document markers',
+    ],
     ['{"a": [1, {"b": "\\u00e9"}]}', { a: [1, { b: 'é' }] }, 'JSON'],
     ['{a: [1, "x", y]}', { a: [1, 'x', 'y'] }, 'flow style'],
     ['\uFEFFa: 1', { a: 1 }, 'a byte order mark'],
@@ -79,16 +95,26 @@ describe('decodeYaml', () => {
     ['a: .nan', 422, 'not a number'],
     ['a: 1e400', 422, 'beyond doubles'],
     [`a: ${'['.repeat(100)}${']'.repeat(100)}`, 400, '101 levels of flow'],
-    [Array.from({ length: 101 }, (_, i) => `${' '.repeat(i)}a:\n`).join('') + `${' '.repeat(101)}b`, 400, '101 levels of blocks'],
+    [
+      Array.from({ length: 101 }, (_, i) => `${' '.repeat(i)}a:\n`).join('') + `${' '.repeat(101)}b`,
+      400,
+      '101 levels of blocks',
+    ],
     ['- '.repeat(101), 400, '101 levels of compact sequences'],
-    [`x: &a ${'['.repeat(60)}${']'.repeat(60)}\ny: ${'['.repeat(60)}*a${']'.repeat(60)}`, 400, 'too deep through an alias'],
+    [
+      `x: &a ${'['.repeat(60)}${']'.repeat(60)}\ny: ${'['.repeat(60)}*a${']'.repeat(60)}`,
+      400,
+      'too deep through an alias',
+    ],
   ])('refuses %j with %i: %s', (text, code) => {
     expect(failureOf(() => decode(text)).code).toBe(code);
   });
 
   test('takes 100 levels', () => {
     expect(decode(`a: ${'[ x, '.repeat(98)}[]${']'.repeat(98)}`).dropped).toEqual([]);
-    expect(decode(`${Array.from({ length: 100 }, (_, i) => `${' '.repeat(i)}a:\n`).join('')}${' '.repeat(100)}"b"`).dropped).toEqual([]);
+    expect(
+      decode(`${Array.from({ length: 100 }, (_, i) => `${' '.repeat(i)}a:\n`).join('')}${' '.repeat(100)}"b"`).dropped,
+    ).toEqual([]);
     expect(decode(`${'- '.repeat(100)}b`).dropped).toEqual([]);
   });
 
@@ -99,8 +125,14 @@ describe('decodeYaml', () => {
   });
 
   test('stops a bomb of aliases', () => {
-    const levels = Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join()}]`);
-    expect(failureOf(() => decode(['a0: &a0 lol', ...levels].join('\n')))).toMatchObject({ code: 413, message: 'the body holds more than 100000 values and keys' });
+    const levels = Array.from(
+      { length: 30 },
+      (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join()}]`,
+    );
+    expect(failureOf(() => decode(['a0: &a0 lol', ...levels].join('\n')))).toMatchObject({
+      code: 413,
+      message: 'the body holds more than 100000 values and keys',
+    });
     expect(failureOf(() => decode(`a: &a "${'x'.repeat(500_000)}"\nb: [${'*a , '.repeat(1000)}]`)).code).toBe(400);
   });
 
@@ -109,7 +141,10 @@ describe('decodeYaml', () => {
     ['anchors', `a:\n${Array.from({ length: 30_000 }, (_, i) => `- &a${i} x\n`).join('')}`],
     ['aliases', `x: &a 1\na:\n${'- *a\n'.repeat(30_000)}`],
   ])('bounds tokens: %s', (_reason, text) => {
-    expect(failureOf(() => decode(text))).toMatchObject({ code: 413, message: 'a YAML body is limited to 60000 tokens; JSON may be larger' });
+    expect(failureOf(() => decode(text))).toMatchObject({
+      code: 413,
+      message: 'a YAML body is limited to 60000 tokens; JSON may be larger',
+    });
   });
 
   test('JSON in a YAML body has no more values than other JSON', () => {
@@ -117,7 +152,11 @@ describe('decodeYaml', () => {
   });
 
   test('reads files of several documents', () => {
-    expect(decodeYamlDocuments('---\n# only a comment\n---\na: 1\n---\n---\nb: 2\nb: 3\n...\n').map((document) => document.value)).toEqual([{ a: 1 }, { b: 3 }]);
+    expect(
+      decodeYamlDocuments('---\n# only a comment\n---\na: 1\n---\n---\nb: 2\nb: 3\n...\n').map(
+        (document) => document.value,
+      ),
+    ).toEqual([{ a: 1 }, { b: 3 }]);
     expect(decodeYamlDocuments('')).toEqual([]);
     expect(decodeYamlDocuments('--- a\n'.repeat(1000))).toHaveLength(1000);
     expect(failureOf(() => decodeYamlDocuments('--- a\n'.repeat(1001))).code).toBe(400);
@@ -134,17 +173,61 @@ describe('decodeYaml', () => {
   });
 
   test('answers any text with a value or a 4xx', () => {
-    const yamlLike = fc.array(fc.constantFrom('a', ':', ': ', '- ', '? ', '\n', '\n  ', ' ', '[', ']', '{', '}', ',', '&x ', '*x', '!!str ', '!', '|', '>', '"', "'", '#', '%', '---\n', '...\n', '@', '\t', '1e9', '<<', '\\', '\u0000', '\u2028', '\uFEFF', '\r'), { maxLength: 30 });
+    const yamlLike = fc.array(
+      fc.constantFrom(
+        'a',
+        ':',
+        ': ',
+        '- ',
+        '? ',
+        '\n',
+        '\n  ',
+        ' ',
+        '[',
+        ']',
+        '{',
+        '}',
+        ',',
+        '&x ',
+        '*x',
+        '!!str ',
+        '!',
+        '|',
+        '>',
+        '"',
+        "'",
+        '#',
+        '%',
+        '---\n',
+        '...\n',
+        '@',
+        '\t',
+        '1e9',
+        '<<',
+        '\\',
+        '\u0000',
+        '\u2028',
+        '\uFEFF',
+        '\r',
+      ),
+      { maxLength: 30 },
+    );
     fc.assert(
-      fc.property(fc.oneof(fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)), yamlLike.map((parts) => Buffer.from(parts.join('')))), (bytes) => {
-        for (const run of [() => decodeYaml(bytes), () => decodeYamlDocuments(bytes.toString('latin1'))]) {
-          try {
-            run();
-          } catch (error) {
-            expect(isStatusError(error) && error.code >= 400 && error.code < 500).toBe(true);
+      fc.property(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+          yamlLike.map((parts) => Buffer.from(parts.join(''))),
+        ),
+        (bytes) => {
+          for (const run of [() => decodeYaml(bytes), () => decodeYamlDocuments(bytes.toString('latin1'))]) {
+            try {
+              run();
+            } catch (error) {
+              expect(isStatusError(error) && error.code >= 400 && error.code < 500).toBe(true);
+            }
           }
-        }
-      }),
+        },
+      ),
       { numRuns: 800 },
     );
   });
@@ -189,11 +272,43 @@ function fill(part: string): string {
 
 function anyJson(unit: 'grapheme' | 'binary'): fc.Arbitrary<JsonValue> {
   const text = fc.string({ unit, maxLength: 12 }).filter((value) => textViolation(value) === undefined);
-  const spaced = fc.array(fc.constantFrom(' ', '\n', '\t', 'a', '#', ':', '-', "'", '"', '\r', '%', '\u0085', '\u2028', '\uFEFF'), { maxLength: 8 }).map((parts) => parts.join(''));
+  const spaced = fc
+    .array(fc.constantFrom(' ', '\n', '\t', 'a', '#', ':', '-', "'", '"', '\r', '%', '\u0085', '\u2028', '\uFEFF'), {
+      maxLength: 8,
+    })
+    .map((parts) => parts.join(''));
   const key = fc.oneof(text, spaced).filter((value) => !['__proto__', 'constructor', 'prototype'].includes(value));
-  const number = fc.oneof(fc.maxSafeInteger(), fc.double({ min: -1e15, max: 1e15, noNaN: true })).map((value) => (value === 0 ? 0 : value));
-  const word = fc.constantFrom('yes', 'null', '~', '1e3', '0x1', '.inf', '2026-01-31', '<<', '---', '...', '? ', '*a', '!x', 'true', '');
+  const number = fc
+    .oneof(fc.maxSafeInteger(), fc.double({ min: -1e15, max: 1e15, noNaN: true }))
+    .map((value) => (value === 0 ? 0 : value));
+  const word = fc.constantFrom(
+    'yes',
+    'null',
+    '~',
+    '1e3',
+    '0x1',
+    '.inf',
+    '2026-01-31',
+    '<<',
+    '---',
+    '...',
+    '? ',
+    '*a',
+    '!x',
+    'true',
+    '',
+  );
   return fc.letrec<{ value: JsonValue }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, fc.constant(null), fc.boolean(), number, text, spaced, word, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant(null),
+      fc.boolean(),
+      number,
+      text,
+      spaced,
+      word,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+    ),
   })).value;
 }

@@ -11,24 +11,32 @@ export { maxJsonValues } from './value-rules.ts';
 
 /** In bytes. The parser takes some microseconds a token; JSON in a YAML body is not bound by this. */
 export const maxYamlBytes = 1 << 20;
-/** Tokens as the lexer counts them: words, indicators, runs of space, newlines. The largest definition in use, of 430 kB, has 20 000. */
+/**
+ * Tokens as the lexer counts them: words, indicators, runs of space, newlines. The largest definition in use, of 430
+ * kB, has 20 000.
+ */
 const maxYamlTokens = 60_000;
 /** Tokens between two looks at the clock. */
 const tokensASlice = 200;
 const maxYamlDocuments = 1000;
 
 /**
- * Decodes a body of one YAML 1.2 document (core schema: `yes` and timestamps stay strings, no merge keys). The rules of values
- * are those of `decodeJson`; number and boolean keys become strings. Anchors and aliases work while the expanded value stays
- * within 3 MiB and 100 000 values and keys. A body that is JSON, as `kubectl apply --server-side` sends, is read as JSON, which is much faster.
- * @throws StatusError 400 for what is not such a document (custom tags, directives, complex keys, several documents included),
- * 413 for more than 1 MiB, 60 000 tokens or 100 000 values and keys, 422 for an integer that a double cannot keep.
+ * Decodes a body of one YAML 1.2 document (core schema: `yes` and timestamps stay strings, no merge keys). The rules of
+ * values are those of `decodeJson`; number and boolean keys become strings. Anchors and aliases work while the expanded
+ * value stays within 3 MiB and 100 000 values and keys. A body that is JSON, as `kubectl apply --server-side` sends, is
+ * read as JSON, which is much faster.
+ * @throws StatusError 400 for what is not such a document (custom tags, directives, complex keys, several documents
+ * included), 413 for more than 1 MiB, 60 000 tokens or 100 000 values and keys, 422 for an integer that a double cannot
+ * keep.
  */
 export function decodeYaml(bytes: Buffer): DecodeResult {
   return runAtOnce(decoding(bytes));
 }
 
-/** The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the signal's StatusError or 504 once it aborts */
+/**
+ * The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the
+ * signal's StatusError or 504 once it aborts
+ */
 export function decodeYamlInTurns(bytes: Buffer, signal?: AbortSignal): Promise<DecodeResult> {
   return runInTurns(decoding(bytes), { signal });
 }
@@ -44,15 +52,26 @@ function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
   return readYamlDocument(document);
 }
 
-/** Decodes a file of several documents between `---`; empty ones are skipped. Rules, bounds and errors as of `decodeYaml`. */
+/**
+ * Decodes a file of several documents between `---`; empty ones are skipped. Rules, bounds and errors as of
+ * `decodeYaml`.
+ */
 export function decodeYamlDocuments(text: string): DecodeResult[] {
   const documents = runAtOnce(parseDocuments(text, Buffer.byteLength(text), maxYamlDocuments));
   return documents.filter((document) => !isEmptyDocument(document)).map((document) => readYamlDocument(document));
 }
 
 function* parseDocuments(text: string, bytes: number, maxDocuments: number): SlicedWork<Document.Parsed[]> {
-  if (bytes > maxYamlBytes) throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlBytes} bytes; JSON may be larger`);
-  const composer = new Composer({ version: '1.2', schema: 'core', merge: false, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
+  if (bytes > maxYamlBytes)
+    throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlBytes} bytes; JSON may be larger`);
+  const composer = new Composer({
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
   // The first error ends the work; collected, a hostile body makes a million of them. Were the member renamed,
   // readYamlDocument would still find the errors, only later.
   Object.assign(composer, {
@@ -67,20 +86,25 @@ function* parseDocuments(text: string, bytes: number, maxDocuments: number): Sli
       continue;
     }
     documents.push(...(composer.next(token) as Iterable<Document.Parsed>));
-    if (documents.length >= maxDocuments && token.type === 'document') throw newBadRequest(`more YAML documents than expected: at most ${maxDocuments}`);
+    if (documents.length >= maxDocuments && token.type === 'document')
+      throw newBadRequest(`more YAML documents than expected: at most ${maxDocuments}`);
   }
   documents.push(...(composer.end() as Iterable<Document.Parsed>));
   return documents;
 }
 
-/** The concrete syntax, token by token, so that depth and number of tokens are bounded before the recursive composer runs; undefined for a pause. */
+/**
+ * The concrete syntax, token by token, so that depth and number of tokens are bounded before the recursive composer
+ * runs; undefined for a pause.
+ */
 function* parseTokens(text: string): Generator<CST.Token | undefined> {
   const parser = new Parser();
   let lexemes = 0;
   for (const lexeme of new Lexer().lex(text)) {
     lexemes += 1;
     if (lexemes % tokensASlice === 0) yield undefined;
-    if (lexemes > maxYamlTokens) throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlTokens} tokens; JSON may be larger`);
+    if (lexemes > maxYamlTokens)
+      throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlTokens} tokens; JSON may be larger`);
     for (const token of parser.next(lexeme)) if (isContent(token, text)) yield token;
     // One entry a level, one for the document, one for the scalar being read.
     if (parser.stack.length > maxJsonDepth + 2) throw newTooDeep();

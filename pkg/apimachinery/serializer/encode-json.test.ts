@@ -10,7 +10,10 @@ test.each<[JsonValue, string]>([
   [{ a: 1e20 }, '{"a":1e+20}'],
   [[2 ** 53, -(2 ** 53), 2 ** 53 - 1], '[9.007199254740992e+15,-9.007199254740992e+15,9007199254740991]'],
   [[1e21, 1.5e300, 0.1, 1234567890.1234567], '[1e+21,1.5e+300,0.1,1234567890.1234567]'],
-  [{ '12345678901234567890': '12345678901234567890 "\\', a: [1e16] }, '{"12345678901234567890":"12345678901234567890 \\"\\\\","a":[1e+16]}'],
+  [
+    { '12345678901234567890': '12345678901234567890 "\\', a: [1e16] },
+    '{"12345678901234567890":"12345678901234567890 \\"\\\\","a":[1e+16]}',
+  ],
   ['12345678901234567890', '"12345678901234567890"'],
   [123456789012345680000, '1.2345678901234568e+20'],
 ])('%j is written as %s', (value, text) => {
@@ -23,15 +26,29 @@ test('what has no text has none', () => {
 });
 
 test('every number and every value is read again from what is written, as JSON and as YAML', () => {
-  const large = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e22, max: 1e22 }), fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }).map(Number), fc.integer({ min: 15, max: 22 }).map((power) => 10 ** power));
-  const number = fc.oneof(large, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger()).map((value) => value + 0);
+  const large = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e22, max: 1e22 }),
+    fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }).map(Number),
+    fc.integer({ min: 15, max: 22 }).map((power) => 10 ** power),
+  );
+  const number = fc
+    .oneof(large, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger())
+    .map((value) => value + 0);
   const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.bigInt().map(String));
   const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
-    value: fc.oneof({ maxDepth: 3 }, number, text, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(text, tie('value'), { maxKeys: 4 })),
+    value: fc.oneof(
+      { maxDepth: 3 },
+      number,
+      text,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+    ),
   }));
   fc.assert(
     fc.property(values, (value) => {
-      const plain = JSON.parse(JSON.stringify(value), (key, each: unknown) => (['__proto__', 'constructor', 'prototype'].includes(key) ? undefined : each)) as JsonValue;
+      const plain = JSON.parse(JSON.stringify(value), (key, each: unknown) =>
+        ['__proto__', 'constructor', 'prototype'].includes(key) ? undefined : each,
+      ) as JsonValue;
       const written = encodeJson(plain)!;
       expect(JSON.parse(written)).toEqual(plain);
       expect(decodeJson(Buffer.from(written)).value).toEqual(plain);

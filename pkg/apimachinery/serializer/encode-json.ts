@@ -5,8 +5,9 @@ const manyDigits = 16;
 const integer = /^-?\d+$/;
 
 /**
- * A value as JSON that `decodeJson` takes again: an integer beyond 2^53-1 is written with an exponent, `1e+20`, where `JSON.stringify` writes
- * all digits as if they were known. Like it in all else; undefined for what JSON has no text for.
+ * A value as JSON that `decodeJson` takes again: an integer beyond 2^53-1 is written with an exponent, `1e+20`, where
+ * `JSON.stringify` writes all digits as if they were known. Like it in all else; undefined for what JSON has no text
+ * for.
  */
 export function encodeJson(value: object): string;
 export function encodeJson(value: unknown): string | undefined;
@@ -31,7 +32,7 @@ function hasManyDigits(text: string): boolean {
 function withExponents(text: string): string {
   let encoded = '';
   let copied = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
     if (code === 0x22) {
       at = endOfString(text, at);

@@ -6,16 +6,36 @@ import { encodeYaml } from './encode-yaml.ts';
 
 const cases: [reason: string, value: JsonValue, text: string][] = [
   ['an object', { a: 1, b: { c: true, d: null } }, 'a: 1\nb:\n  c: true\n  d: null\n'],
-  ['lists, in one another too', { a: [1, [2, 3], { b: 1, c: [4] }] }, 'a:\n  - 1\n  - - 2\n    - 3\n  - b: 1\n    c:\n      - 4\n'],
+  [
+    'lists, in one another too',
+    { a: [1, [2, 3], { b: 1, c: [4] }] },
+    'a:\n  - 1\n  - - 2\n    - 3\n  - b: 1\n    c:\n      - 4\n',
+  ],
   ['what is empty', { a: {}, b: [], c: '', d: [{}, []] }, 'a: {}\nb: []\nc: ""\nd:\n  - {}\n  - []\n'],
   ['a scalar alone', 'text', 'text\n'],
   ['an empty object alone', {}, '{}\n'],
   ['plain texts', ['a b', 'http://x/y', 'a#b', 'café', 'v1.2'], '- a b\n- http://x/y\n- a#b\n- café\n- v1.2\n'],
-  ['texts that would be read as something else', ['yes', 'Null', '1', '-', '2026-01-01', 'a: b', 'a #b', 'a:', 'a ', '~', '=', '<<'], '- "yes"\n- "Null"\n- "1"\n- "-"\n- "2026-01-01"\n- "a: b"\n- "a #b"\n- "a:"\n- "a "\n- "~"\n- "="\n- "<<"\n'],
+  [
+    'texts that would be read as something else',
+    ['yes', 'Null', '1', '-', '2026-01-01', 'a: b', 'a #b', 'a:', 'a ', '~', '=', '<<'],
+    '- "yes"\n- "Null"\n- "1"\n- "-"\n- "2026-01-01"\n- "a: b"\n- "a #b"\n- "a:"\n- "a "\n- "~"\n- "="\n- "<<"\n',
+  ],
   ['keys that would be read as something else', { y: 1, '1': 2, 'a: b': 3 }, '"1": 2\n"y": 1\n"a: b": 3\n'],
-  ['a text of lines', { a: 'x\ny', b: 'x\n\ny\n', c: 'x\n\n', d: 1 }, 'a: |-\n  x\n  y\nb: |\n  x\n\n  y\nc: |+\n  x\n\nd: 1\n'],
-  ['a text whose lines are not fit for a block', ['x\r\ny', ' x\ny', 'x\n  \ny', 'x\ny\u0007'], '- "x\\r\\ny"\n- " x\\ny"\n- "x\\n  \\ny"\n- "x\\ny\\u0007"\n'],
-  ['what JSON does not escape and YAML must', ['a\u0085b', '\uFEFFx', 'x\u2028y'], '- "a\\u0085b"\n- "\\ufeffx"\n- "x\\u2028y"\n'],
+  [
+    'a text of lines',
+    { a: 'x\ny', b: 'x\n\ny\n', c: 'x\n\n', d: 1 },
+    'a: |-\n  x\n  y\nb: |\n  x\n\n  y\nc: |+\n  x\n\nd: 1\n',
+  ],
+  [
+    'a text whose lines are not fit for a block',
+    ['x\r\ny', ' x\ny', 'x\n  \ny', 'x\ny\u0007'],
+    '- "x\\r\\ny"\n- " x\\ny"\n- "x\\n  \\ny"\n- "x\\ny\\u0007"\n',
+  ],
+  [
+    'what JSON does not escape and YAML must',
+    ['a\u0085b', '\uFEFFx', 'x\u2028y'],
+    '- "a\\u0085b"\n- "\\ufeffx"\n- "x\\u2028y"\n',
+  ],
 ];
 
 describe('encodeYaml', () => {
@@ -30,16 +50,51 @@ describe('encodeYaml', () => {
     expect(parse(encodeYaml(value))).toEqual(value);
   });
 
-  const scalars = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom('\n', ' ', '\t', 'a', '#', ':', '-', '\r', '"', "'", '|', '>', '%', '&', '\u0085', '\uFEFF', '\u2028') }), fc.constantFrom('on', 'No', '0o7', '1e3', '.5', '---', '...', '0x1f', '1:20', 'NaN', '.inf'));
+  const scalars = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.string({
+      unit: fc.constantFrom(
+        '\n',
+        ' ',
+        '\t',
+        'a',
+        '#',
+        ':',
+        '-',
+        '\r',
+        '"',
+        "'",
+        '|',
+        '>',
+        '%',
+        '&',
+        '\u0085',
+        '\uFEFF',
+        '\u2028',
+      ),
+    }),
+    fc.constantFrom('on', 'No', '0o7', '1e3', '.5', '---', '...', '0x1f', '1:20', 'NaN', '.inf'),
+  );
   const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, scalars, fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0), fc.boolean(), fc.constant(null), fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(scalars, tie('value'), { maxKeys: 4, noNullPrototype: true })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      scalars,
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(scalars, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+    ),
   }));
 
   test.each(['1.2', '1.1'] as const)('readers of YAML %s see the same value', (version) => {
     fc.assert(
       fc.property(values, (value) => {
         // 1.1 has numbers such as 1e+21 that readers take for texts, and merge keys; those of JSON are 1.2's.
-        const read: unknown = parse(encodeYaml(value), { version, ...(version === '1.1' ? { schema: 'yaml-1.1', merge: false } : {}) });
+        const read: unknown = parse(encodeYaml(value), {
+          version,
+          ...(version === '1.1' ? { schema: 'yaml-1.1', merge: false } : {}),
+        });
         expect(read).toEqual(value);
       }),
       { numRuns: 500 },

@@ -3,13 +3,16 @@ import { numberText } from './value-rules.ts';
 import { yamlBlock, yamlScalar } from './yaml-scalar.ts';
 
 const step = '  ';
-/** A key may stand before its colon up to this length; a longer one is introduced by a question mark. Source: YAML 1.2, 7.4.2. */
+/**
+ * A key may stand before its colon up to this length; a longer one is introduced by a question mark. Source: YAML 1.2,
+ * 7.4.2.
+ */
 const longestSimpleKey = 1024;
 
 /**
- * A value as one YAML 1.2 document, ending in a newline, for `Accept: application/yaml`: in block style, about as fast as JSON.
- * Lines are never folded and nothing is aliased, and what readers of YAML 1.1 take for something else is quoted, so that other
- * readers see the same value. `value` is what `decodeJson` gives: no more than 100 levels deep.
+ * A value as one YAML 1.2 document, ending in a newline, for `Accept: application/yaml`: in block style, about as fast
+ * as JSON. Lines are never folded and nothing is aliased, and what readers of YAML 1.1 take for something else is
+ * quoted, so that other readers see the same value. `value` is what `decodeJson` gives: no more than 100 levels deep.
  */
 export function encodeYaml(value: JsonValue): string {
   const writer = new YamlWriter();

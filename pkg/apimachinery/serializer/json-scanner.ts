@@ -2,14 +2,26 @@ import type { StatusCause } from '../status/status.ts';
 import { maxFindings } from './decode-result.ts';
 import type { PathSegment } from './field-path.ts';
 import { formatPath } from './field-path.ts';
-import { inexactNumber, isInexactNumber, isPrototypeKey, maxJsonDepth, newBadText, newInexactNumbers, newTooDeep, textViolation } from './value-rules.ts';
+import {
+  inexactNumber,
+  isInexactNumber,
+  isPrototypeKey,
+  maxJsonDepth,
+  newBadText,
+  newInexactNumbers,
+  newTooDeep,
+  textViolation,
+} from './value-rules.ts';
 
-/** An object or array whose end has not been read: keys so far and how often each came, or the index of the member being read. */
+/**
+ * An object or array whose end has not been read: keys so far and how often each came, or the index of the member being
+ * read.
+ */
 type Frame = { keys: Map<string, number>; key: string | undefined } | { index: number };
 
 /**
- * Finds where a body breaks the rules of values, with paths that the parsed value no longer has: `JSON.parse` keeps one of two
- * equal keys and rounds numbers. The text must be valid JSON. One linear pass without recursion.
+ * Finds where a body breaks the rules of values, with paths that the parsed value no longer has: `JSON.parse` keeps one
+ * of two equal keys and rounds numbers. The text must be valid JSON. One linear pass without recursion.
  */
 export class JsonScanner {
   readonly #text: string;
@@ -101,5 +113,7 @@ export class JsonScanner {
 
 /** Digits, `+`, `-`, `.`, `e`, `E`; not NaN, as which the text's end reads. */
 function isNumberPart(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d;
+  return (
+    (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d
+  );
 }

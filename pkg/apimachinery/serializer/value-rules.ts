@@ -5,8 +5,9 @@ import { formatPath, type PathSegment } from './field-path.ts';
 /** Objects and arrays within one another, the outermost included. */
 export const maxJsonDepth = 100;
 /**
- * Values and keys of one body, and of one object with its defaults: objects, arrays, scalars and keys count one each. A server has
- * one event loop, and each of them costs it about a microsecond from the body to the store. The largest definitions in use have 5400.
+ * Values and keys of one body, and of one object with its defaults: objects, arrays, scalars and keys count one each. A
+ * server has one event loop, and each of them costs it about a microsecond from the body to the store. The largest
+ * definitions in use have 5400.
  */
 export const maxJsonValues = 100_000;
 
@@ -15,7 +16,10 @@ export function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor' || key === 'prototype';
 }
 
-/** No digit of an integer up to here may be lost, however it is written: it may be what other programs keep as one of 64 bits. */
+/**
+ * No digit of an integer up to here may be lost, however it is written: it may be what other programs keep as one of 64
+ * bits.
+ */
 const exactUpTo = 2 ** 63;
 /** From here on JSON.stringify writes an exponent itself. */
 const exponentsFrom = 1e21;
@@ -25,9 +29,9 @@ const exactDigits = 15;
 const floatForm = /^[-+]?\d*[.eE]/;
 
 /**
- * Would this number come back as another one? `literal` is the number as it was written. Written without a point and an exponent it is an
- * integer, and kept between -(2^53-1) and 2^53-1. Written with one it is a float of 64 bits, as in Kubernetes, and the nearest is kept; but from
- * 2^53 to 2^63 no digit may be lost.
+ * Would this number come back as another one? `literal` is the number as it was written. Written without a point and an
+ * exponent it is an integer, and kept between -(2^53-1) and 2^53-1. Written with one it is a float of 64 bits, as in
+ * Kubernetes, and the nearest is kept; but from 2^53 to 2^63 no digit may be lost.
  */
 export function isInexactNumber(value: number, literal: string): boolean {
   if (isSafe(value)) return false;
@@ -49,7 +53,10 @@ function printsAs(value: number, literal: string): boolean {
   const digits = significantDigits(literal);
   if (digits.length <= exactDigits) return true;
   // The second is slower by far, and an integer to 2^63 has no more digits.
-  return significantDigits(String(value)) === digits || (digits.length <= 19 && significantDigits(value.toPrecision(digits.length)) === digits);
+  return (
+    significantDigits(String(value)) === digits ||
+    (digits.length <= 19 && significantDigits(value.toPrecision(digits.length)) === digits)
+  );
 }
 
 /** Of the part before the exponent, without zeros at either end. Linear: a literal may be as long as a body. */
@@ -65,7 +72,9 @@ function significantDigits(literal: string): string {
     if (start === -1) start = at;
     end = at + 1;
   }
-  return point > start && point < end ? literal.slice(start, point) + literal.slice(point + 1, end) : literal.slice(start, end);
+  return point > start && point < end
+    ? literal.slice(start, point) + literal.slice(point + 1, end)
+    : literal.slice(start, end);
 }
 
 /** The rule a string or key breaks: PostgreSQL's text holds no U+0000, and UTF-8 no half of a surrogate pair. */
@@ -84,16 +93,24 @@ export function newTooManyValues(): StatusError {
 
 export function newBadText(path: readonly PathSegment[], violation: string): StatusError {
   const field = formatPath(path);
-  return newBadRequest(`${field === '' ? 'the body' : field}: ${violation}`, [{ reason: 'FieldValueInvalid', message: violation, field }]);
+  return newBadRequest(`${field === '' ? 'the body' : field}: ${violation}`, [
+    { reason: 'FieldValueInvalid', message: violation, field },
+  ]);
 }
 
 export function inexactNumber(path: readonly PathSegment[], literal: string): StatusCause {
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}...` : literal;
-  return { reason: 'FieldValueInvalid', message: `Invalid value: ${shown}: must be an integer between -(2^53-1) and 2^53-1, or a number with a point or an exponent that a double keeps`, field: formatPath(path) };
+  return {
+    reason: 'FieldValueInvalid',
+    message: `Invalid value: ${shown}: must be an integer between -(2^53-1) and 2^53-1, or a number with a point or an exponent that a double keeps`,
+    field: formatPath(path),
+  };
 }
 
 /** A body is decoded before its kind is known, so this 422 names none. */
 export function newInexactNumbers(causes: StatusCause[]): StatusError {
   const texts = causes.slice(0, 5).map((cause) => `${cause.field}: ${cause.message}`);
-  return new StatusError(422, 'Invalid', `the body holds numbers that cannot be kept exactly: ${texts.join(', ')}`, { details: { causes } });
+  return new StatusError(422, 'Invalid', `the body holds numbers that cannot be kept exactly: ${texts.join(', ')}`, {
+    details: { causes },
+  });
 }

@@ -5,7 +5,18 @@ import { newBadRequest, type StatusError } from '../status/status-error.ts';
 import type { StatusCause } from '../status/status.ts';
 import { maxFindings, type DecodeResult } from './decode-result.ts';
 import { formatPath, type PathSegment } from './field-path.ts';
-import { inexactNumber, isInexactNumber, isPrototypeKey, maxJsonDepth, maxJsonValues, newBadText, newInexactNumbers, newTooDeep, newTooManyValues, textViolation } from './value-rules.ts';
+import {
+  inexactNumber,
+  isInexactNumber,
+  isPrototypeKey,
+  maxJsonDepth,
+  maxJsonValues,
+  newBadText,
+  newInexactNumbers,
+  newTooDeep,
+  newTooManyValues,
+  textViolation,
+} from './value-rules.ts';
 
 /** In characters: what a body without aliases never reaches, and the bound of what aliases make of one. */
 const maxExpandedSize = 3 << 20;
@@ -14,13 +25,17 @@ const coreTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
 /** Makes the JSON value of one composed document, under the rules of `decodeYaml`. */
 export function readYamlDocument(document: Document.Parsed): DecodeResult {
   const [error] = document.errors;
-  if (error !== undefined) throw newBadRequest(`the body of the request is not valid YAML: ${error.message.slice(0, 90)}`);
+  if (error !== undefined)
+    throw newBadRequest(`the body of the request is not valid YAML: ${error.message.slice(0, 90)}`);
   return new YamlReader().read(document.contents);
 }
 
 export function isEmptyDocument(document: Document.Parsed): boolean {
   const { contents } = document;
-  return document.errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null && contents.source === ''));
+  return (
+    document.errors.length === 0 &&
+    (contents === null || (isScalar(contents) && contents.value === null && contents.source === ''))
+  );
 }
 
 class YamlReader {
@@ -56,7 +71,9 @@ class YamlReader {
     if (depth > maxJsonDepth) throw newTooDeep();
     this.#grow(2);
     if (isMap(node)) return this.#readMap(node, depth);
-    return isSeq(node) ? node.items.map((item, index) => this.#within(index, () => this.#readNode(item, depth + 1))) : null;
+    return isSeq(node)
+      ? node.items.map((item, index) => this.#within(index, () => this.#readNode(item, depth + 1)))
+      : null;
   }
 
   #readMap(map: YAMLMap, depth: number): JsonObject {
@@ -140,7 +157,8 @@ class YamlReader {
     this.#size += size;
     this.#values += 1;
     if (this.#values > maxJsonValues) throw newTooManyValues();
-    if (this.#size > maxExpandedSize) throw newBadRequest(`the YAML document expands to more than ${maxExpandedSize} characters`);
+    if (this.#size > maxExpandedSize)
+      throw newBadRequest(`the YAML document expands to more than ${maxExpandedSize} characters`);
   }
 
   #report(list: string[]): void {

@@ -1,4 +1,7 @@
-/** Begins with a letter, so that it is no indicator, number or time, and holds nothing but letters, digits and harmless signs. */
+/**
+ * Begins with a letter, so that it is no indicator, number or time, and holds nothing but letters, digits and harmless
+ * signs.
+ */
 const harmless = /^[A-Za-z_/][\w./-]*$/;
 const letterFirst = /^[\p{L}_/]/u;
 /** What ends a plain text or does not belong in one. Searched for, so that a text of megabytes takes no stack. */
@@ -14,10 +17,16 @@ const blockUnfit = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029\p{Cs}\u
 export function yamlScalar(text: string): string {
   const isPlain = harmless.test(text) || (letterFirst.test(text) && !special.test(text));
   if (isPlain && !literal.test(text)) return text;
-  return JSON.stringify(text).replaceAll(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(text).replaceAll(
+    unprintable,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
-/** A text of several lines as a literal block, from its indicator on and without its last newline; undefined for one that does not fit into one. */
+/**
+ * A text of several lines as a literal block, from its indicator on and without its last newline; undefined for one
+ * that does not fit into one.
+ */
 export function yamlBlock(text: string, indent: string): string | undefined {
   // Indentation is found by the first line, and lines of white space alone are read in more than one way.
   if (!text.includes('\n') || /^\s/.test(text) || blockUnfit.test(text)) return undefined;

@@ -23,9 +23,21 @@ test('a circle of causes ends, and one of aggregates', () => {
 });
 
 test('an error of another realm, and one that was described before, are as good', () => {
-  expect(describeError(runInNewContext('new RangeError("far")'))).toMatchObject({ type: 'RangeError', message: 'far', stack: expect.stringContaining('far') });
-  const description = describeError(new AggregateError([new Error('one', { cause: 'two' })], 'all', { cause: newForbidden({ group: 'a', resource: 'b' }, '', 'why') }));
-  expect(description).toMatchObject({ type: 'AggregateError', cause: { type: 'StatusError', code: 403, reason: 'Forbidden', message: 'b.a is forbidden: why' }, errors: [{ message: 'one', cause: { message: 'two' } }] });
+  expect(describeError(runInNewContext('new RangeError("far")'))).toMatchObject({
+    type: 'RangeError',
+    message: 'far',
+    stack: expect.stringContaining('far'),
+  });
+  const description = describeError(
+    new AggregateError([new Error('one', { cause: 'two' })], 'all', {
+      cause: newForbidden({ group: 'a', resource: 'b' }, '', 'why'),
+    }),
+  );
+  expect(description).toMatchObject({
+    type: 'AggregateError',
+    cause: { type: 'StatusError', code: 403, reason: 'Forbidden', message: 'b.a is forbidden: why' },
+    errors: [{ message: 'one', cause: { message: 'two' } }],
+  });
   expect(describeError(JSON.parse(JSON.stringify(description)))).toEqual(description);
 });
 
@@ -42,7 +54,14 @@ test.each<[string, unknown, object]>([
   ['nothing', undefined, { message: 'undefined' }],
   ['null', null, { message: 'null' }],
   ['a symbol', Symbol('s'), { message: 'Symbol(s)' }],
-  ['an object', { status: 500, big: 5n, headers: { Authorization: 'Basic x', 'x-api-key': ['k'] } }, { message: 'an object without a message: {"status":500,"big":"5","headers":{"Authorization":"***","x-api-key":"***"}}' }],
+  [
+    'an object',
+    { status: 500, big: 5n, headers: { Authorization: 'Basic x', 'x-api-key': ['k'] } },
+    {
+      message:
+        'an object without a message: {"status":500,"big":"5","headers":{"Authorization":"***","x-api-key":"***"}}',
+    },
+  ],
   ['an object with a message', { message: 'm', type: 'Gone', token: 't' }, { type: 'Gone', message: 'm' }],
   ['a circle', circle, { message: 'an error that cannot be shown' }],
   ['a trap', trap, { message: 'an error that cannot be shown' }],
@@ -51,11 +70,27 @@ test.each<[string, unknown, object]>([
 });
 
 test('messages, stacks, names and codes are bounded, and credentials in them masked, one that is cut as well', () => {
-  expect(describeError({ message: 'm'.repeat(10_000), stack: 's'.repeat(10_000) })).toEqual({ message: `${'m'.repeat(4000)}...`, stack: `${'s'.repeat(8000)}...` });
-  expect(describeError(new Error('m'.repeat(10_000))).stack).toMatch(/^Error: m{93}\.\.\.\n    at .*describe-error\.test/);
-  expect(describeError({ message: 'm', name: 'n'.repeat(10_000), code: 'c'.repeat(10_000) })).toEqual({ message: 'm', type: `${'n'.repeat(200)}...`, code: `${'c'.repeat(200)}...` });
-  const said = 'GET https://jane:pass@example.com/ with Authorization: Bearer abc.123-def_456 and Basic amFuZTpwYXNz and pat_0123456789abcdefghijklmnopqrst012345';
-  expect(describeError({ message: said }).message).toBe('GET https://***@example.com/ with Authorization: Bearer *** and Basic *** and pat_***');
-  expect(describeError({ message: 'Bearer authentication is not basic authentication' }).message).toBe('Bearer authentication is not basic authentication');
-  expect(describeError({ message: `${'m'.repeat(3990)} pat_0123456789abcdefghijklmnopqrst012345` }).message).toBe(`${'m'.repeat(3990)} pat_***`);
+  expect(describeError({ message: 'm'.repeat(10_000), stack: 's'.repeat(10_000) })).toEqual({
+    message: `${'m'.repeat(4000)}...`,
+    stack: `${'s'.repeat(8000)}...`,
+  });
+  expect(describeError(new Error('m'.repeat(10_000))).stack).toMatch(
+    /^Error: m{93}\.\.\.\n    at .*describe-error\.test/,
+  );
+  expect(describeError({ message: 'm', name: 'n'.repeat(10_000), code: 'c'.repeat(10_000) })).toEqual({
+    message: 'm',
+    type: `${'n'.repeat(200)}...`,
+    code: `${'c'.repeat(200)}...`,
+  });
+  const said =
+    'GET https://jane:pass@example.com/ with Authorization: Bearer abc.123-def_456 and Basic amFuZTpwYXNz and pat_0123456789abcdefghijklmnopqrst012345';
+  expect(describeError({ message: said }).message).toBe(
+    'GET https://***@example.com/ with Authorization: Bearer *** and Basic *** and pat_***',
+  );
+  expect(describeError({ message: 'Bearer authentication is not basic authentication' }).message).toBe(
+    'Bearer authentication is not basic authentication',
+  );
+  expect(describeError({ message: `${'m'.repeat(3990)} pat_0123456789abcdefghijklmnopqrst012345` }).message).toBe(
+    `${'m'.repeat(3990)} pat_***`,
+  );
 });

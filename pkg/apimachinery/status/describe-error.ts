@@ -29,9 +29,9 @@ const longestName = 200;
 const longestHead = 100;
 
 /**
- * What an error says, and nothing that libraries hang on it: a database connection among them, keys and all, or a request with its headers.
- * Anything can be thrown, and nothing of it is trusted to be what it seems: it never throws. Credentials in texts are masked. An object that was
- * described before is as good as the error.
+ * What an error says, and nothing that libraries hang on it: a database connection among them, keys and all, or a
+ * request with its headers. Anything can be thrown, and nothing of it is trusted to be what it seems: it never throws.
+ * Credentials in texts are masked. An object that was described before is as good as the error.
  */
 export function describeError(thrown: unknown, { message = 4000, stack = 8000 }: ErrorLimits = {}): ErrorDescription {
   return describe(thrown, 0, { message, stack });
@@ -52,7 +52,9 @@ function describe(thrown: unknown, depth: number, limits: Required<ErrorLimits>)
       ...(typeof reason === 'string' ? { reason: bounded(reason, limits.message) } : {}),
       ...(typeof stack === 'string' ? { stack: boundedStack(stack, limits.stack) } : {}),
       ...(cause === undefined || isDeepest ? {} : { cause: describe(cause, depth + 1, limits) }),
-      ...(Array.isArray(errors) && depth <= deepestAggregate ? { errors: errors.slice(0, mostErrors).map((each) => describe(each, depth + 1, limits)) } : {}),
+      ...(Array.isArray(errors) && depth <= deepestAggregate
+        ? { errors: errors.slice(0, mostErrors).map((each) => describe(each, depth + 1, limits)) }
+        : {}),
     };
   } catch {
     return { message: 'an error that cannot be shown' };
@@ -63,7 +65,10 @@ const credentialName = /authorization|cookie|token|password|passwd|secret|api-?k
 
 /** What was thrown as JSON, without what looks like a credential by its name. */
 function valueText(value: object): string {
-  const text = JSON.stringify(value, (key, each: unknown) => (credentialName.test(key) ? '***' : typeof each === 'bigint' ? String(each) : each)) ?? '';
+  const text =
+    JSON.stringify(value, (key, each: unknown) =>
+      credentialName.test(key) ? '***' : typeof each === 'bigint' ? String(each) : each,
+    ) ?? '';
   return bounded(text, longestValue);
 }
 
@@ -86,5 +91,7 @@ function bounded(text: string, longest: number): string {
 /** A stack begins with the message: of a long one the frames are worth more. */
 function boundedStack(stack: string, longest: number): string {
   const frames = stack.length > longest ? stack.indexOf('\n    at ') : -1;
-  return frames < longestHead ? bounded(stack, longest) : bounded(`${bounded(stack.slice(0, frames), longestHead)}${stack.slice(frames)}`, longest);
+  return frames < longestHead
+    ? bounded(stack, longest)
+    : bounded(`${bounded(stack.slice(0, frames), longestHead)}${stack.slice(frames)}`, longest);
 }

@@ -17,7 +17,11 @@ export function typeInvalid(field: string, value: unknown, detail: string): Stat
 }
 
 export function notSupported(field: string, value: unknown, supported: readonly unknown[]): StatusCause {
-  return { reason: 'FieldValueNotSupported', message: `Unsupported value: ${show(value)}: supported values: ${supported.map(show).join(', ')}`, field };
+  return {
+    reason: 'FieldValueNotSupported',
+    message: `Unsupported value: ${show(value)}: supported values: ${supported.map(show).join(', ')}`,
+    field,
+  };
 }
 
 export function duplicate(field: string, value: unknown): StatusCause {

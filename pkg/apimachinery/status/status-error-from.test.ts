@@ -1,14 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { statusErrorFrom } from './status-error-from.ts';
-import { newConflict, newExpired, newForbidden, newInvalid, newNotFound, newTooLargeResourceVersion, StatusError } from './status-error.ts';
+import {
+  newConflict,
+  newExpired,
+  newForbidden,
+  newInvalid,
+  newNotFound,
+  newTooLargeResourceVersion,
+  StatusError,
+} from './status-error.ts';
 
 const posts = { group: 'blog.example.com', resource: 'posts' };
 
 describe('what a server threw is thrown again', () => {
   test.each([
     ['with details', newNotFound(posts, 'a')],
-    ['with causes', newInvalid({ group: posts.group, kind: 'Post' }, 'a', [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec.title' }])],
+    [
+      'with causes',
+      newInvalid({ group: posts.group, kind: 'Post' }, 'a', [
+        { reason: 'FieldValueRequired', message: 'Required value', field: 'spec.title' },
+      ]),
+    ],
     ['with a time to wait', newTooLargeResourceVersion('9', 3)],
     ['with a token', newExpired('too old', 'token')],
     ['of a reason that its code does not tell', newConflict(posts, 'a', 'the object has been modified')],
@@ -24,13 +37,38 @@ describe('what a server threw is thrown again', () => {
 
 describe('anything else is an error all the same', () => {
   test.each([
-    ['a page of a proxy', '<html>', { code: 502 }, { code: 502, reason: 'ServiceUnavailable', message: 'the server answered 502' }],
+    [
+      'a page of a proxy',
+      '<html>',
+      { code: 502 },
+      { code: 502, reason: 'ServiceUnavailable', message: 'the server answered 502' },
+    ],
     ['an empty answer', undefined, { code: 404 }, { code: 404, reason: 'NotFound' }],
     ['a redirect', undefined, { code: 302 }, { code: 302, reason: 'BadRequest' }],
-    ['an object, not a Status', { kind: 'Post', message: 'm' }, { code: 409 }, { code: 409, reason: 'Conflict', message: 'the server answered 409' }],
-    ['fields of other types', { kind: 'Status', code: '1', reason: 7, message: {}, details: [] }, {}, { code: 500, reason: 'InternalError', message: 'the server answered 500' }],
-    ['an unknown reason', { kind: 'Status', code: 418, reason: 'Teapot', message: 'm' }, {}, { code: 418, reason: 'BadRequest', message: 'm' }],
-    ['a code that is no failure', { kind: 'Status', code: 200, message: 'm' }, {}, { code: 500, reason: 'InternalError' }],
+    [
+      'an object, not a Status',
+      { kind: 'Post', message: 'm' },
+      { code: 409 },
+      { code: 409, reason: 'Conflict', message: 'the server answered 409' },
+    ],
+    [
+      'fields of other types',
+      { kind: 'Status', code: '1', reason: 7, message: {}, details: [] },
+      {},
+      { code: 500, reason: 'InternalError', message: 'the server answered 500' },
+    ],
+    [
+      'an unknown reason',
+      { kind: 'Status', code: 418, reason: 'Teapot', message: 'm' },
+      {},
+      { code: 418, reason: 'BadRequest', message: 'm' },
+    ],
+    [
+      'a code that is no failure',
+      { kind: 'Status', code: 200, message: 'm' },
+      {},
+      { code: 500, reason: 'InternalError' },
+    ],
   ])('%s', (_reason, body, facts, expected) => {
     expect(statusErrorFrom(body, facts)).toMatchObject(expected);
   });
@@ -44,7 +82,9 @@ describe('anything else is an error all the same', () => {
     [-1, undefined],
     ['1\r\nSet-Cookie: a=b', undefined],
   ])('a wait of %p seconds is %p', (retryAfterSeconds, expected) => {
-    expect(statusErrorFrom({ kind: 'Status', details: { retryAfterSeconds } }).details?.retryAfterSeconds).toBe(expected);
+    expect(statusErrorFrom({ kind: 'Status', details: { retryAfterSeconds } }).details?.retryAfterSeconds).toBe(
+      expected,
+    );
   });
 
   test('of any shape', () => {

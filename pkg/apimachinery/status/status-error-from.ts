@@ -15,7 +15,10 @@ const maxTextLength = 4096;
 /** A day. */
 const longestWaitSeconds = 86_400;
 
-/** The reason of an answer that does not tell its own. Source: k8s.io/apimachinery/pkg/api/errors NewGenericServerResponse. */
+/**
+ * The reason of an answer that does not tell its own. Source: k8s.io/apimachinery/pkg/api/errors
+ * NewGenericServerResponse.
+ */
 const reasonsByCode: Readonly<Record<number, StatusReason>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -36,22 +39,31 @@ const reasonsByCode: Readonly<Record<number, StatusReason>> = {
   503: 'ServiceUnavailable',
   504: 'Timeout',
 };
-const reasons: ReadonlySet<unknown> = new Set<StatusReason>([...Object.values(reasonsByCode), 'AlreadyExists', 'Expired']);
+const reasons: ReadonlySet<unknown> = new Set<StatusReason>([
+  ...Object.values(reasonsByCode),
+  'AlreadyExists',
+  'Expired',
+]);
 
 /**
- * The error that a Status tells of, as a client throws it. Anything is taken: a proxy's page, or a Status of a stranger with fields of any type,
- * becomes an error too, with the reason that its code stands for.
+ * The error that a Status tells of, as a client throws it. Anything is taken: a proxy's page, or a Status of a stranger
+ * with fields of any type, becomes an error too, with the reason that its code stands for.
  */
 export function statusErrorFrom(status: unknown, { code, requestId }: AnswerFacts = {}): StatusError {
   const body: JsonObject = isJsonObject(status) && status['kind'] === 'Status' ? status : {};
   const known = code ?? (isErrorCode(body['code']) ? body['code'] : 500);
   const details = readDetails(body['details']);
   const continueToken = isJsonObject(body['metadata']) ? readText(body['metadata'], 'continue', 64 * 1024) : undefined;
-  return new StatusError(known, readReason(body['reason'], known), readText(body, 'message', maxMessageLength) ?? `the server answered ${known}`, {
-    ...(details === undefined ? {} : { details }),
-    ...(continueToken === undefined ? {} : { continueToken }),
-    ...(requestId === undefined ? {} : { requestId }),
-  });
+  return new StatusError(
+    known,
+    readReason(body['reason'], known),
+    readText(body, 'message', maxMessageLength) ?? `the server answered ${known}`,
+    {
+      ...(details === undefined ? {} : { details }),
+      ...(continueToken === undefined ? {} : { continueToken }),
+      ...(requestId === undefined ? {} : { requestId }),
+    },
+  );
 }
 
 function isErrorCode(value: unknown): value is number {
@@ -72,13 +84,18 @@ function readDetails(value: JsonValue | undefined): StatusDetails | undefined {
   }
   const { causes, retryAfterSeconds } = value;
   if (Array.isArray(causes)) details.causes = causes.slice(0, maxCauses).filter(isJsonObject).map(readCause);
-  if (typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0) details.retryAfterSeconds = Math.min(Math.ceil(retryAfterSeconds), longestWaitSeconds);
+  if (typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0)
+    details.retryAfterSeconds = Math.min(Math.ceil(retryAfterSeconds), longestWaitSeconds);
   return details;
 }
 
 function readCause(cause: JsonObject): StatusCause {
   const field = readText(cause, 'field', maxTextLength);
-  return { reason: readText(cause, 'reason', maxTextLength) ?? '', message: readText(cause, 'message', maxMessageLength) ?? '', ...(field === undefined ? {} : { field }) };
+  return {
+    reason: readText(cause, 'reason', maxTextLength) ?? '',
+    message: readText(cause, 'message', maxMessageLength) ?? '',
+    ...(field === undefined ? {} : { field }),
+  };
 }
 
 function readText(object: JsonObject, field: string, maxLength: number): string | undefined {

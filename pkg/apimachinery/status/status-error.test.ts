@@ -13,7 +13,11 @@ test.each([
 });
 
 test('a message names as many causes as can be read, and the details name all', () => {
-  const causes = Array.from({ length: 100 }, (_, i) => ({ reason: 'FieldValueInvalid', message: 'x'.repeat(500), field: `spec.f${i}` }));
+  const causes = Array.from({ length: 100 }, (_, i) => ({
+    reason: 'FieldValueInvalid',
+    message: 'x'.repeat(500),
+    field: `spec.f${i}`,
+  }));
   const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, 'a', causes).toStatus();
   expect(message!.length).toBeLessThan(11_000);
   expect(message).toMatch(/^Post\.g\.io "a" is invalid: \[spec\.f0: x.*, and \d\d more\]$/);
@@ -22,7 +26,9 @@ test('a message names as many causes as can be read, and the details name all', 
 
 test('a name that is far too long is cut in what is said of it', () => {
   const name = 'A'.repeat(100_000);
-  const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, name, [{ reason: 'FieldValueInvalid', message: 'no', field: 'metadata.name' }]).toStatus();
+  const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, name, [
+    { reason: 'FieldValueInvalid', message: 'no', field: 'metadata.name' },
+  ]).toStatus();
   expect(message).toBe(`Post.g.io "${'A'.repeat(253)}..." is invalid: metadata.name: no`);
   expect(details?.name).toBe(`${'A'.repeat(253)}...`);
 });

@@ -1,11 +1,19 @@
-import { formatApiVersion, formatGroupResource, type GroupResource, type GroupVersionKind } from '../schema/group-version.ts';
+import {
+  formatApiVersion,
+  formatGroupResource,
+  type GroupResource,
+  type GroupVersionKind,
+} from '../schema/group-version.ts';
 import type { Status, StatusCause, StatusDetails, StatusReason } from './status.ts';
 
 /** Of causes, in a message. Characters. */
 const longestList = 10_000;
 /** Of a name that may be invalid because of its length; the longest valid one has 253 characters. */
 const longestName = 256;
-/** Messages echo what clients sent, and are shown on terminals: control characters but tab and line feed, and halves of characters, are no part of one. */
+/**
+ * Messages echo what clients sent, and are shown on terminals: control characters but tab and line feed, and halves of
+ * characters, are no part of one.
+ */
 const unprintable = /(?![\n\t])[\p{Cc}\p{Surrogate}]/gu;
 
 export interface StatusErrorOptions {
@@ -29,7 +37,10 @@ export class StatusError extends Error {
   readonly requestId: string | undefined;
 
   constructor(code: number, reason: StatusReason, message: string, options: StatusErrorOptions = {}) {
-    super(message.replaceAll(unprintable, '\uFFFD'), options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      message.replaceAll(unprintable, '\uFFFD'),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = 'StatusError';
     this.code = code;
     this.reason = reason;
@@ -64,13 +75,22 @@ export function newUnauthorized(message = 'Unauthorized'): StatusError {
   return new StatusError(401, 'Unauthorized', message);
 }
 
-export function newForbidden(resource: GroupResource, name: string, reason: string, causes?: StatusCause[]): StatusError {
+export function newForbidden(
+  resource: GroupResource,
+  name: string,
+  reason: string,
+  causes?: StatusCause[],
+): StatusError {
   const subject = name === '' ? formatGroupResource(resource) : `${formatGroupResource(resource)} "${name}"`;
-  return new StatusError(403, 'Forbidden', `${subject} is forbidden: ${reason}`, { details: { ...detailsOf(resource, name), ...(causes === undefined ? {} : { causes }) } });
+  return new StatusError(403, 'Forbidden', `${subject} is forbidden: ${reason}`, {
+    details: { ...detailsOf(resource, name), ...(causes === undefined ? {} : { causes }) },
+  });
 }
 
 export function newNotFound(resource: GroupResource, name: string): StatusError {
-  return new StatusError(404, 'NotFound', `${formatGroupResource(resource)} "${name}" not found`, { details: detailsOf(resource, name) });
+  return new StatusError(404, 'NotFound', `${formatGroupResource(resource)} "${name}" not found`, {
+    details: detailsOf(resource, name),
+  });
 }
 
 /** For a path or a resource that the server does not serve. */
@@ -79,9 +99,14 @@ export function newUnknownPath(): StatusError {
 }
 
 export function newMethodNotAllowed(resource: GroupResource, verb: string): StatusError {
-  return new StatusError(405, 'MethodNotAllowed', `${verb} is not supported on resources of kind "${formatGroupResource(resource)}"`, {
-    details: detailsOf(resource, ''),
-  });
+  return new StatusError(
+    405,
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind "${formatGroupResource(resource)}"`,
+    {
+      details: detailsOf(resource, ''),
+    },
+  );
 }
 
 export function newNotAcceptable(message: string): StatusError {
@@ -89,20 +114,37 @@ export function newNotAcceptable(message: string): StatusError {
 }
 
 export function newAlreadyExists(resource: GroupResource, name: string): StatusError {
-  return new StatusError(409, 'AlreadyExists', `${formatGroupResource(resource)} "${name}" already exists`, { details: detailsOf(resource, name) });
+  return new StatusError(409, 'AlreadyExists', `${formatGroupResource(resource)} "${name}" already exists`, {
+    details: detailsOf(resource, name),
+  });
 }
 
-export function newConflict(resource: GroupResource, name: string, reason: string, causes?: StatusCause[]): StatusError {
-  return new StatusError(409, 'Conflict', `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${reason}`, {
-    details: { ...detailsOf(resource, name), ...(causes === undefined ? {} : { causes }) },
-  });
+export function newConflict(
+  resource: GroupResource,
+  name: string,
+  reason: string,
+  causes?: StatusCause[],
+): StatusError {
+  return new StatusError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${reason}`,
+    {
+      details: { ...detailsOf(resource, name), ...(causes === undefined ? {} : { causes }) },
+    },
+  );
 }
 
 /** An `If-Match` that does not hold. */
 export function newPreconditionFailed(resource: GroupResource, name: string, reason: string): StatusError {
-  return new StatusError(412, 'PreconditionFailed', `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${reason}`, {
-    details: detailsOf(resource, name),
-  });
+  return new StatusError(
+    412,
+    'PreconditionFailed',
+    `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${reason}`,
+    {
+      details: detailsOf(resource, name),
+    },
+  );
 }
 
 export function newExpired(message: string, continueToken?: string): StatusError {
@@ -114,18 +156,33 @@ export function newRequestEntityTooLarge(message: string): StatusError {
 }
 
 export function newUnsupportedMediaType(accepted: readonly string[]): StatusError {
-  return new StatusError(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
+  return new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
 }
 
 /** One cause a field; causes are sorted by field, as clients print them. */
-export function newInvalid(kind: Pick<GroupVersionKind, 'group' | 'kind'>, name: string, causes: readonly StatusCause[]): StatusError {
+export function newInvalid(
+  kind: Pick<GroupVersionKind, 'group' | 'kind'>,
+  name: string,
+  causes: readonly StatusCause[],
+): StatusError {
   const sorted = [...causes].toSorted((a, b) => compareText(a.field ?? '', b.field ?? ''));
-  const texts = sorted.map((cause) => (cause.field === undefined || cause.field === '' ? cause.message : `${cause.field}: ${cause.message}`));
+  const texts = sorted.map((cause) =>
+    cause.field === undefined || cause.field === '' ? cause.message : `${cause.field}: ${cause.message}`,
+  );
   const subject = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const shown = name.length <= longestName ? name : `${name.slice(0, longestName - 3)}...`;
   const list = texts.length === 1 ? texts[0] : `[${listed(texts)}]`;
   return new StatusError(422, 'Invalid', `${subject} "${shown}" is invalid: ${list}`, {
-    details: { ...(name === '' ? {} : { name: shown }), ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes: sorted },
+    details: {
+      ...(name === '' ? {} : { name: shown }),
+      ...(kind.group === '' ? {} : { group: kind.group }),
+      kind: kind.kind,
+      causes: sorted,
+    },
   });
 }
 
@@ -141,7 +198,9 @@ export function newTooManyRequests(message: string, retryAfterSeconds = 1): Stat
 }
 
 export function newInternalError(cause: unknown): StatusError {
-  return new StatusError(500, 'InternalError', 'Internal error occurred: the request could not be completed', { cause });
+  return new StatusError(500, 'InternalError', 'Internal error occurred: the request could not be completed', {
+    cause,
+  });
 }
 
 export function newServiceUnavailable(message: string, retryAfterSeconds = 1): StatusError {
@@ -149,7 +208,9 @@ export function newServiceUnavailable(message: string, retryAfterSeconds = 1): S
 }
 
 export function newTimeout(message: string, retryAfterSeconds = 1, causes?: StatusCause[]): StatusError {
-  return new StatusError(504, 'Timeout', message, { details: { retryAfterSeconds, ...(causes === undefined ? {} : { causes }) } });
+  return new StatusError(504, 'Timeout', message, {
+    details: { retryAfterSeconds, ...(causes === undefined ? {} : { causes }) },
+  });
 }
 
 /** A resourceVersion this server has not reached. */
@@ -161,7 +222,9 @@ export function newTooLargeResourceVersion(asked: string, current: number): Stat
 
 /** The message for a body whose apiVersion is not the URL's. */
 export function apiVersionMismatch(inBody: string, expected: GroupVersionKind): StatusError {
-  return newBadRequest(`the API version in the data (${inBody}) does not match the expected API version (${formatApiVersion(expected)})`);
+  return newBadRequest(
+    `the API version in the data (${inBody}) does not match the expected API version (${formatApiVersion(expected)})`,
+  );
 }
 
 function detailsOf({ group, resource }: GroupResource, name: string): StatusDetails {

@@ -33,21 +33,28 @@ describe('sliced work', () => {
 
   test('gives others their turn whenever its budget is spent', async () => {
     const steps: number[] = [];
-    const work = runInTurns(counted(5, (step) => steps.push(step)), { scheduler: new TurnScheduler({ budgetMs: 0 }) });
+    const work = runInTurns(
+      counted(5, (step) => steps.push(step)),
+      { scheduler: new TurnScheduler({ budgetMs: 0 }) },
+    );
     expect(await turnsDuring(work)).toBeGreaterThanOrEqual(4);
     expect(steps).toEqual([0, 1, 2, 3, 4]);
     expect(await work).toBe('done');
   });
 
   test('stays in its turn while there is budget left', async () => {
-    const work = runInTurns(counted(5, () => {}), { scheduler: new TurnScheduler({ budgetMs: 60_000 }) });
+    const work = runInTurns(
+      counted(5, () => {}),
+      { scheduler: new TurnScheduler({ budgetMs: 60_000 }) },
+    );
     expect(await turnsDuring(work)).toBeLessThanOrEqual(1);
   });
 
   test('a failure of the work is the failure of the whole', async () => {
-    const failing = (): SlicedWork<string> => counted(3, (step) => {
-      if (step === 2) throw new Error('broken');
-    });
+    const failing = (): SlicedWork<string> =>
+      counted(3, (step) => {
+        if (step === 2) throw new Error('broken');
+      });
     expect(() => runAtOnce(failing())).toThrow('broken');
     await expect(runInTurns(failing(), { scheduler: new TurnScheduler({ budgetMs: 0 }) })).rejects.toThrow('broken');
   });
@@ -67,7 +74,9 @@ describe('sliced work', () => {
       steps.push(step);
       if (step === 1) gone.abort();
     });
-    await expect(runInTurns(work, { signal: gone.signal, scheduler: new TurnScheduler({ budgetMs: 0 }) })).rejects.toMatchObject({ code: 504 });
+    await expect(
+      runInTurns(work, { signal: gone.signal, scheduler: new TurnScheduler({ budgetMs: 0 }) }),
+    ).rejects.toMatchObject({ code: 504 });
     expect(steps).toEqual([0, 1]);
   });
 });

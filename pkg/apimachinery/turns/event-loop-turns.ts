@@ -7,16 +7,19 @@ const processScheduler = new TurnScheduler();
 export interface TurnOptions {
   /** Work that nobody waits for any more is given up where it would wait; what is done within its turn is done. */
   signal?: AbortSignal | undefined;
-  /** It reads, writes or sends so much that all small work goes before it. Default: once it has held the event loop for 3 ms. */
+  /**
+   * It reads, writes or sends so much that all small work goes before it. Default: once it has held the event loop for
+   * 3 ms.
+   */
   isLarge?: boolean;
   /** Default: that of the process. */
   scheduler?: TurnScheduler;
 }
 
 /**
- * Lets others run between the parts of a long computation, of which there may be many at once: they share the 10 ms that a turn of the event
- * loop has for them all. Counts from where it is made, which is best right after an `await`: `if (turns.due) await turns.next()` costs
- * small work next to nothing.
+ * Lets others run between the parts of a long computation, of which there may be many at once: they share the 10 ms
+ * that a turn of the event loop has for them all. Counts from where it is made, which is best right after an `await`:
+ * `if (turns.due) await turns.next()` costs small work next to nothing.
  */
 export class EventLoopTurns {
   readonly #signal: AbortSignal | undefined;
@@ -39,7 +42,10 @@ export class EventLoopTurns {
     this.#scheduler.expect(bytes);
   }
 
-  /** Resolves in another turn of the event loop, or in what others leave of this one. @throws the signal's StatusError, or 504 */
+  /**
+   * Resolves in another turn of the event loop, or in what others leave of this one. @throws the signal's StatusError,
+   * or 504
+   */
   async next(): Promise<void> {
     if (this.#signal?.aborted !== true) await this.#scheduler.wait(this.#work);
     if (this.#signal?.aborted === true) throw abortError(this.#signal);
@@ -56,7 +62,10 @@ export async function largeTurn(arriving = 0): Promise<void> {
   turns.expect(arriving);
 }
 
-/** A computation that can be left and gone on with at each `yield`. What it reads must not be changed by others meanwhile. */
+/**
+ * A computation that can be left and gone on with at each `yield`. What it reads must not be changed by others
+ * meanwhile.
+ */
 export type SlicedWork<T> = Generator<undefined, T, void>;
 
 /** All of it now, for work that is small or has to be done before anything else happens. */
@@ -67,7 +76,10 @@ export function runAtOnce<T>(work: SlicedWork<T>): T {
   }
 }
 
-/** In slices, between which others have their turn. @throws what the work throws; once the signal aborts, its StatusError or 504 */
+/**
+ * In slices, between which others have their turn. @throws what the work throws; once the signal aborts, its
+ * StatusError or 504
+ */
 export async function runInTurns<T>(work: SlicedWork<T>, options?: TurnOptions): Promise<T> {
   const turns = new EventLoopTurns(options);
   for (;;) {

@@ -12,13 +12,21 @@ function sumOf(times: readonly number[]): number {
 /** A clock that only work and waiting move, and an event loop that turns when it is told to. */
 class SteppedLoop {
   time = 0;
-  /** What other work than that in slices takes of each turn, in milliseconds: with none the event loop is idle in a turn without work. */
+  /**
+   * What other work than that in slices takes of each turn, in milliseconds: with none the event loop is idle in a turn
+   * without work.
+   */
   others = 0;
   private idle = 0;
   private callbacks: (() => void)[] = [];
   private soon: (() => void)[] = [];
   readonly scheduler = new TurnScheduler({
-    host: { now: () => this.time, idle: () => this.idle, later: (callback) => this.callbacks.push(callback), soon: (callback) => this.soon.push(callback) },
+    host: {
+      now: () => this.time,
+      idle: () => this.idle,
+      later: (callback) => this.callbacks.push(callback),
+      soon: (callback) => this.soon.push(callback),
+    },
     budgetMs,
   });
 
@@ -76,7 +84,12 @@ describe('the turns of the event loop', () => {
   test('go round fairly: no work is ahead of another by more than a turn and a quantum', async () => {
     const loop = new SteppedLoop();
     const done = Array.from({ length: 16 }, () => 0);
-    const works = done.map((_, i) => runInTurns(loop.work(100, () => (done[i]! += 1)), { scheduler: loop.scheduler }));
+    const works = done.map((_, i) =>
+      runInTurns(
+        loop.work(100, () => (done[i]! += 1)),
+        { scheduler: loop.scheduler },
+      ),
+    );
     await eventLoopTurn();
     while (!loop.isIdle && Math.max(...done) < 100) {
       await loop.turn();
@@ -89,7 +102,8 @@ describe('the turns of the event loop', () => {
   test('let small work that comes late go before large work is done', async () => {
     const loop = new SteppedLoop();
     const over: string[] = [];
-    const run = (name: string, steps: number): Promise<unknown> => runInTurns(loop.work(steps), { scheduler: loop.scheduler }).then(() => over.push(name));
+    const run = (name: string, steps: number): Promise<unknown> =>
+      runInTurns(loop.work(steps), { scheduler: loop.scheduler }).then(() => over.push(name));
     const large = Array.from({ length: 8 }, () => run('large', 400));
     await loop.turn();
     const small = run('small', 1);
@@ -105,10 +119,16 @@ describe('the turns of the event loop', () => {
     const { scheduler } = loop;
     const gone = new AbortController();
     const reached: number[] = [];
-    const failing = runInTurns(loop.work(50, (step) => {
-      if (step === 30) throw new Error('broken');
-    }), { scheduler });
-    const left = runInTurns(loop.work(500, (step) => reached.push(step)), { scheduler, signal: gone.signal });
+    const failing = runInTurns(
+      loop.work(50, (step) => {
+        if (step === 30) throw new Error('broken');
+      }),
+      { scheduler },
+    );
+    const left = runInTurns(
+      loop.work(500, (step) => reached.push(step)),
+      { scheduler, signal: gone.signal },
+    );
     const others = Array.from({ length: 4 }, () => runInTurns(loop.work(50), { scheduler }));
     const outcomes = Promise.allSettled([failing, left, ...others]);
     await loop.turn();
@@ -145,7 +165,8 @@ describe('the turns of the event loop', () => {
     const loop = new SteppedLoop();
     const { scheduler } = loop;
     const over: string[] = [];
-    const run = (name: string, isLarge: boolean): Promise<unknown> => runInTurns(loop.work(1), { scheduler, isLarge }).then(() => over.push(name));
+    const run = (name: string, isLarge: boolean): Promise<unknown> =>
+      runInTurns(loop.work(1), { scheduler, isLarge }).then(() => over.push(name));
     scheduler.enter(newWork());
     loop.time += budgetMs;
     const works = [run('large', true), run('large', true), run('small', false), run('small', false)];
@@ -178,11 +199,14 @@ describe('the turns of the event loop', () => {
   test('let large work rest for 400 ms at most, however long a turn was', async () => {
     const loop = new SteppedLoop();
     loop.others = 5;
-    const work = runInTurns((function* (): SlicedWork<void> {
-      yield;
-      loop.time += 1000;
-      yield;
-    })(), { scheduler: loop.scheduler, isLarge: true });
+    const work = runInTurns(
+      (function* (): SlicedWork<void> {
+        yield;
+        loop.time += 1000;
+        yield;
+      })(),
+      { scheduler: loop.scheduler, isLarge: true },
+    );
     await eventLoopTurn();
     await loop.turns();
     await work;
@@ -193,10 +217,16 @@ describe('the turns of the event loop', () => {
     const loop = new SteppedLoop();
     loop.others = 5;
     let largeSteps = 0;
-    const large = runInTurns(loop.work(200, () => (largeSteps += 1)), { scheduler: loop.scheduler, isLarge: true });
+    const large = runInTurns(
+      loop.work(200, () => (largeSteps += 1)),
+      { scheduler: loop.scheduler, isLarge: true },
+    );
     let isDone = false;
     // The garbage collector runs in one slice, say.
-    const small = runInTurns(loop.work(3, (step) => (loop.time += step === 1 ? 50 : 0)), { scheduler: loop.scheduler }).then(() => (isDone = true));
+    const small = runInTurns(
+      loop.work(3, (step) => (loop.time += step === 1 ? 50 : 0)),
+      { scheduler: loop.scheduler },
+    ).then(() => (isDone = true));
     const before = largeSteps;
     for (let turn = 0; turn < 3; turn += 1) await loop.turn();
     expect([isDone, largeSteps]).toEqual([true, before]);
@@ -257,7 +287,10 @@ describe('the turns of the event loop', () => {
     expect(await first).toBe('done');
     const before = loop.time;
     let begun: number | undefined;
-    const second = runInTurns(loop.work(1, () => (begun = loop.time - before)), { scheduler, isLarge: true });
+    const second = runInTurns(
+      loop.work(1, () => (begun = loop.time - before)),
+      { scheduler, isLarge: true },
+    );
     await loop.turns();
     expect(await second).toBe('done');
     expect(begun).toBeGreaterThanOrEqual(9);

@@ -4,7 +4,10 @@ const standardBudgetMs = 10;
 const quantumMs = 1;
 /** Work that has held the event loop for so long is large. Milliseconds. */
 const largeMs = 3;
-/** What one slice counts for at most, in milliseconds: a pause for the garbage collector, or for another process, says nothing of the work. */
+/**
+ * What one slice counts for at most, in milliseconds: a pause for the garbage collector, or for another process, says
+ * nothing of the work.
+ */
 const maxSliceMs = largeMs / 2;
 /** How long large work rests: so many times as long as it went on, and so many milliseconds at most. */
 const restShare = 8;
@@ -12,7 +15,10 @@ const maxRestMs = 400;
 /** It rests no more once the event loop has had nothing to do for so long. Milliseconds. */
 const maxIdleMs = 2;
 
-/** What bytes take of the event loop as they arrive, be it from clients or from PostgreSQL: 4 ms a MiB, and more on a busy machine. Milliseconds. */
+/**
+ * What bytes take of the event loop as they arrive, be it from clients or from PostgreSQL: 4 ms a MiB, and more on a
+ * busy machine. Milliseconds.
+ */
 const msPerArrivingByte = 4 / (1 << 20);
 
 /** Where the scheduler's time comes from. */
@@ -54,12 +60,14 @@ function isLarge({ heldMs }: Work): boolean {
 }
 
 /**
- * Shares each turn of the event loop among all works that come in slices: one budget for all, small works before large ones, of both whoever came first.
- * A turn goes past its budget by one slice at most. A work alone has the budget for itself.
+ * Shares each turn of the event loop among all works that come in slices: one budget for all, small works before large
+ * ones, of both whoever came first. A turn goes past its budget by one slice at most. A work alone has the budget for
+ * itself.
  *
- * After a turn in which large work went on, large work rests: eight times as long as that turn took, or until the event loop has had nothing to do for 2 ms. So whatever
- * needs little, sliced or not, has most of the event loop however much large work there is, with all that large work brings about besides its slices: bytes that
- * arrive and leave, and memory to collect. Where there is nothing else, large work loses next to nothing.
+ * After a turn in which large work went on, large work rests: eight times as long as that turn took, or until the event
+ * loop has had nothing to do for 2 ms. So whatever needs little, sliced or not, has most of the event loop however much
+ * large work there is, with all that large work brings about besides its slices: bytes that arrive and leave, and
+ * memory to collect. Where there is nothing else, large work loses next to nothing.
  */
 export class TurnScheduler {
   private readonly host: TurnHost;
@@ -103,7 +111,10 @@ export class TurnScheduler {
     this.goOn(work, this.begin());
   }
 
-  /** Counts bytes that are let in now as time of this turn: they come in no slice, and many works that each only let some in would go past any budget. */
+  /**
+   * Counts bytes that are let in now as time of this turn: they come in no slice, and many works that each only let
+   * some in would go past any budget.
+   */
   expect(bytes: number): void {
     this.begin();
     this.began! -= bytes * msPerArrivingByte;

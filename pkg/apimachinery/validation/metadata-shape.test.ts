@@ -10,13 +10,22 @@ const object = (metadata: JsonValue): JsonObject => ({ apiVersion: 'blog.example
 describe('checkMetadataShape', () => {
   test('prunes what it does not know, takes nulls for absence and timestamps in any form', () => {
     const post = object({
-      name: 'a', extra: 1, creationTimestamp: null, deletionTimestamp: '2026-01-31T09:30:00.000Z', labels: { a: 'b', c: null }, annotations: null,
-      ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', other: {} }], managedFields: [{ manager: 'm', time: '2026-01-31T11:30:00+02:00', fieldsV1: { 'f:spec': {} } }],
+      name: 'a',
+      extra: 1,
+      creationTimestamp: null,
+      deletionTimestamp: '2026-01-31T09:30:00.000Z',
+      labels: { a: 'b', c: null },
+      annotations: null,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', other: {} }],
+      managedFields: [{ manager: 'm', time: '2026-01-31T11:30:00+02:00', fieldsV1: { 'f:spec': {} } }],
     });
     expect(checkMetadataShape(post)).toEqual(['metadata.extra', 'metadata.ownerReferences[0].other']);
     expect(post['metadata']).toStrictEqual({
-      name: 'a', deletionTimestamp: '2026-01-31T09:30:00Z', labels: { a: 'b', c: '' },
-      ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u' }], managedFields: [{ manager: 'm', time: '2026-01-31T09:30:00Z', fieldsV1: { 'f:spec': {} } }],
+      name: 'a',
+      deletionTimestamp: '2026-01-31T09:30:00Z',
+      labels: { a: 'b', c: '' },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u' }],
+      managedFields: [{ manager: 'm', time: '2026-01-31T09:30:00Z', fieldsV1: { 'f:spec': {} } }],
     });
   });
 
@@ -37,29 +46,54 @@ describe('checkMetadataShape', () => {
     [{ finalizers: ['a', {}] }, 'cannot unmarshal object as string into field ObjectMeta.metadata.finalizers[1]'],
     [{ resourceVersion: 7 }, 'cannot unmarshal number as string into field ObjectMeta.metadata.resourceVersion'],
     [{ generation: 1.5 }, 'cannot unmarshal number as integer into field ObjectMeta.metadata.generation'],
-    [{ creationTimestamp: 'yesterday' }, 'cannot parse the string as an RFC 3339 timestamp into field ObjectMeta.metadata.creationTimestamp'],
-    [{ ownerReferences: [{ controller: 'yes' }] }, 'cannot unmarshal string as boolean into field ObjectMeta.metadata.ownerReferences[0].controller'],
-    [{ managedFields: [{ fieldsV1: [] }] }, 'cannot unmarshal array as object into field ObjectMeta.metadata.managedFields[0].fieldsV1'],
+    [
+      { creationTimestamp: 'yesterday' },
+      'cannot parse the string as an RFC 3339 timestamp into field ObjectMeta.metadata.creationTimestamp',
+    ],
+    [
+      { ownerReferences: [{ controller: 'yes' }] },
+      'cannot unmarshal string as boolean into field ObjectMeta.metadata.ownerReferences[0].controller',
+    ],
+    [
+      { managedFields: [{ fieldsV1: [] }] },
+      'cannot unmarshal array as object into field ObjectMeta.metadata.managedFields[0].fieldsV1',
+    ],
   ])('%j is refused', (metadata, message) => {
     try {
       checkMetadataShape(object(metadata));
     } catch (error) {
-      expect(error).toMatchObject({ code: 400, message: `Post in version "v1" cannot be handled as a Post: json: ${message}` });
+      expect(error).toMatchObject({
+        code: 400,
+        message: `Post in version "v1" cannot be handled as a Post: json: ${message}`,
+      });
       return;
     }
     throw new Error('nothing was thrown');
   });
 
   test('any JSON is answered', () => {
-    const key = fc.constantFrom('name', 'labels', 'finalizers', 'ownerReferences', 'managedFields', 'creationTimestamp', 'toString', 'x');
+    const key = fc.constantFrom(
+      'name',
+      'labels',
+      'finalizers',
+      'ownerReferences',
+      'managedFields',
+      'creationTimestamp',
+      'toString',
+      'x',
+    );
     fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), fc.dictionary(key, fc.jsonValue(), { noNullPrototype: true })), fc.jsonValue(), (metadata, kind) => {
-        try {
-          checkMetadataShape({ kind: kind as JsonValue, apiVersion: 'v1', metadata: metadata as JsonValue });
-        } catch (error) {
-          expect(isStatusError(error, 'BadRequest')).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.oneof(fc.jsonValue(), fc.dictionary(key, fc.jsonValue(), { noNullPrototype: true })),
+        fc.jsonValue(),
+        (metadata, kind) => {
+          try {
+            checkMetadataShape({ kind: kind as JsonValue, apiVersion: 'v1', metadata: metadata as JsonValue });
+          } catch (error) {
+            expect(isStatusError(error, 'BadRequest')).toBe(true);
+          }
+        },
+      ),
       { numRuns: 300 },
     );
   });

@@ -5,16 +5,35 @@ import { formatTimestamp, parseTimestamp } from './timestamp.ts';
 
 /** What JSON a field may hold; objects name their fields, and maps and arrays the shape of each member. */
 type Shape =
-  | 'string' | 'integer' | 'boolean' | 'timestamp' | 'object'
+  | 'string'
+  | 'integer'
+  | 'boolean'
+  | 'timestamp'
+  | 'object'
   | { map: Shape }
   | { array: Shape }
   | { fields: Record<string, Shape> };
 
 const ownerReference: Shape = {
-  fields: { apiVersion: 'string', kind: 'string', name: 'string', uid: 'string', controller: 'boolean', blockOwnerDeletion: 'boolean' },
+  fields: {
+    apiVersion: 'string',
+    kind: 'string',
+    name: 'string',
+    uid: 'string',
+    controller: 'boolean',
+    blockOwnerDeletion: 'boolean',
+  },
 };
 const managedFieldsEntry: Shape = {
-  fields: { manager: 'string', operation: 'string', apiVersion: 'string', time: 'timestamp', fieldsType: 'string', fieldsV1: 'object', subresource: 'string' },
+  fields: {
+    manager: 'string',
+    operation: 'string',
+    apiVersion: 'string',
+    time: 'timestamp',
+    fieldsType: 'string',
+    fieldsV1: 'object',
+    subresource: 'string',
+  },
 };
 const objectMeta: Shape = {
   fields: {
@@ -38,9 +57,9 @@ const objectMeta: Shape = {
 const maxPaths = 100;
 
 /**
- * Makes `object.metadata` an ObjectMeta as far as JSON types go, in place: unknown fields are removed, nulls are absence
- * (in labels and annotations the empty string, as Go reads them), timestamps are brought to UTC and whole seconds.
- * Values are not judged; `validateObjectMeta` does that.
+ * Makes `object.metadata` an ObjectMeta as far as JSON types go, in place: unknown fields are removed, nulls are
+ * absence (in labels and annotations the empty string, as Go reads them), timestamps are brought to UTC and whole
+ * seconds. Values are not judged; `validateObjectMeta` does that.
  * @returns the paths of the fields removed, at most 100.
  * @throws StatusError 400 at the first wrong type, in Kubernetes' words.
  */
@@ -111,7 +130,8 @@ function mismatch(value: JsonValue, path: readonly PathSegment[], expected: stri
 /** `Post in version "v1" cannot be handled as a Post`, as far as the body says what it is. */
 function subjectOf(object: JsonObject): string {
   const { kind, apiVersion } = object;
-  if (typeof kind !== 'string' || kind === '' || typeof apiVersion !== 'string') return 'the body cannot be handled as an object';
+  if (typeof kind !== 'string' || kind === '' || typeof apiVersion !== 'string')
+    return 'the body cannot be handled as an object';
   const version = apiVersion.slice(apiVersion.lastIndexOf('/') + 1);
   return `${kind.slice(0, 63)} in version "${version.slice(0, 63)}" cannot be handled as a ${kind.slice(0, 63)}`;
 }

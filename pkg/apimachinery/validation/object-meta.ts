@@ -12,7 +12,10 @@ export interface ObjectMetaOptions {
   namespaced: boolean;
   /** Path that causes begin with. Default `metadata`. */
   field?: string;
-  /** Does the text have the form of one of the platform's credentials? Asked of everything like `pat_` and 36 base62 digits. Default: nothing is. */
+  /**
+   * Does the text have the form of one of the platform's credentials? Asked of everything like `pat_` and 36 base62
+   * digits. Default: nothing is.
+   */
   isCredential?: (text: string) => boolean;
 }
 
@@ -52,13 +55,20 @@ export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): M
     ...finalizers.causes,
     ...validateOwnerReferences(source['ownerReferences'], `${field}.ownerReferences`),
   ];
-  const keys = platformKeyFindings({ labels: Object.fromEntries(labels), annotations: Object.fromEntries(annotations), finalizers: textItems(source['finalizers']) }, field);
+  const keys = platformKeyFindings(
+    {
+      labels: Object.fromEntries(labels),
+      annotations: Object.fromEntries(annotations),
+      finalizers: textItems(source['finalizers']),
+    },
+    field,
+  );
   return { causes: causes.slice(0, maxCauses), warnings: [...finalizers.warnings, ...keys] };
 }
 
 /**
- * Causes of a 422 for lists and maps with too many members, told without looking at any: a value that shows one is not worth copying.
- * `meta` is what a client sent, of any JSON type.
+ * Causes of a 422 for lists and maps with too many members, told without looking at any: a value that shows one is not
+ * worth copying. `meta` is what a client sent, of any JSON type.
  */
 export function metadataCountCauses(meta: unknown, field = 'metadata'): StatusCause[] {
   if (!isJsonObject(meta)) return [];
@@ -69,10 +79,17 @@ export function metadataCountCauses(meta: unknown, field = 'metadata'): StatusCa
     ['finalizers', Array.isArray(finalizers) ? finalizers.length : 0, maxFinalizers],
     ['ownerReferences', Array.isArray(ownerReferences) ? ownerReferences.length : 0, maxOwnerReferences],
   ] as const;
-  return counts.filter(([, actual, max]) => actual > max).map(([name, actual, max]) => tooMany(`${field}.${name}`, actual, max));
+  return counts
+    .filter(([, actual, max]) => actual > max)
+    .map(([name, actual, max]) => tooMany(`${field}.${name}`, actual, max));
 }
 
-function validateNames(name: JsonValue | undefined, generateName: JsonValue | undefined, rule: NameRule, field: string): StatusCause[] {
+function validateNames(
+  name: JsonValue | undefined,
+  generateName: JsonValue | undefined,
+  rule: NameRule,
+  field: string,
+): StatusCause[] {
   const causes: StatusCause[] = [];
   const prefix = typeof generateName === 'string' ? generateName : '';
   if (prefix !== '') {
@@ -120,16 +137,26 @@ function validateKey(key: string, field: string): StatusCause[] {
 
 /** Keys too: a credential in one is as readable. The causes do not repeat it. */
 function findCredentials(entries: Entries, field: string, isCredential: (text: string) => boolean): StatusCause[] {
-  const holds = (text: string): boolean => (text.match(credentialForm) ?? []).some((candidate) => isCredential(candidate));
+  const holds = (text: string): boolean =>
+    (text.match(credentialForm) ?? []).some((candidate) => isCredential(candidate));
   return entries.flatMap(([key, value]) => {
-    if (holds(key)) return [forbidden(field, 'a key holds a credential; credentials belong in neither labels nor annotations')];
-    return holds(value) ? [forbidden(field, `the value of "${key.slice(0, 317)}" holds a credential; credentials belong in neither labels nor annotations`)] : [];
+    if (holds(key))
+      return [forbidden(field, 'a key holds a credential; credentials belong in neither labels nor annotations')];
+    return holds(value)
+      ? [
+          forbidden(
+            field,
+            `the value of "${key.slice(0, 317)}" holds a credential; credentials belong in neither labels nor annotations`,
+          ),
+        ]
+      : [];
   });
 }
 
 function validateFinalizers(finalizers: JsonValue | undefined, field: string): MetaValidation {
   if (!Array.isArray(finalizers)) return { causes: [], warnings: [] };
-  if (finalizers.length > maxFinalizers) return { causes: [tooMany(field, finalizers.length, maxFinalizers)], warnings: [] };
+  if (finalizers.length > maxFinalizers)
+    return { causes: [tooMany(field, finalizers.length, maxFinalizers)], warnings: [] };
   const causes: StatusCause[] = [];
   const warnings: string[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -138,7 +165,9 @@ function validateFinalizers(finalizers: JsonValue | undefined, field: string): M
     if (violation !== undefined) causes.push(invalid(`${field}[${index}]`, finalizer, violation));
     else if (finalizers.indexOf(finalizer) < index) causes.push(duplicate(`${field}[${index}]`, finalizer));
     else if (!finalizer.includes('/') && !standardFinalizers.has(finalizer)) {
-      warnings.push(`${field}: "${finalizer}": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`);
+      warnings.push(
+        `${field}: "${finalizer}": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
+      );
     }
   }
   return { causes, warnings };
@@ -153,5 +182,7 @@ function textItems(value: JsonValue | undefined): string[] {
 }
 
 function textEntries(value: JsonValue | undefined): Entries {
-  return isJsonObject(value) ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string') : [];
+  return isJsonObject(value)
+    ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+    : [];
 }

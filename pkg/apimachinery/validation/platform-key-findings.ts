@@ -3,14 +3,32 @@ import { platformKeys } from './qualified-key.ts';
 
 type KeyedMeta = { [K in 'labels' | 'annotations' | 'finalizers']?: ObjectMeta[K] | undefined };
 
-/** What is said of the platform's own keys where they have no effect: those in a wrong place, and a value that means nothing. One sentence each, which begins with the field. */
-export function platformKeyFindings({ labels = {}, annotations = {}, finalizers = [] }: KeyedMeta, field = 'metadata'): string[] {
+/**
+ * What is said of the platform's own keys where they have no effect: those in a wrong place, and a value that means
+ * nothing. One sentence each, which begins with the field.
+ */
+export function platformKeyFindings(
+  { labels = {}, annotations = {}, finalizers = [] }: KeyedMeta,
+  field = 'metadata',
+): string[] {
   const misplaced = (keys: readonly string[], place: 'label' | 'annotation' | 'finalizer'): string[] =>
     keys.flatMap((key) => {
       const right = platformKeys.get(key);
-      return right === undefined || right === place ? [] : [`${field}.${place}s: "${key}" has no effect here: it is ${right === 'label' ? 'a label' : 'an annotation'}, which belongs into ${field}.${right}s`];
+      return right === undefined || right === place
+        ? []
+        : [
+            `${field}.${place}s: "${key}" has no effect here: it is ${right === 'label' ? 'a label' : 'an annotation'}, which belongs into ${field}.${right}s`,
+          ];
     });
   const keep = labels['svc.run/do-not-overwrite'] ?? 'true';
-  const meaningless = keep === 'true' || keep === 'false' ? [] : [`${field}.labels: "svc.run/do-not-overwrite" has an effect with the value "true" only`];
-  return [...misplaced(Object.keys(labels), 'label'), ...meaningless, ...misplaced(Object.keys(annotations), 'annotation'), ...misplaced(finalizers, 'finalizer')];
+  const meaningless =
+    keep === 'true' || keep === 'false'
+      ? []
+      : [`${field}.labels: "svc.run/do-not-overwrite" has an effect with the value "true" only`];
+  return [
+    ...misplaced(Object.keys(labels), 'label'),
+    ...meaningless,
+    ...misplaced(Object.keys(annotations), 'annotation'),
+    ...misplaced(finalizers, 'finalizer'),
+  ];
 }

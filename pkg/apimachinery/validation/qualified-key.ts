@@ -1,6 +1,9 @@
 import { validateName } from './name.ts';
 
-/** The keys under `svc.run` that the platform itself defines, with their place, and so the only ones of that domain that clients may set. */
+/**
+ * The keys under `svc.run` that the platform itself defines, with their place, and so the only ones of that domain that
+ * clients may set.
+ */
 export const platformKeys: ReadonlyMap<string, 'label' | 'annotation'> = new Map([
   ['svc.run/do-not-overwrite', 'label'],
   ['svc.run/endpoint-key', 'annotation'],
@@ -23,7 +26,8 @@ const namePart = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 /** The rule that the key of a label or annotation, or a finalizer, breaks: `[<DNS subdomain>/]<name>`. */
 export function validateQualifiedKey(key: string): string | undefined {
   const parts = key.split('/', 3);
-  if (parts.length > 2) return "a qualified name may hold one '/', between an optional DNS subdomain prefix and the name (e.g. 'example.com/MyName')";
+  if (parts.length > 2)
+    return "a qualified name may hold one '/', between an optional DNS subdomain prefix and the name (e.g. 'example.com/MyName')";
   const name = parts.at(-1) ?? '';
   if (parts.length === 2) {
     const violation = parts[0] === '' ? 'must be non-empty' : validateName(parts[0] ?? '', 'dns-subdomain');

@@ -17,7 +17,10 @@ export function parseTimestamp(text: string): number | undefined {
   return instant >= firstInstant && instant <= lastInstant ? instant : undefined;
 }
 
-/** `2026-01-31T09:30:00Z`: RFC 3339, UTC, whole seconds (cut off). Takes milliseconds since 1970, of a year from 0 to 9999. */
+/**
+ * `2026-01-31T09:30:00Z`: RFC 3339, UTC, whole seconds (cut off). Takes milliseconds since 1970, of a year from 0 to
+ * 9999.
+ */
 export function formatTimestamp(instant: number): string {
   return `${new Date(instant).toISOString().slice(0, 19)}Z`;
 }

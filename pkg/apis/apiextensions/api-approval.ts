@@ -6,17 +6,28 @@ const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
 type Approval = 'missing' | 'invalid' | 'approved' | 'bypassed';
 
 /**
- * Groups of the Kubernetes community need a statement of approval: the URL of the review, or words that start with `unapproved`.
- * A state that an update leaves as it was is never refused. Source: KEP-1111.
+ * Groups of the Kubernetes community need a statement of approval: the URL of the review, or words that start with
+ * `unapproved`. A state that an update leaves as it was is never refused. Source: KEP-1111.
  */
-export function validateApproval(group: string, metadata: ObjectMeta | undefined, old: ObjectMeta | undefined): StatusCause[] {
+export function validateApproval(
+  group: string,
+  metadata: ObjectMeta | undefined,
+  old: ObjectMeta | undefined,
+): StatusCause[] {
   if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)) return [];
   const state = approval(metadata);
   if (old !== undefined && approval(old) === state) return [];
   const field = `metadata.annotations[${apiApprovedAnnotation}]`;
   const must = `protected groups must have approval annotation "${apiApprovedAnnotation}"`;
   if (state === 'missing') return [fieldError.required(field, `${must}, ${see}`)];
-  if (state === 'invalid') return [fieldError.invalid(field, annotation(metadata), `${must} with either a URL or a reason starting with "unapproved", ${see}`)];
+  if (state === 'invalid')
+    return [
+      fieldError.invalid(
+        field,
+        annotation(metadata),
+        `${must} with either a URL or a reason starting with "unapproved", ${see}`,
+      ),
+    ];
   return [];
 }
 

@@ -10,7 +10,10 @@ test.each<{ reason: string; spec: unknown; expected: unknown }>([
   {
     reason: 'names and conversion are filled in',
     spec: { names: { plural: 'posts', kind: 'BlogPost' } },
-    expected: { names: { plural: 'posts', kind: 'BlogPost', singular: 'blogpost', listKind: 'BlogPostList' }, conversion: { strategy: 'None' } },
+    expected: {
+      names: { plural: 'posts', kind: 'BlogPost', singular: 'blogpost', listKind: 'BlogPostList' },
+      conversion: { strategy: 'None' },
+    },
   },
   {
     reason: 'what is given stays',
@@ -18,7 +21,11 @@ test.each<{ reason: string; spec: unknown; expected: unknown }>([
     expected: { names: { kind: 'Post', singular: 'p', listKind: 'Posts' }, conversion: { strategy: 'Webhook' } },
   },
   { reason: 'wrong types stay', spec: { names: 7 }, expected: { names: 7, conversion: { strategy: 'None' } } },
-  { reason: 'a kind of a wrong type too', spec: { names: { kind: {} } }, expected: { names: { kind: {} }, conversion: { strategy: 'None' } } },
+  {
+    reason: 'a kind of a wrong type too',
+    spec: { names: { kind: {} } },
+    expected: { names: { kind: {} }, conversion: { strategy: 'None' } },
+  },
   { reason: 'no spec', spec: [], expected: [] },
 ])('$reason', ({ spec, expected }) => {
   const input = withSpec(spec);

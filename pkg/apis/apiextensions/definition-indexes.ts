@@ -1,4 +1,10 @@
-import { computedKey, isComputedIndex, parseIndexPath, type IndexDefinition, type JsonSchema } from '#pkg/apimachinery/index';
+import {
+  computedKey,
+  isComputedIndex,
+  parseIndexPath,
+  type IndexDefinition,
+  type JsonSchema,
+} from '#pkg/apimachinery/index';
 import type { DeclaredIndex, DefinitionVersion } from './definition.ts';
 import { findSelectableField } from './selectable-field.ts';
 
@@ -9,20 +15,36 @@ export interface VersionIndex {
 }
 
 /**
- * An index with its defaults: multi when the path holds `[*]`, not unique, nullable. A leading dot of the path is dropped.
+ * An index with its defaults: multi when the path holds `[*]`, not unique, nullable. A leading dot of the path is
+ * dropped.
  * @param script the version's `indexKeys`
  */
-export function indexFromDeclaration({ name, path = '', key, type, multi, unique = false, nullable = true }: DeclaredIndex, script = ''): IndexDefinition {
-  if (key === undefined) return { name, path: path.replace(/^\.(?!\.)/, ''), type, multi: multi ?? path.includes('[*]'), unique, nullable };
-  return { name, path: '', computed: computedKey(key, script, { type, multi: multi ?? false }), type, multi: multi ?? false, unique, nullable };
+export function indexFromDeclaration(
+  { name, path = '', key, type, multi, unique = false, nullable = true }: DeclaredIndex,
+  script = '',
+): IndexDefinition {
+  if (key === undefined)
+    return { name, path: path.replace(/^\.(?!\.)/, ''), type, multi: multi ?? path.includes('[*]'), unique, nullable };
+  return {
+    name,
+    path: '',
+    computed: computedKey(key, script, { type, multi: multi ?? false }),
+    type,
+    multi: multi ?? false,
+    unique,
+    nullable,
+  };
 }
 
 /**
- * The indexes of one version: those it declares, then one for each selectable field, named by its path without the leading dot.
- * A selectable field that leads nowhere gives none; where both have one name, both are listed.
+ * The indexes of one version: those it declares, then one for each selectable field, named by its path without the
+ * leading dot. A selectable field that leads nowhere gives none; where both have one name, both are listed.
  */
 export function versionIndexes(version: DefinitionVersion): VersionIndex[] {
-  const declared = (version.indexes ?? []).map((each) => ({ index: indexFromDeclaration(each, version.indexKeys), declared: true }));
+  const declared = (version.indexes ?? []).map((each) => ({
+    index: indexFromDeclaration(each, version.indexKeys),
+    declared: true,
+  }));
   const selectable = (version.selectableFields ?? []).flatMap(({ jsonPath }) => {
     const target = findSelectableField(jsonPath, version.schema?.openAPIV3Schema);
     return 'problem' in target ? [] : [{ index: target.index, declared: false }];
@@ -41,7 +63,10 @@ export function mergedIndexes(versions: readonly DefinitionVersion[]): IndexDefi
 }
 
 /** The indexes with the defaults that a schema has for their fields. */
-export function withSchemaDefaults(indexes: readonly IndexDefinition[], schema: JsonSchema | undefined): IndexDefinition[] {
+export function withSchemaDefaults(
+  indexes: readonly IndexDefinition[],
+  schema: JsonSchema | undefined,
+): IndexDefinition[] {
   return indexes.map((index) => {
     const value = isComputedIndex(index) ? undefined : defaultAt(index.path, schema);
     return value === undefined ? index : { ...index, default: value };

@@ -1,6 +1,9 @@
 import { maxIndexes, type JsonSchema } from '#pkg/apimachinery/index';
 
-/** Bounds of one definition, so that hostile ones stay cheap to check and to answer. That of selectable fields is Kubernetes' own. */
+/**
+ * Bounds of one definition, so that hostile ones stay cheap to check and to answer. That of selectable fields is
+ * Kubernetes' own.
+ */
 const maxVersions = 20;
 const maxSelectableFields = 8;
 const maxNames = 32;
@@ -28,11 +31,21 @@ const nameProperties: Record<string, JsonSchema> = {
 };
 
 const printerColumn = object(
-  { name: text, type: text, format: text, description: text, priority: { type: 'integer', format: 'int32' }, jsonPath: text },
+  {
+    name: text,
+    type: text,
+    format: text,
+    description: text,
+    priority: { type: 'integer', format: 'int32' },
+    jsonPath: text,
+  },
   ['name', 'type', 'jsonPath'],
 );
 
-const index = object({ name: text, path: text, key: text, type: text, multi: flag, unique: flag, nullable: flag }, ['name', 'type']);
+const index = object({ name: text, path: text, key: text, type: text, multi: flag, unique: flag, nullable: flag }, [
+  'name',
+  'type',
+]);
 
 const version = object(
   {
@@ -44,7 +57,10 @@ const version = object(
     schema: object({ openAPIV3Schema: anyObject }),
     subresources: object({
       status: anyObject,
-      scale: object({ specReplicasPath: text, statusReplicasPath: text, labelSelectorPath: text }, ['specReplicasPath', 'statusReplicasPath']),
+      scale: object({ specReplicasPath: text, statusReplicasPath: text, labelSelectorPath: text }, [
+        'specReplicasPath',
+        'statusReplicasPath',
+      ]),
     }),
     additionalPrinterColumns: list(printerColumn, maxPrinterColumns),
     selectableFields: list(object({ jsonPath: text }, ['jsonPath']), maxSelectableFields),
@@ -55,11 +71,21 @@ const version = object(
 );
 
 const condition = object(
-  { type: text, status: text, reason: text, message: text, lastTransitionTime: { type: 'string', format: 'date-time' }, observedGeneration: { type: 'integer', format: 'int64' } },
+  {
+    type: text,
+    status: text,
+    reason: text,
+    message: text,
+    lastTransitionTime: { type: 'string', format: 'date-time' },
+    observedGeneration: { type: 'integer', format: 'int64' },
+  },
   ['type', 'status'],
 );
 
-/** The built-in schema of a definition: types, required fields and bounds. What the fields mean is checked by validateDefinition. */
+/**
+ * The built-in schema of a definition: types, required fields and bounds. What the fields mean is checked by
+ * validateDefinition.
+ */
 export const definitionSchema: JsonSchema = object(
   {
     apiVersion: text,

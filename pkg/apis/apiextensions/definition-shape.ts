@@ -43,7 +43,12 @@ function checkItems(items: unknown[], schema: JsonSchema, field: string, causes:
   }
 }
 
-function checkProperties(value: Record<string, unknown>, schema: JsonSchema, field: string, causes: StatusCause[]): void {
+function checkProperties(
+  value: Record<string, unknown>,
+  schema: JsonSchema,
+  field: string,
+  causes: StatusCause[],
+): void {
   const childField = (name: string) => (field === '' ? name : `${field}.${name}`);
   for (const name of schema.required ?? []) {
     if (!Object.hasOwn(value, name)) causes.push(fieldError.required(childField(name)));

@@ -14,23 +14,56 @@ function define(status?: DefinitionStatus, shortNames: string[] = []): CustomRes
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'posts.example.com' },
-    spec: { group: 'example.com', names: { ...names, shortNames }, scope: 'Cluster', versions: [{ name: 'v1', served: true, storage: true }] },
+    spec: {
+      group: 'example.com',
+      names: { ...names, shortNames },
+      scope: 'Cluster',
+      versions: [{ name: 'v1', served: true, storage: true }],
+    },
     ...(status === undefined ? {} : { status }),
   };
 }
 
-const accepted = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found', lastTransitionTime: first };
-const established = { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted', lastTransitionTime: first };
+const accepted = {
+  type: 'NamesAccepted',
+  status: 'True',
+  reason: 'NoConflicts',
+  message: 'no conflicts found',
+  lastTransitionTime: first,
+};
+const established = {
+  type: 'Established',
+  status: 'True',
+  reason: 'InitialNamesAccepted',
+  message: 'the initial names have been accepted',
+  lastTransitionTime: first,
+};
 
 test('a definition without rivals is established at once', () => {
-  expect(definitionStatus(define(), [], first)).toEqual({ conditions: [accepted, established], acceptedNames: { ...names, shortNames: [] }, storedVersions: ['v1'] });
+  expect(definitionStatus(define(), [], first)).toEqual({
+    conditions: [accepted, established],
+    acceptedNames: { ...names, shortNames: [] },
+    storedVersions: ['v1'],
+  });
 });
 
 test('a clash names the first owner and leaves the definition unserved, until the first is gone', () => {
   const clashed = definitionStatus(define(), [rival], first);
   expect(clashed.conditions).toEqual([
-    { type: 'NamesAccepted', status: 'False', reason: 'KindConflict', message: '"Post" is already in use by others.example.com', lastTransitionTime: first },
-    { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted', lastTransitionTime: first },
+    {
+      type: 'NamesAccepted',
+      status: 'False',
+      reason: 'KindConflict',
+      message: '"Post" is already in use by others.example.com',
+      lastTransitionTime: first,
+    },
+    {
+      type: 'Established',
+      status: 'False',
+      reason: 'NotAccepted',
+      message: 'not all names are accepted',
+      lastTransitionTime: first,
+    },
   ]);
   expect(clashed.acceptedNames).not.toHaveProperty('kind');
   const resolved = definitionStatus(define(clashed), [], later);
@@ -44,7 +77,14 @@ test('an established definition stays so, under the names it has', () => {
   const before = definitionStatus(define(), [], first);
   const changed = define(before, ['po']);
   const status = definitionStatus(changed, [rival], later);
-  expect(status.conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime])).toEqual([
+  expect(
+    status.conditions.map((condition) => [
+      condition.type,
+      condition.status,
+      condition.reason,
+      condition.lastTransitionTime,
+    ]),
+  ).toEqual([
     ['NamesAccepted', 'False', 'ShortNamesConflict', later],
     ['Established', 'True', 'InitialNamesAccepted', first],
   ]);
@@ -57,7 +97,13 @@ test('a right status comes back equal', () => {
 });
 
 test('other conditions and earlier storage versions are kept', () => {
-  const terminating = { type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending', message: '', lastTransitionTime: first } as const;
+  const terminating = {
+    type: 'Terminating',
+    status: 'True',
+    reason: 'InstanceDeletionPending',
+    message: '',
+    lastTransitionTime: first,
+  } as const;
   const status = definitionStatus(define({ conditions: [terminating], storedVersions: ['v1alpha1'] }), [], later);
   expect(status.conditions[0]).toEqual(terminating);
   expect(status.storedVersions).toEqual(['v1alpha1', 'v1']);

@@ -11,12 +11,16 @@ const conflictReasons: Record<NameField, string> = {
 };
 
 /**
- * The status a definition should have next to the other owners of names in its group: accepted names, the conditions NamesAccepted
- * and Established, and the storage version among the stored ones. Other conditions are kept, and a status that is right comes back equal.
- * Once established a definition stays so; its later names may still be refused.
+ * The status a definition should have next to the other owners of names in its group: accepted names, the conditions
+ * NamesAccepted and Established, and the storage version among the stored ones. Other conditions are kept, and a status
+ * that is right comes back equal. Once established a definition stays so; its later names may still be refused.
  * @param now RFC 3339, UTC, whole seconds.
  */
-export function definitionStatus(definition: CustomResourceDefinition, others: readonly NameClaim[], now: string): Required<DefinitionStatus> {
+export function definitionStatus(
+  definition: CustomResourceDefinition,
+  others: readonly NameClaim[],
+  now: string,
+): Required<DefinitionStatus> {
   const { accepted, conflicts } = acceptNames(definition, others);
   const named = setCondition(definition.status?.conditions ?? [], namesAccepted(conflicts[0]), now);
   const established = isEstablished(definition)
@@ -24,15 +28,26 @@ export function definitionStatus(definition: CustomResourceDefinition, others: r
     : setCondition(
         named,
         conflicts.length === 0
-          ? { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' }
+          ? {
+              type: 'Established',
+              status: 'True',
+              reason: 'InitialNamesAccepted',
+              message: 'the initial names have been accepted',
+            }
           : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' },
         now,
       );
   return { conditions: established, acceptedNames: accepted, storedVersions: storedVersions(definition) };
 }
 
-function namesAccepted(conflict: NameConflict | undefined): { type: string; status: 'True' | 'False'; reason: string; message: string } {
-  if (conflict === undefined) return { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
+function namesAccepted(conflict: NameConflict | undefined): {
+  type: string;
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+} {
+  if (conflict === undefined)
+    return { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
   const message = `${JSON.stringify(conflict.value)} is already in use by ${conflict.owner}`;
   return { type: 'NamesAccepted', status: 'False', reason: conflictReasons[conflict.field], message };
 }

@@ -1,4 +1,13 @@
-import type { ApiObject, Condition, IndexType, JsonSchema, JsonObject, PrinterColumn, ScaleSubresource, Scope } from '#pkg/apimachinery/index';
+import type {
+  ApiObject,
+  Condition,
+  IndexType,
+  JsonSchema,
+  JsonObject,
+  PrinterColumn,
+  ScaleSubresource,
+  Scope,
+} from '#pkg/apimachinery/index';
 
 export const definitionGroup = 'apiextensions.k8s.io';
 export const definitionKind = 'CustomResourceDefinition';
@@ -41,7 +50,10 @@ export interface DefinitionVersion {
   additionalPrinterColumns?: PrinterColumn[];
   selectableFields?: SelectableField[];
   indexes?: DeclaredIndex[];
-  /** Source text that defines a global `indexKeys`, whose members are the functions that indexes name as `key`; the same in every version that has one. */
+  /**
+   * Source text that defines a global `indexKeys`, whose members are the functions that indexes name as `key`; the same
+   * in every version that has one.
+   */
   indexKeys?: string;
 }
 
@@ -82,5 +94,7 @@ export interface DefinitionStatus {
 
 /** Has the definition ever been served? It stays so, whatever becomes of its later names. */
 export function isEstablished(definition: CustomResourceDefinition): boolean {
-  return definition.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false;
+  return (
+    definition.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
+  );
 }

@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
 import { modelFromDefinition } from './model-from-definition.ts';
 
-const schema: Required<DefinitionVersion>['schema'] = { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { slug: { type: 'string' }, rank: { type: 'integer' } } } } } };
+const schema: Required<DefinitionVersion>['schema'] = {
+  openAPIV3Schema: {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { slug: { type: 'string' }, rank: { type: 'integer' } } } },
+  },
+};
 
 function define(...versions: Partial<DefinitionVersion>[]): CustomResourceDefinition {
   return {
@@ -13,7 +18,13 @@ function define(...versions: Partial<DefinitionVersion>[]): CustomResourceDefini
       group: 'example.com',
       names: { plural: 'posts', kind: 'Post' },
       scope: 'Namespaced',
-      versions: versions.map((version, index) => ({ name: `v1beta${index + 1}`, served: true, storage: index === 0, schema, ...version })),
+      versions: versions.map((version, index) => ({
+        name: `v1beta${index + 1}`,
+        served: true,
+        storage: index === 0,
+        schema,
+        ...version,
+      })),
     },
   };
 }
@@ -23,7 +34,17 @@ test('the least definition is a full model', () => {
     group: 'example.com',
     names: { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList', shortNames: [], categories: [] },
     scope: 'Namespaced',
-    versions: [{ name: 'v1', served: true, deprecated: false, schema: schema.openAPIV3Schema, subresources: { status: false }, printerColumns: [], selectableFields: [] }],
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        deprecated: false,
+        schema: schema.openAPIV3Schema,
+        subresources: { status: false },
+        printerColumns: [],
+        selectableFields: [],
+      },
+    ],
     storageVersion: 'v1',
     indexes: [],
     nameRule: 'model',
@@ -37,8 +58,14 @@ test('versions are in order of preference', () => {
 });
 
 describe('while the definition is being deleted', () => {
-  const served = (definition: CustomResourceDefinition): string[] => modelFromDefinition(definition).versions.filter((version) => version.served).map(({ name }) => name);
-  const deleted = (definition: CustomResourceDefinition): CustomResourceDefinition => ({ ...definition, metadata: { ...definition.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  const served = (definition: CustomResourceDefinition): string[] =>
+    modelFromDefinition(definition)
+      .versions.filter((version) => version.served)
+      .map(({ name }) => name);
+  const deleted = (definition: CustomResourceDefinition): CustomResourceDefinition => ({
+    ...definition,
+    metadata: { ...definition.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+  });
   const unserved = define({ served: false, storage: false }, { served: false, storage: true });
 
   test('of one that serves nothing the version is served that objects are stored in', () => {
@@ -46,14 +73,20 @@ describe('while the definition is being deleted', () => {
   });
 
   test('one that serves a version serves no other', () => {
-    expect(served(deleted(define({ served: true, storage: false }, { served: false, storage: true })))).toEqual(['v1beta1']);
+    expect(served(deleted(define({ served: true, storage: false }, { served: false, storage: true })))).toEqual([
+      'v1beta1',
+    ]);
   });
 });
 
 test('indexes are merged over the versions, and a declared one stands for a selectable field', () => {
   const selectableFields = [{ jsonPath: '.spec.slug' }, { jsonPath: '.spec.rank' }];
   const model = modelFromDefinition(
-    define({ selectableFields }, { selectableFields, indexes: [{ name: 'spec.slug', path: '.spec.slug', type: 'string', unique: true }] }, { indexes: [{ name: 'tags', path: 'spec.tags[*]', type: 'string', nullable: false }] }),
+    define(
+      { selectableFields },
+      { selectableFields, indexes: [{ name: 'spec.slug', path: '.spec.slug', type: 'string', unique: true }] },
+      { indexes: [{ name: 'tags', path: 'spec.tags[*]', type: 'string', nullable: false }] },
+    ),
   );
   expect(model.indexes.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
     { name: 'spec.rank', path: 'spec.rank', type: 'integer', multi: false, unique: false, nullable: true },
@@ -64,5 +97,8 @@ test('indexes are merged over the versions, and a declared one stands for a sele
 
 test('subresources are there when they are declared, even empty', () => {
   const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
-  expect(modelFromDefinition(define({ subresources: { status: {}, scale } })).versions[0]?.subresources).toEqual({ status: true, scale });
+  expect(modelFromDefinition(define({ subresources: { status: {}, scale } })).versions[0]?.subresources).toEqual({
+    status: true,
+    scale,
+  });
 });

@@ -1,5 +1,10 @@
 import type { Model, ModelNames, ModelVersion } from '#pkg/apimachinery/index';
-import { isEstablished, type CustomResourceDefinition, type DefinitionNames, type DefinitionVersion } from './definition.ts';
+import {
+  isEstablished,
+  type CustomResourceDefinition,
+  type DefinitionNames,
+  type DefinitionVersion,
+} from './definition.ts';
 import { mergedIndexes, withSchemaDefaults } from './definition-indexes.ts';
 import { compareVersions } from './version-priority.ts';
 
@@ -23,9 +28,15 @@ export function modelFromDefinition(definition: CustomResourceDefinition): Model
   };
 }
 
-/** While a definition is being deleted its objects can be reached, to take off what holds them: where no version is served, in the one they are stored in. */
+/**
+ * While a definition is being deleted its objects can be reached, to take off what holds them: where no version is
+ * served, in the one they are stored in.
+ */
 export function isVersionServed({ metadata, spec }: CustomResourceDefinition, version: DefinitionVersion): boolean {
-  return version.served || (metadata.deletionTimestamp !== undefined && version.storage && !spec.versions.some(({ served }) => served));
+  return (
+    version.served ||
+    (metadata.deletionTimestamp !== undefined && version.storage && !spec.versions.some(({ served }) => served))
+  );
 }
 
 function keyScriptOf(versions: readonly DefinitionVersion[]): Pick<Model, 'keyScript'> {
@@ -35,7 +46,9 @@ function keyScriptOf(versions: readonly DefinitionVersion[]): Pick<Model, 'keySc
 
 function servedNames(definition: CustomResourceDefinition): DefinitionNames {
   const { names } = definition.spec;
-  return isEstablished(definition) ? { plural: names.plural, kind: names.kind, ...definition.status?.acceptedNames } : names;
+  return isEstablished(definition)
+    ? { plural: names.plural, kind: names.kind, ...definition.status?.acceptedNames }
+    : names;
 }
 
 function modelNames(names: DefinitionNames): ModelNames {
@@ -56,7 +69,10 @@ function modelVersion(version: DefinitionVersion): Omit<ModelVersion, 'served'> 
     deprecated: version.deprecated ?? false,
     ...(version.deprecationWarning === undefined ? {} : { deprecationWarning: version.deprecationWarning }),
     schema: version.schema?.openAPIV3Schema ?? { type: 'object' },
-    subresources: { status: subresources?.status !== undefined, ...(subresources?.scale === undefined ? {} : { scale: subresources.scale }) },
+    subresources: {
+      status: subresources?.status !== undefined,
+      ...(subresources?.scale === undefined ? {} : { scale: subresources.scale }),
+    },
     printerColumns: version.additionalPrinterColumns ?? [],
     selectableFields: version.selectableFields?.map(({ jsonPath }) => jsonPath) ?? [],
   };

@@ -3,7 +3,14 @@ import { namespaceModel } from '../core/namespace-model.ts';
 import type { CustomResourceDefinition, DefinitionNames } from './definition.ts';
 import { acceptNames, claimOfDefinition, claimOfModel, type NameClaim } from './names.ts';
 
-const names: DefinitionNames = { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList', shortNames: ['po'], categories: ['all'] };
+const names: DefinitionNames = {
+  plural: 'posts',
+  singular: 'post',
+  kind: 'Post',
+  listKind: 'PostList',
+  shortNames: ['po'],
+  categories: ['all'],
+};
 
 function define(part: Partial<DefinitionNames> = {}, held?: Partial<DefinitionNames>): CustomResourceDefinition {
   return {
@@ -22,12 +29,32 @@ test('without others all names are accepted', () => {
 });
 
 test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, string][] }>([
-  { reason: 'a short name is no plural', others: [other({ shortNames: ['posts'] })], conflicts: [['plural', 'posts', 'others.example.com']] },
-  { reason: 'a plural is no singular', others: [other({ plural: 'post' })], conflicts: [['singular', 'post', 'others.example.com']] },
-  { reason: 'short names differ', others: [other({ shortNames: ['x', 'po'] })], conflicts: [['shortNames', 'po', 'others.example.com']] },
+  {
+    reason: 'a short name is no plural',
+    others: [other({ shortNames: ['posts'] })],
+    conflicts: [['plural', 'posts', 'others.example.com']],
+  },
+  {
+    reason: 'a plural is no singular',
+    others: [other({ plural: 'post' })],
+    conflicts: [['singular', 'post', 'others.example.com']],
+  },
+  {
+    reason: 'short names differ',
+    others: [other({ shortNames: ['x', 'po'] })],
+    conflicts: [['shortNames', 'po', 'others.example.com']],
+  },
   { reason: 'kinds differ', others: [other({ kind: 'Post' })], conflicts: [['kind', 'Post', 'others.example.com']] },
-  { reason: 'a kind is no list kind', others: [other({ kind: 'PostList' })], conflicts: [['listKind', 'PostList', 'others.example.com']] },
-  { reason: 'the first owner is named', others: [other({ kind: 'Post' }, 'a'), other({ kind: 'Post' }, 'b')], conflicts: [['kind', 'Post', 'a']] },
+  {
+    reason: 'a kind is no list kind',
+    others: [other({ kind: 'PostList' })],
+    conflicts: [['listKind', 'PostList', 'others.example.com']],
+  },
+  {
+    reason: 'the first owner is named',
+    others: [other({ kind: 'Post' }, 'a'), other({ kind: 'Post' }, 'b')],
+    conflicts: [['kind', 'Post', 'a']],
+  },
   { reason: 'kinds and resources are apart', others: [other({ kind: 'posts', plural: 'Post' })], conflicts: [] },
   { reason: 'an unaccepted name is free', others: [other({ plural: '', kind: '' })], conflicts: [] },
 ])('$reason', ({ others, conflicts }) => {
@@ -37,13 +64,17 @@ test.each<{ reason: string; others: NameClaim[]; conflicts: [string, string, str
 });
 
 test('a name once accepted stays, whoever claims it', () => {
-  const { accepted, conflicts } = acceptNames(define({}, names), [other({ plural: 'posts', kind: 'Post', shortNames: ['po'] })]);
+  const { accepted, conflicts } = acceptNames(define({}, names), [
+    other({ plural: 'posts', kind: 'Post', shortNames: ['po'] }),
+  ]);
   expect(conflicts).toEqual([]);
   expect(accepted).toEqual(names);
 });
 
 test('a new name that clashes leaves the old one', () => {
-  const { accepted, conflicts } = acceptNames(define({ singular: 'entry', shortNames: ['po', 'en'] }, names), [other({ singular: 'entry', shortNames: ['en'] })]);
+  const { accepted, conflicts } = acceptNames(define({ singular: 'entry', shortNames: ['po', 'en'] }, names), [
+    other({ singular: 'entry', shortNames: ['en'] }),
+  ]);
   expect(conflicts.map(({ field }) => field)).toEqual(['singular', 'shortNames']);
   expect(accepted).toEqual(names);
 });
@@ -52,11 +83,22 @@ test('given up short names and categories are free again', () => {
   const definition = define({}, names);
   delete definition.spec.names.shortNames;
   delete definition.spec.names.categories;
-  expect(acceptNames(definition, []).accepted).toEqual({ plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList' });
+  expect(acceptNames(definition, []).accepted).toEqual({
+    plural: 'posts',
+    singular: 'post',
+    kind: 'Post',
+    listKind: 'PostList',
+  });
 });
 
 test('claims', () => {
-  expect(claimOfModel(namespaceModel)).toMatchObject({ owner: 'namespaces', names: { plural: 'namespaces', shortNames: ['ns'] } });
+  expect(claimOfModel(namespaceModel)).toMatchObject({
+    owner: 'namespaces',
+    names: { plural: 'namespaces', shortNames: ['ns'] },
+  });
   expect(claimOfDefinition(define())).toEqual({ owner: 'posts.example.com', names: {} });
-  expect(claimOfDefinition(define({}, { plural: 'posts' }))).toEqual({ owner: 'posts.example.com', names: { plural: 'posts' } });
+  expect(claimOfDefinition(define({}, { plural: 'posts' }))).toEqual({
+    owner: 'posts.example.com',
+    names: { plural: 'posts' },
+  });
 });

@@ -27,13 +27,20 @@ export function claimOfModel(model: Model): NameClaim {
 
 /**
  * Which of its names a definition gets, next to those that `others` hold already: all owners of its group but itself.
- * Plural, singular and short names share one space, kind and listKind another. A name it was given before stays its own.
- * Where a name clashes, the one accepted earlier is kept; short names are taken together or not at all.
+ * Plural, singular and short names share one space, kind and listKind another. A name it was given before stays its
+ * own. Where a name clashes, the one accepted earlier is kept; short names are taken together or not at all.
  */
-export function acceptNames(definition: CustomResourceDefinition, others: readonly NameClaim[]): { accepted: Partial<DefinitionNames>; conflicts: NameConflict[] } {
+export function acceptNames(
+  definition: CustomResourceDefinition,
+  others: readonly NameClaim[],
+): { accepted: Partial<DefinitionNames>; conflicts: NameConflict[] } {
   const wanted = definition.spec.names;
   const held = definition.status?.acceptedNames ?? {};
-  const resources = ownersByName(others, ({ plural, singular, shortNames }) => [plural, singular, ...(shortNames ?? [])]);
+  const resources = ownersByName(others, ({ plural, singular, shortNames }) => [
+    plural,
+    singular,
+    ...(shortNames ?? []),
+  ]);
   const kinds = ownersByName(others, ({ kind, listKind }) => [kind, listKind]);
   const accepted: Partial<DefinitionNames> = { ...held };
   const conflicts: NameConflict[] = [];
@@ -43,22 +50,36 @@ export function acceptNames(definition: CustomResourceDefinition, others: readon
     if (owner !== undefined) conflicts.push({ field, value, owner });
     return owner !== undefined;
   };
-  for (const [field, owners] of [['plural', resources], ['singular', resources], ['kind', kinds], ['listKind', kinds]] as const) {
+  for (const [field, owners] of [
+    ['plural', resources],
+    ['singular', resources],
+    ['kind', kinds],
+    ['listKind', kinds],
+  ] as const) {
     const value = wanted[field];
     if (value !== undefined && !clash(field, value, held[field] === value, owners)) accepted[field] = value;
   }
-  const refused = (wanted.shortNames ?? []).filter((value) => clash('shortNames', value, held.shortNames?.includes(value) ?? false, resources));
+  const refused = (wanted.shortNames ?? []).filter((value) =>
+    clash('shortNames', value, held.shortNames?.includes(value) ?? false, resources),
+  );
   if (refused.length === 0) replace(accepted, 'shortNames', wanted.shortNames);
   replace(accepted, 'categories', wanted.categories);
   return { accepted, conflicts };
 }
 
-function replace(names: Partial<DefinitionNames>, field: 'shortNames' | 'categories', values: string[] | undefined): void {
+function replace(
+  names: Partial<DefinitionNames>,
+  field: 'shortNames' | 'categories',
+  values: string[] | undefined,
+): void {
   if (values === undefined) delete names[field];
   else names[field] = values;
 }
 
-function ownersByName(claims: readonly NameClaim[], namesOf: (names: Partial<DefinitionNames>) => (string | undefined)[]): Map<string, string> {
+function ownersByName(
+  claims: readonly NameClaim[],
+  namesOf: (names: Partial<DefinitionNames>) => (string | undefined)[],
+): Map<string, string> {
   const owners = new Map<string, string>();
   for (const { owner, names } of claims) {
     for (const name of namesOf(names)) {

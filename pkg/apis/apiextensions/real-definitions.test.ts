@@ -14,7 +14,10 @@ const data = join(import.meta.dirname, '../../../../shared/data');
 
 const definitions = ['gateway-api', 'cert-manager'].flatMap((project) => {
   const folder = join(data, project, 'crds');
-  return readdirSync(folder).map((file) => ({ file, definition: parse(readFileSync(join(folder, file), 'utf8')) as CustomResourceDefinition }));
+  return readdirSync(folder).map((file) => ({
+    file,
+    definition: parse(readFileSync(join(folder, file), 'utf8')) as CustomResourceDefinition,
+  }));
 });
 
 function modelOf(name: string): Model {
@@ -25,8 +28,10 @@ function modelOf(name: string): Model {
 
 /** Fields of a value that a structural schema would prune. */
 function unknownFields(value: unknown, schema: JsonSchema, field: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => unknownFields(item, schema.items ?? {}, `${field}[${index}]`));
-  if (!isJsonObject(value) || schema['x-kubernetes-preserve-unknown-fields'] === true || field === '.metadata') return [];
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => unknownFields(item, schema.items ?? {}, `${field}[${index}]`));
+  if (!isJsonObject(value) || schema['x-kubernetes-preserve-unknown-fields'] === true || field === '.metadata')
+    return [];
   return Object.entries(value).flatMap(([name, child]) => {
     const property = schema.properties?.[name];
     return property === undefined ? [`${field}.${name}`] : unknownFields(child, property, `${field}.${name}`);
@@ -48,7 +53,9 @@ describe.each(definitions)('$file', ({ definition }) => {
 
   test('becomes a model with all its versions, and is established', () => {
     const model = modelFromDefinition(definition);
-    expect(model.versions.map(({ name }) => name).toSorted()).toEqual(definition.spec.versions.map(({ name }) => name).toSorted());
+    expect(model.versions.map(({ name }) => name).toSorted()).toEqual(
+      definition.spec.versions.map(({ name }) => name).toSorted(),
+    );
     expect(`${model.names.plural}.${model.group}`).toBe(definition.metadata.name);
     const status = definitionStatus(definition, [], '2026-01-01T00:00:00Z');
     expect(status.conditions.map(({ type, status: value }) => [type, value])).toEqual([
@@ -71,7 +78,11 @@ test('selectable fields become indexes', () => {
       nullable: true,
     })),
   );
-  expect(model.versions[0]?.selectableFields).toEqual(['.spec.issuerRef.group', '.spec.issuerRef.kind', '.spec.issuerRef.name']);
+  expect(model.versions[0]?.selectableFields).toEqual([
+    '.spec.issuerRef.group',
+    '.spec.issuerRef.kind',
+    '.spec.issuerRef.name',
+  ]);
 });
 
 test('the storage version need not be the preferred one', () => {
@@ -82,6 +93,12 @@ test('the storage version need not be the preferred one', () => {
 
 test('a version keeps its deprecation, subresources and columns', () => {
   const version = modelOf('tlsroutes.gateway.networking.k8s.io').versions.at(-1);
-  expect(version).toMatchObject({ name: 'v1alpha2', served: false, deprecated: true, subresources: { status: true }, printerColumns: [{ name: 'Age' }] });
+  expect(version).toMatchObject({
+    name: 'v1alpha2',
+    served: false,
+    deprecated: true,
+    subresources: { status: true },
+    printerColumns: [{ name: 'Age' }],
+  });
   expect(version?.deprecationWarning).toContain('has been deprecated');
 });

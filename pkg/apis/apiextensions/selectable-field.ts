@@ -6,11 +6,12 @@ const simplePath = /^(?:\.[A-Za-z_][A-Za-z0-9_-]*)+$/;
 export type SelectableFieldTarget = { index: IndexDefinition } | { problem: string };
 
 /**
- * Follows a path as `.spec.issuerRef.name` through a schema's properties.
- * The schema may be any value: only own properties that are objects are followed. The index is named by the path without the leading dot.
+ * Follows a path as `.spec.issuerRef.name` through a schema's properties. The schema may be any value: only own
+ * properties that are objects are followed. The index is named by the path without the leading dot.
  */
 export function findSelectableField(jsonPath: string, schema: unknown): SelectableFieldTarget {
-  if (!simplePath.test(jsonPath)) return { problem: 'is an invalid path: must be a simple path of names, as .spec.foo' };
+  if (!simplePath.test(jsonPath))
+    return { problem: 'is an invalid path: must be a simple path of names, as .spec.foo' };
   const names = jsonPath.slice(1).split('.');
   if (names[0] === 'metadata') return { problem: 'must not point to fields in metadata' };
   if (names[0] === 'apiVersion' || names[0] === 'kind') return { problem: 'must not point to apiVersion or kind' };
@@ -21,7 +22,10 @@ export function findSelectableField(jsonPath: string, schema: unknown): Selectab
   }
   const type = ownProperty(current, 'type');
   if (type === 'string' || type === 'integer' || type === 'boolean') return indexOf(jsonPath.slice(1), type);
-  return { problem: 'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.' };
+  return {
+    problem:
+      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+  };
 }
 
 function indexOf(path: string, type: 'string' | 'integer' | 'boolean'): SelectableFieldTarget {

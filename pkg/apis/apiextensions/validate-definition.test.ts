@@ -21,7 +21,13 @@ function define(edit: Edit = () => {}): CustomResourceDefinition {
           name: { type: 'string' },
           spec: {
             type: 'object',
-            properties: { slug: { type: 'string' }, rank: { type: 'integer' }, ratio: { type: 'number' }, live: { type: 'boolean' }, constructor: { type: 'string' as const } },
+            properties: {
+              slug: { type: 'string' },
+              rank: { type: 'integer' },
+              ratio: { type: 'number' },
+              live: { type: 'boolean' },
+              constructor: { type: 'string' as const },
+            },
           },
         },
       },
@@ -31,7 +37,12 @@ function define(edit: Edit = () => {}): CustomResourceDefinition {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'posts.blog.example.com' },
-    spec: { group: 'blog.example.com', names: { plural: 'posts', kind: 'Post' }, scope: 'Cluster', versions: [version] },
+    spec: {
+      group: 'blog.example.com',
+      names: { plural: 'posts', kind: 'Post' },
+      scope: 'Cluster',
+      versions: [version],
+    },
   };
   edit(definition, version);
   return defaultDefinition(definition);
@@ -50,16 +61,41 @@ function untyped(edit: (definition: { [field: string]: unknown; spec: Record<str
   return (definition) => edit(definition as unknown as { [field: string]: unknown; spec: Record<string, unknown> });
 }
 
-const label = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character";
+const label =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character";
 
 const refused: { reason: string; edit: Edit; texts: string[] }[] = [
-  { reason: 'the name says what is defined', edit: (d) => (d.metadata.name = 'x'), texts: ['metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group'] },
+  {
+    reason: 'the name says what is defined',
+    edit: (d) => (d.metadata.name = 'x'),
+    texts: ['metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group'],
+  },
   { reason: 'a group is needed', edit: (d) => regroup(d, ''), texts: ['spec.group: Required value'] },
-  { reason: 'a group is a domain', edit: (d) => regroup(d, 'apps'), texts: ['spec.group: Invalid value: "apps": should be a domain with at least one dot'] },
-  { reason: 'a group is lower case', edit: (d) => regroup(d, 'Blog.example.com'), texts: ['spec.group: Invalid value: "Blog.example.com": a lowercase RFC 1123 subdomain'] },
-  { reason: 'a group is no longer than a name', edit: (d) => regroup(d, `a.${'b'.repeat(252)}`), texts: ['spec.group: Invalid value: '] },
-  { reason: 'the own group', edit: (d) => regroup(d, 'svc.run'), texts: ['spec.group: Forbidden: the groups svc.run and *.svc.run are reserved for the platform'] },
-  { reason: 'a group under the own one', edit: (d) => regroup(d, 'plugin.svc.run'), texts: ['spec.group: Forbidden: the groups svc.run'] },
+  {
+    reason: 'a group is a domain',
+    edit: (d) => regroup(d, 'apps'),
+    texts: ['spec.group: Invalid value: "apps": should be a domain with at least one dot'],
+  },
+  {
+    reason: 'a group is lower case',
+    edit: (d) => regroup(d, 'Blog.example.com'),
+    texts: ['spec.group: Invalid value: "Blog.example.com": a lowercase RFC 1123 subdomain'],
+  },
+  {
+    reason: 'a group is no longer than a name',
+    edit: (d) => regroup(d, `a.${'b'.repeat(252)}`),
+    texts: ['spec.group: Invalid value: '],
+  },
+  {
+    reason: 'the own group',
+    edit: (d) => regroup(d, 'svc.run'),
+    texts: ['spec.group: Forbidden: the groups svc.run and *.svc.run are reserved for the platform'],
+  },
+  {
+    reason: 'a group under the own one',
+    edit: (d) => regroup(d, 'plugin.svc.run'),
+    texts: ['spec.group: Forbidden: the groups svc.run'],
+  },
   {
     reason: 'a group the server speaks, even with an approval',
     edit: (d) => approve(d, 'rbac.authorization.k8s.io', 'unapproved'),
@@ -68,88 +104,326 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
   {
     reason: 'a community group needs an approval',
     edit: unapproved,
-    texts: ['metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111'],
+    texts: [
+      'metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
+    ],
   },
   {
     reason: 'an approval is a URL',
     edit: (d) => approve(d, 'blog.kubernetes.io', 'yes'),
-    texts: ['metadata.annotations[api-approved.kubernetes.io]: Invalid value: "yes": protected groups must have approval annotation "api-approved.kubernetes.io" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111'],
+    texts: [
+      'metadata.annotations[api-approved.kubernetes.io]: Invalid value: "yes": protected groups must have approval annotation "api-approved.kubernetes.io" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111',
+    ],
   },
-  { reason: 'a plural is lower case', edit: (d) => replural(d, 'Posts'), texts: [`spec.names.plural: Invalid value: "Posts": ${label}`] },
-  { reason: 'a plural is a label', edit: (d) => replural(d, 'p'.repeat(64)), texts: ['spec.names.plural: Invalid value: '] },
-  { reason: 'a plural does not hide in the path of namespaces', edit: (d) => replural(d, 'namespaces'), texts: ['spec.names.plural: Invalid value: "namespaces": the paths of a cluster-scoped'] },
+  {
+    reason: 'a plural is lower case',
+    edit: (d) => replural(d, 'Posts'),
+    texts: [`spec.names.plural: Invalid value: "Posts": ${label}`],
+  },
+  {
+    reason: 'a plural is a label',
+    edit: (d) => replural(d, 'p'.repeat(64)),
+    texts: ['spec.names.plural: Invalid value: '],
+  },
+  {
+    reason: 'a plural does not hide in the path of namespaces',
+    edit: (d) => replural(d, 'namespaces'),
+    texts: ['spec.names.plural: Invalid value: "namespaces": the paths of a cluster-scoped'],
+  },
   { reason: 'a plural is needed', edit: (d) => replural(d, ''), texts: ['spec.names.plural: Required value'] },
-  { reason: 'a singular is lower case', edit: (d) => (d.spec.names.singular = 'Post'), texts: [`spec.names.singular: Invalid value: "Post": ${label}`] },
-  { reason: 'short names are labels', edit: (d) => (d.spec.names.shortNames = ['p', '1p']), texts: [`spec.names.shortNames[1]: Invalid value: "1p": ${label}`] },
-  { reason: 'categories are labels', edit: (d) => (d.spec.names.categories = ['a_b']), texts: ['spec.names.categories[0]: Invalid value: "a_b"'] },
-  { reason: 'a kind is a label but for capitals', edit: (d) => (d.spec.names.kind = 'Blog Post'), texts: ['spec.names.singular: ', 'spec.names.kind: Invalid value: "Blog Post": may have mixed case, but should otherwise match: a DNS-1035 label', 'spec.names.listKind: '] },
-  { reason: 'the Kelvin sign is no k', edit: (d) => (d.spec.names.listKind = 'Boo\u212A'), texts: ['spec.names.listKind: Invalid value: "Boo\u212A": may have mixed case'] },
-  { reason: 'a kind is needed', edit: (d) => (d.spec.names.kind = ''), texts: ['spec.names.singular: Required value', 'spec.names.kind: Required value', 'spec.names.listKind: Required value'] },
-  { reason: 'a list is told from its items', edit: (d) => (d.spec.names.listKind = 'Post'), texts: ['spec.names.listKind: Invalid value: "Post": kind and listKind may not be the same'] },
-  { reason: 'two scopes', edit: untyped((d) => (d.spec['scope'] = 'Global')), texts: ['spec.scope: Unsupported value: "Global": supported values: "Cluster", "Namespaced"'] },
-  { reason: 'a version is needed', edit: (d) => (d.spec.versions = []), texts: ['spec.versions: Required value: must have at least one version'] },
-  { reason: 'at most 20 versions', edit: (d, v) => (d.spec.versions = Array.from({ length: 21 }, () => v)), texts: ['spec.versions: Too many: 21: must have at most 20 items'] },
-  { reason: 'a version name is a label', edit: (_, v) => (v.name = 'V1'), texts: [`spec.versions[0].name: Invalid value: "V1": ${label}`] },
-  { reason: 'version names differ', edit: (d, v) => d.spec.versions.push({ ...v, storage: false }), texts: ['spec.versions: Invalid value: ["v1","v1"]: must contain unique version names'] },
-  { reason: 'a storage version', edit: (_, v) => (v.storage = false), texts: ['spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version'] },
-  { reason: 'one storage version', edit: (d, v) => d.spec.versions.push({ ...v, name: 'v2' }), texts: ['spec.versions: Invalid value: ["v1","v2"]: must have exactly one version marked as storage version'] },
-  { reason: 'a schema', edit: (_, v) => delete v.schema, texts: ['spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required'] },
-  { reason: 'no webhooks', edit: (d) => (d.spec.conversion = { strategy: 'Webhook', webhook: {} }), texts: ['spec.conversion.strategy: Unsupported value: "Webhook": supported values: "None"'] },
-  { reason: 'no forgotten webhook', edit: (d) => (d.spec.conversion = { strategy: 'None', webhook: {} }), texts: ['spec.conversion.webhook: Forbidden: should not be set when strategy is not set to Webhook'] },
+  {
+    reason: 'a singular is lower case',
+    edit: (d) => (d.spec.names.singular = 'Post'),
+    texts: [`spec.names.singular: Invalid value: "Post": ${label}`],
+  },
+  {
+    reason: 'short names are labels',
+    edit: (d) => (d.spec.names.shortNames = ['p', '1p']),
+    texts: [`spec.names.shortNames[1]: Invalid value: "1p": ${label}`],
+  },
+  {
+    reason: 'categories are labels',
+    edit: (d) => (d.spec.names.categories = ['a_b']),
+    texts: ['spec.names.categories[0]: Invalid value: "a_b"'],
+  },
+  {
+    reason: 'a kind is a label but for capitals',
+    edit: (d) => (d.spec.names.kind = 'Blog Post'),
+    texts: [
+      'spec.names.singular: ',
+      'spec.names.kind: Invalid value: "Blog Post": may have mixed case, but should otherwise match: a DNS-1035 label',
+      'spec.names.listKind: ',
+    ],
+  },
+  {
+    reason: 'the Kelvin sign is no k',
+    edit: (d) => (d.spec.names.listKind = 'Boo\u212A'),
+    texts: ['spec.names.listKind: Invalid value: "Boo\u212A": may have mixed case'],
+  },
+  {
+    reason: 'a kind is needed',
+    edit: (d) => (d.spec.names.kind = ''),
+    texts: [
+      'spec.names.singular: Required value',
+      'spec.names.kind: Required value',
+      'spec.names.listKind: Required value',
+    ],
+  },
+  {
+    reason: 'a list is told from its items',
+    edit: (d) => (d.spec.names.listKind = 'Post'),
+    texts: ['spec.names.listKind: Invalid value: "Post": kind and listKind may not be the same'],
+  },
+  {
+    reason: 'two scopes',
+    edit: untyped((d) => (d.spec['scope'] = 'Global')),
+    texts: ['spec.scope: Unsupported value: "Global": supported values: "Cluster", "Namespaced"'],
+  },
+  {
+    reason: 'a version is needed',
+    edit: (d) => (d.spec.versions = []),
+    texts: ['spec.versions: Required value: must have at least one version'],
+  },
+  {
+    reason: 'at most 20 versions',
+    edit: (d, v) => (d.spec.versions = Array.from({ length: 21 }, () => v)),
+    texts: ['spec.versions: Too many: 21: must have at most 20 items'],
+  },
+  {
+    reason: 'a version name is a label',
+    edit: (_, v) => (v.name = 'V1'),
+    texts: [`spec.versions[0].name: Invalid value: "V1": ${label}`],
+  },
+  {
+    reason: 'version names differ',
+    edit: (d, v) => d.spec.versions.push({ ...v, storage: false }),
+    texts: ['spec.versions: Invalid value: ["v1","v1"]: must contain unique version names'],
+  },
+  {
+    reason: 'a storage version',
+    edit: (_, v) => (v.storage = false),
+    texts: ['spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version'],
+  },
+  {
+    reason: 'one storage version',
+    edit: (d, v) => d.spec.versions.push({ ...v, name: 'v2' }),
+    texts: ['spec.versions: Invalid value: ["v1","v2"]: must have exactly one version marked as storage version'],
+  },
+  {
+    reason: 'a schema',
+    edit: (_, v) => delete v.schema,
+    texts: ['spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required'],
+  },
+  {
+    reason: 'no webhooks',
+    edit: (d) => (d.spec.conversion = { strategy: 'Webhook', webhook: {} }),
+    texts: ['spec.conversion.strategy: Unsupported value: "Webhook": supported values: "None"'],
+  },
+  {
+    reason: 'no forgotten webhook',
+    edit: (d) => (d.spec.conversion = { strategy: 'None', webhook: {} }),
+    texts: ['spec.conversion.webhook: Forbidden: should not be set when strategy is not set to Webhook'],
+  },
   {
     reason: 'pruning',
     edit: (d) => (d.spec.preserveUnknownFields = true),
-    texts: ['spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead'],
+    texts: [
+      'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+    ],
   },
   {
     reason: 'stored versions stay readable',
     edit: (d) => (d.status = { storedVersions: ['v1alpha1', 'v1'] }),
-    texts: ['status.storedVersions[0]: Invalid value: "v1alpha1": missing from spec.versions; v1alpha1 was previously a storage version'],
+    texts: [
+      'status.storedVersions[0]: Invalid value: "v1alpha1": missing from spec.versions; v1alpha1 was previously a storage version',
+    ],
   },
-  { reason: 'a warning needs a deprecation', edit: (_, v) => (v.deprecationWarning = 'old'), texts: ['spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions'] },
-  { reason: 'a warning is a header', edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'a\r\nb' }), texts: ['spec.versions[0].deprecationWarning: Invalid value: "a\\r\\nb": must only contain printable UTF-8 characters; non-printable character found at index 1'] },
-  { reason: 'a warning has no half characters', edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: '\ud800' }), texts: ['spec.versions[0].deprecationWarning: Invalid value: '] },
-  { reason: 'a warning is short', edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'x'.repeat(257) }), texts: ['spec.versions[0].deprecationWarning: Invalid value: '] },
-  { reason: 'replicas are in the spec', edit: scale({ specReplicasPath: '.status.n' }), texts: ['spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.n": should be a json path under .spec'] },
-  { reason: 'scale paths have no lists', edit: scale({ statusReplicasPath: '.status.n[0]' }), texts: ['spec.versions[0].subresources.scale.statusReplicasPath: Invalid value: ".status.n[0]": must be a json path in the dot notation'] },
-  ...['__proto__', 'constructor', 'prototype'].map((key) => ({ reason: `scale paths do not reach prototypes: ${key}`, edit: scale({ specReplicasPath: `.spec.${key}.x` }), texts: [`spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".spec.${key}.x": must not name __proto__, constructor or prototype`] })),
-  { reason: 'scale paths start with a dot', edit: scale({ statusReplicasPath: 'status.n' }), texts: ['spec.versions[0].subresources.scale.statusReplicasPath: Invalid value: "status.n": must be a simple json path starting with .'] },
-  { reason: 'the selector is spec or status', edit: scale({ labelSelectorPath: '.metadata.labels' }), texts: ['spec.versions[0].subresources.scale.labelSelectorPath: Invalid value: ".metadata.labels": should be a json path under either .spec or .status'] },
-  { reason: 'column types', edit: (_, v) => column(v, { type: 'text' }), texts: ['spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string'] },
-  { reason: 'column formats', edit: (_, v) => column(v, { format: 'ip' }), texts: ['spec.versions[0].additionalPrinterColumns[0].format: Invalid value: "ip": must be one of byte,date,'] },
-  { reason: 'column paths start with a dot', edit: (_, v) => column(v, { jsonPath: 'spec' }), texts: ['spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: "spec": must be a simple json path starting with .'] },
-  { reason: 'brackets are closed', edit: (_, v) => column(v, { jsonPath: '.a[0' }), texts: ['spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: ".a[0": must be a json path of names and brackets'] },
-  { reason: 'at most 8 selectable fields', edit: select(...Array.from({ length: 9 }, () => '.spec.slug')), texts: ['spec.versions[0].selectableFields: Too many: 9: must have at most 8 items'] },
-  { reason: 'a selectable field once', edit: select('.spec.slug', '.spec.slug'), texts: ['spec.versions[0].selectableFields[1].jsonPath: Duplicate value: ".spec.slug"'] },
-  { reason: 'a selectable field exists', edit: select('.spec.nope'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.nope": is an invalid path: does not refer to a valid field'] },
-  { reason: 'not through the prototype', edit: select('.spec.toString'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.toString": is an invalid path: does not refer to a valid field'] },
-  { reason: 'not a name that JavaScript takes', edit: select('.spec.constructor'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.constructor": cannot be indexed: '] },
-  { reason: 'not the short name of metadata.name', edit: select('.name'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".name": cannot be indexed: Forbidden: name exists already in every model'] },
-  { reason: 'selectable fields have no lists', edit: select('.spec.tags[*]'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.tags[*]": is an invalid path: must be a simple path of names'] },
-  { reason: 'metadata is selectable anyway', edit: select('.metadata.name'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".metadata.name": must not point to fields in metadata'] },
-  { reason: 'selectable fields are exact', edit: select('.spec.ratio'), texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.ratio": must point to a field of type string, boolean or integer.'] },
-  { reason: 'indexes are checked', edit: (_, v) => (v.indexes = [{ name: 'metadata.name', path: 'metadata.name', type: 'string' }]), texts: ['spec.versions[0].indexes[0].name: Forbidden: metadata.name exists already in every model'] },
+  {
+    reason: 'a warning needs a deprecation',
+    edit: (_, v) => (v.deprecationWarning = 'old'),
+    texts: ['spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions'],
+  },
+  {
+    reason: 'a warning is a header',
+    edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'a\r\nb' }),
+    texts: [
+      'spec.versions[0].deprecationWarning: Invalid value: "a\\r\\nb": must only contain printable UTF-8 characters; non-printable character found at index 1',
+    ],
+  },
+  {
+    reason: 'a warning has no half characters',
+    edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: '\ud800' }),
+    texts: ['spec.versions[0].deprecationWarning: Invalid value: '],
+  },
+  {
+    reason: 'a warning is short',
+    edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'x'.repeat(257) }),
+    texts: ['spec.versions[0].deprecationWarning: Invalid value: '],
+  },
+  {
+    reason: 'replicas are in the spec',
+    edit: scale({ specReplicasPath: '.status.n' }),
+    texts: [
+      'spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.n": should be a json path under .spec',
+    ],
+  },
+  {
+    reason: 'scale paths have no lists',
+    edit: scale({ statusReplicasPath: '.status.n[0]' }),
+    texts: [
+      'spec.versions[0].subresources.scale.statusReplicasPath: Invalid value: ".status.n[0]": must be a json path in the dot notation',
+    ],
+  },
+  ...['__proto__', 'constructor', 'prototype'].map((key) => ({
+    reason: `scale paths do not reach prototypes: ${key}`,
+    edit: scale({ specReplicasPath: `.spec.${key}.x` }),
+    texts: [
+      `spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".spec.${key}.x": must not name __proto__, constructor or prototype`,
+    ],
+  })),
+  {
+    reason: 'scale paths start with a dot',
+    edit: scale({ statusReplicasPath: 'status.n' }),
+    texts: [
+      'spec.versions[0].subresources.scale.statusReplicasPath: Invalid value: "status.n": must be a simple json path starting with .',
+    ],
+  },
+  {
+    reason: 'the selector is spec or status',
+    edit: scale({ labelSelectorPath: '.metadata.labels' }),
+    texts: [
+      'spec.versions[0].subresources.scale.labelSelectorPath: Invalid value: ".metadata.labels": should be a json path under either .spec or .status',
+    ],
+  },
+  {
+    reason: 'column types',
+    edit: (_, v) => column(v, { type: 'text' }),
+    texts: [
+      'spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string',
+    ],
+  },
+  {
+    reason: 'column formats',
+    edit: (_, v) => column(v, { format: 'ip' }),
+    texts: ['spec.versions[0].additionalPrinterColumns[0].format: Invalid value: "ip": must be one of byte,date,'],
+  },
+  {
+    reason: 'column paths start with a dot',
+    edit: (_, v) => column(v, { jsonPath: 'spec' }),
+    texts: [
+      'spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: "spec": must be a simple json path starting with .',
+    ],
+  },
+  {
+    reason: 'brackets are closed',
+    edit: (_, v) => column(v, { jsonPath: '.a[0' }),
+    texts: [
+      'spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: ".a[0": must be a json path of names and brackets',
+    ],
+  },
+  {
+    reason: 'at most 8 selectable fields',
+    edit: select(...Array.from({ length: 9 }, () => '.spec.slug')),
+    texts: ['spec.versions[0].selectableFields: Too many: 9: must have at most 8 items'],
+  },
+  {
+    reason: 'a selectable field once',
+    edit: select('.spec.slug', '.spec.slug'),
+    texts: ['spec.versions[0].selectableFields[1].jsonPath: Duplicate value: ".spec.slug"'],
+  },
+  {
+    reason: 'a selectable field exists',
+    edit: select('.spec.nope'),
+    texts: [
+      'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.nope": is an invalid path: does not refer to a valid field',
+    ],
+  },
+  {
+    reason: 'not through the prototype',
+    edit: select('.spec.toString'),
+    texts: [
+      'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.toString": is an invalid path: does not refer to a valid field',
+    ],
+  },
+  {
+    reason: 'not a name that JavaScript takes',
+    edit: select('.spec.constructor'),
+    texts: ['spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.constructor": cannot be indexed: '],
+  },
+  {
+    reason: 'not the short name of metadata.name',
+    edit: select('.name'),
+    texts: [
+      'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".name": cannot be indexed: Forbidden: name exists already in every model',
+    ],
+  },
+  {
+    reason: 'selectable fields have no lists',
+    edit: select('.spec.tags[*]'),
+    texts: [
+      'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.tags[*]": is an invalid path: must be a simple path of names',
+    ],
+  },
+  {
+    reason: 'metadata is selectable anyway',
+    edit: select('.metadata.name'),
+    texts: [
+      'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".metadata.name": must not point to fields in metadata',
+    ],
+  },
+  {
+    reason: 'selectable fields are exact',
+    edit: select('.spec.ratio'),
+    texts: [
+      'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.ratio": must point to a field of type string, boolean or integer.',
+    ],
+  },
+  {
+    reason: 'indexes are checked',
+    edit: (_, v) => (v.indexes = [{ name: 'metadata.name', path: 'metadata.name', type: 'string' }]),
+    texts: ['spec.versions[0].indexes[0].name: Forbidden: metadata.name exists already in every model'],
+  },
   {
     reason: 'an index is the same in all versions',
     edit: (d, v) => {
       v.indexes = [{ name: 'slug', path: 'spec.slug', type: 'string', unique: true }];
-      d.spec.versions.push({ ...v, name: 'v2', storage: false, indexes: [{ name: 'slug', path: 'spec.slug', type: 'string' }] });
+      d.spec.versions.push({
+        ...v,
+        name: 'v2',
+        storage: false,
+        indexes: [{ name: 'slug', path: 'spec.slug', type: 'string' }],
+      });
     },
-    texts: ['spec.versions[1].indexes: Invalid value: "slug": must be the same in every version: v1 has an index of that name with path spec.slug, type string, multi false, unique true, nullable true'],
+    texts: [
+      'spec.versions[1].indexes: Invalid value: "slug": must be the same in every version: v1 has an index of that name with path spec.slug, type string, multi false, unique true, nullable true',
+    ],
   },
   {
     reason: 'a selectable field has one type',
     edit: (d, v) => {
       v.selectableFields = [{ jsonPath: '.spec.slug' }];
-      const schema: Required<DefinitionVersion>['schema'] = { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { slug: { type: 'integer' } } } } } };
+      const schema: Required<DefinitionVersion>['schema'] = {
+        openAPIV3Schema: {
+          type: 'object',
+          properties: { spec: { type: 'object', properties: { slug: { type: 'integer' } } } },
+        },
+      };
       d.spec.versions.push({ ...v, name: 'v2', storage: false, schema });
     },
-    texts: ['spec.versions[1].selectableFields: Invalid value: "spec.slug": must be the same in every version: v1 has a selectable field of that name with path spec.slug, type string'],
+    texts: [
+      'spec.versions[1].selectableFields: Invalid value: "spec.slug": must be the same in every version: v1 has a selectable field of that name with path spec.slug, type string',
+    ],
   },
   {
     reason: 'an index does not borrow the name of a selectable field',
-    edit: (_, v) => Object.assign(v, { selectableFields: [{ jsonPath: '.spec.slug' }], indexes: [{ name: 'spec.slug', path: 'spec.rank', type: 'integer' }] }),
-    texts: ['spec.versions[0].selectableFields: Invalid value: "spec.slug": must be the same in every version: v1 has an index of that name with path spec.rank'],
+    edit: (_, v) =>
+      Object.assign(v, {
+        selectableFields: [{ jsonPath: '.spec.slug' }],
+        indexes: [{ name: 'spec.slug', path: 'spec.rank', type: 'integer' }],
+      }),
+    texts: [
+      'spec.versions[0].selectableFields: Invalid value: "spec.slug": must be the same in every version: v1 has an index of that name with path spec.rank',
+    ],
   },
   {
     reason: 'indexes are bounded over all versions',
@@ -159,10 +433,26 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
     },
     texts: ['spec.versions: Invalid value: 80: may have at most 64 different indexes in all'],
   },
-  { reason: 'no spec', edit: untyped((d) => delete (d as Record<string, unknown>)['spec']), texts: ['spec: Required value'] },
-  { reason: 'a spec is an object', edit: untyped((d) => Object.assign(d, { spec: 'all' })), texts: ['spec: Invalid value: "string": spec in body must be of type object: "string"'] },
-  { reason: 'only types where types are wrong', edit: untyped((d) => Object.assign(d.spec, { scope: 7, group: 'x' })), texts: ['spec.scope: Invalid value: "number": spec.scope in body must be of type string: "number"'] },
-  { reason: 'null is no list', edit: untyped((d) => (d.spec['versions'] = null)), texts: ['spec.versions: Invalid value: "null": spec.versions in body must be of type array: "null"'] },
+  {
+    reason: 'no spec',
+    edit: untyped((d) => delete (d as Record<string, unknown>)['spec']),
+    texts: ['spec: Required value'],
+  },
+  {
+    reason: 'a spec is an object',
+    edit: untyped((d) => Object.assign(d, { spec: 'all' })),
+    texts: ['spec: Invalid value: "string": spec in body must be of type object: "string"'],
+  },
+  {
+    reason: 'only types where types are wrong',
+    edit: untyped((d) => Object.assign(d.spec, { scope: 7, group: 'x' })),
+    texts: ['spec.scope: Invalid value: "number": spec.scope in body must be of type string: "number"'],
+  },
+  {
+    reason: 'null is no list',
+    edit: untyped((d) => (d.spec['versions'] = null)),
+    texts: ['spec.versions: Invalid value: "null": spec.versions in body must be of type array: "null"'],
+  },
 ];
 
 function manyIndexes(from: number): DeclaredIndex[] {
@@ -189,7 +479,10 @@ function approve(definition: CustomResourceDefinition, group: string, approval: 
 }
 
 function scale(paths: Record<string, string>): Edit {
-  return (_, version) => (version.subresources = { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', ...paths } });
+  return (_, version) =>
+    (version.subresources = {
+      scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', ...paths },
+    });
 }
 
 function column(version: DefinitionVersion, part: Record<string, unknown>): void {
@@ -208,27 +501,55 @@ describe('refused', () => {
   });
 
   const immutable: { field: string; edit: Edit; text: string }[] = [
-    { field: 'group', edit: (d) => regroup(d, 'news.example.com'), text: 'spec.group: Invalid value: "news.example.com": field is immutable' },
-    { field: 'plural', edit: (d) => replural(d, 'articles'), text: 'spec.names.plural: Invalid value: "articles": field is immutable' },
-    { field: 'kind', edit: (d) => (d.spec.names.kind = 'Article'), text: 'spec.names.kind: Invalid value: "Article": field is immutable' },
-    { field: 'scope', edit: (d) => (d.spec.scope = 'Namespaced'), text: 'spec.scope: Invalid value: "Namespaced": field is immutable' },
+    {
+      field: 'group',
+      edit: (d) => regroup(d, 'news.example.com'),
+      text: 'spec.group: Invalid value: "news.example.com": field is immutable',
+    },
+    {
+      field: 'plural',
+      edit: (d) => replural(d, 'articles'),
+      text: 'spec.names.plural: Invalid value: "articles": field is immutable',
+    },
+    {
+      field: 'kind',
+      edit: (d) => (d.spec.names.kind = 'Article'),
+      text: 'spec.names.kind: Invalid value: "Article": field is immutable',
+    },
+    {
+      field: 'scope',
+      edit: (d) => (d.spec.scope = 'Namespaced'),
+      text: 'spec.scope: Invalid value: "Namespaced": field is immutable',
+    },
   ];
   test.each(immutable)('a change of $field', ({ edit, text }) => {
     expect(refusals(edit, define())).toEqual([text]);
   });
 
   test('a schema that is not structural, in the words of the check', () => {
-    const causes = validateDefinition(define(), { validateStructuralSchema: (_, field) => [{ reason: 'FieldValueRequired', message: 'Required value', field: `${field}.type` }] });
+    const causes = validateDefinition(define(), {
+      validateStructuralSchema: (_, field) => [
+        { reason: 'FieldValueRequired', message: 'Required value', field: `${field}.type` },
+      ],
+    });
     expect(texts(causes)).toEqual(['spec.versions[0].schema.openAPIV3Schema.type: Required value']);
   });
 
   test('a million mistakes, briefly', () => {
-    const causes = validateDefinition(define(untyped((d) => Object.assign(d, { status: { storedVersions: Array.from({ length: 1_000_000 }, () => 0) } }))), { validateStructuralSchema });
+    const causes = validateDefinition(
+      define(
+        untyped((d) => Object.assign(d, { status: { storedVersions: Array.from({ length: 1_000_000 }, () => 0) } })),
+      ),
+      { validateStructuralSchema },
+    );
     expect(causes).toHaveLength(100);
   });
 
   test('as one answer', () => {
-    const causes = validateDefinition(define((d) => (d.metadata.name = 'x')), { validateStructuralSchema });
+    const causes = validateDefinition(
+      define((d) => (d.metadata.name = 'x')),
+      { validateStructuralSchema },
+    );
     expect(newInvalid({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }, 'x', causes).message).toBe(
       'CustomResourceDefinition.apiextensions.k8s.io "x" is invalid: metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group',
     );
@@ -239,15 +560,40 @@ describe('accepted', () => {
   const accepted: { reason: string; edit: Edit }[] = [
     { reason: 'the least', edit: () => {} },
     { reason: 'capitals in a kind', edit: (d) => (d.spec.names.kind = 'BlogPost') },
-    { reason: 'a declared index over a selectable field', edit: (_, v) => Object.assign(v, { selectableFields: [{ jsonPath: '.spec.slug' }], indexes: [{ name: 'spec.slug', path: '.spec.slug', type: 'string', unique: true }] }) },
+    {
+      reason: 'a declared index over a selectable field',
+      edit: (_, v) =>
+        Object.assign(v, {
+          selectableFields: [{ jsonPath: '.spec.slug' }],
+          indexes: [{ name: 'spec.slug', path: '.spec.slug', type: 'string', unique: true }],
+        }),
+    },
     { reason: 'selectable fields of each type', edit: select('.spec.slug', '.spec.rank', '.spec.live') },
-    { reason: 'several values by the path alone', edit: (_, v) => (v.indexes = [{ name: 'tags', path: 'spec.tags[*]', type: 'string' }]) },
+    {
+      reason: 'several values by the path alone',
+      edit: (_, v) => (v.indexes = [{ name: 'tags', path: 'spec.tags[*]', type: 'string' }]),
+    },
     { reason: 'a scale', edit: scale({ labelSelectorPath: '.status.selector' }) },
-    { reason: 'an approved community group', edit: (d) => approve(d, 'gateway.networking.k8s.io', 'https://github.com/kubernetes/enhancements/pull/1111') },
+    {
+      reason: 'an approved community group',
+      edit: (d) => approve(d, 'gateway.networking.k8s.io', 'https://github.com/kubernetes/enhancements/pull/1111'),
+    },
     { reason: 'an unapproved one that says so', edit: (d) => approve(d, 'blog.k8s.io', 'unapproved, an experiment') },
     { reason: 'a group that only looks like one', edit: (d) => regroup(d, 'notk8s.io') },
-    { reason: 'a deprecation', edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'Use v2, “soon”.' }) },
-    ...['.', '.metadata.creationTimestamp', '.a[0].b', ".a['b.c/d']", String.raw`.metadata.annotations.a\.b/c`, '.a[*]', '..a', '.a[?(@.b[0]=="]")].c'].map((jsonPath) => ({
+    {
+      reason: 'a deprecation',
+      edit: (_, v) => Object.assign(v, { deprecated: true, deprecationWarning: 'Use v2, “soon”.' }),
+    },
+    ...[
+      '.',
+      '.metadata.creationTimestamp',
+      '.a[0].b',
+      ".a['b.c/d']",
+      String.raw`.metadata.annotations.a\.b/c`,
+      '.a[*]',
+      '..a',
+      '.a[?(@.b[0]=="]")].c',
+    ].map((jsonPath) => ({
       reason: `the column ${jsonPath}`,
       edit: (_: CustomResourceDefinition, v: DefinitionVersion) => column(v, { jsonPath }),
     })),
@@ -262,8 +608,34 @@ describe('accepted', () => {
 });
 
 test('no input makes it throw', () => {
-  const fields = ['metadata', 'spec', 'status', 'spec.names', 'spec.group', 'spec.versions', 'spec.versions.0', 'spec.versions.0.schema.openAPIV3Schema', 'spec.versions.0.indexes', 'spec.versions.0.selectableFields', 'spec.conversion', 'spec.names.shortNames', 'spec.versions.0.subresources', 'status.storedVersions'];
-  const value = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>([{}], [null], ['\u0000'], { scale: {} }, { scale: { specReplicasPath: '' } }, [{ jsonPath: '.spec.slug' }], [{ name: '', path: '', type: '' }]));
+  const fields = [
+    'metadata',
+    'spec',
+    'status',
+    'spec.names',
+    'spec.group',
+    'spec.versions',
+    'spec.versions.0',
+    'spec.versions.0.schema.openAPIV3Schema',
+    'spec.versions.0.indexes',
+    'spec.versions.0.selectableFields',
+    'spec.conversion',
+    'spec.names.shortNames',
+    'spec.versions.0.subresources',
+    'status.storedVersions',
+  ];
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(
+      [{}],
+      [null],
+      ['\u0000'],
+      { scale: {} },
+      { scale: { specReplicasPath: '' } },
+      [{ jsonPath: '.spec.slug' }],
+      [{ name: '', path: '', type: '' }],
+    ),
+  );
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom(...fields), value), { minLength: 1, maxLength: 3 }), (changes) => {
       const object = define(select('.spec.slug'));

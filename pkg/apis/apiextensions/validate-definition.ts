@@ -12,11 +12,14 @@ export interface DefinitionValidation {
 }
 
 /**
- * Everything that is wrong with a definition a client posts, one cause a field; none when it may be stored.
- * Expects the defaults of defaultDefinition, and on an update the status the object will have. Never throws, whatever the object holds:
- * where a type is wrong, only types are reported. Source of rules and words: k8s.io/apiextensions-apiserver.
+ * Everything that is wrong with a definition a client posts, one cause a field; none when it may be stored. Expects the
+ * defaults of defaultDefinition, and on an update the status the object will have. Never throws, whatever the object
+ * holds: where a type is wrong, only types are reported. Source of rules and words: k8s.io/apiextensions-apiserver.
  */
-export function validateDefinition(definition: ApiObject<unknown, unknown>, { validateStructuralSchema, old }: DefinitionValidation): StatusCause[] {
+export function validateDefinition(
+  definition: ApiObject<unknown, unknown>,
+  { validateStructuralSchema, old }: DefinitionValidation,
+): StatusCause[] {
   if (!isDefinition(definition)) return shapeCauses(definition);
   const { metadata, spec } = definition;
   return [
@@ -28,7 +31,13 @@ export function validateDefinition(definition: ApiObject<unknown, unknown>, { va
     ...validateVersions(spec.versions, validateStructuralSchema),
     ...validateConversion(spec.conversion),
     ...(spec.preserveUnknownFields === true
-      ? [fieldError.invalid('spec.preserveUnknownFields', true, 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead')]
+      ? [
+          fieldError.invalid(
+            'spec.preserveUnknownFields',
+            true,
+            'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+          ),
+        ]
       : []),
     ...validateApproval(spec.group, metadata, old?.metadata),
     ...validateStoredVersions(definition),
@@ -38,14 +47,19 @@ export function validateDefinition(definition: ApiObject<unknown, unknown>, { va
 
 function validateScope(scope: string): StatusCause[] {
   if (scope === '') return [fieldError.required('spec.scope')];
-  return scope === 'Cluster' || scope === 'Namespaced' ? [] : [fieldError.notSupported('spec.scope', scope, ['Cluster', 'Namespaced'])];
+  return scope === 'Cluster' || scope === 'Namespaced'
+    ? []
+    : [fieldError.notSupported('spec.scope', scope, ['Cluster', 'Namespaced'])];
 }
 
 function validateConversion(conversion: DefinitionConversion | undefined): StatusCause[] {
   if (conversion === undefined) return [];
   if (conversion.strategy === '') return [fieldError.required('spec.conversion.strategy')];
-  if (conversion.strategy !== 'None') return [fieldError.notSupported('spec.conversion.strategy', conversion.strategy, ['None'])];
-  return conversion.webhook === undefined ? [] : [fieldError.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')];
+  if (conversion.strategy !== 'None')
+    return [fieldError.notSupported('spec.conversion.strategy', conversion.strategy, ['None'])];
+  return conversion.webhook === undefined
+    ? []
+    : [fieldError.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')];
 }
 
 function validateStoredVersions({ spec, status }: CustomResourceDefinition): StatusCause[] {
@@ -66,5 +80,7 @@ function validateImmutable({ spec }: CustomResourceDefinition, { spec: old }: Cu
     ['spec.names.kind', spec.names.kind, old.names.kind],
     ['spec.scope', spec.scope, old.scope],
   ];
-  return pairs.filter(([, value, before]) => value !== before).map(([field, value]) => fieldError.invalid(field, value, 'field is immutable'));
+  return pairs
+    .filter(([, value, before]) => value !== before)
+    .map(([field, value]) => fieldError.invalid(field, value, 'field is immutable'));
 }

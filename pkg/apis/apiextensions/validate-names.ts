@@ -14,7 +14,9 @@ const ownGroups: ReadonlySet<string> = new Set([
 
 export function validateDefinitionName({ metadata, spec }: CustomResourceDefinition): StatusCause[] {
   const fits = metadata?.name === `${spec.names.plural}.${spec.group}`;
-  return fits ? [] : [fieldError.invalid('metadata.name', metadata?.name ?? '', 'must be spec.names.plural+"."+spec.group')];
+  return fits
+    ? []
+    : [fieldError.invalid('metadata.name', metadata?.name ?? '', 'must be spec.names.plural+"."+spec.group')];
 }
 
 export function validateGroup(group: string): StatusCause[] {
@@ -23,15 +25,28 @@ export function validateGroup(group: string): StatusCause[] {
   const fault = validateName(group, 'dns-subdomain');
   if (fault !== undefined) return [fieldError.invalid(field, group, fault)];
   if (!group.includes('.')) return [fieldError.invalid(field, group, 'should be a domain with at least one dot')];
-  if (group === 'svc.run' || group.endsWith('.svc.run')) return [fieldError.forbidden(field, 'the groups svc.run and *.svc.run are reserved for the platform')];
+  if (group === 'svc.run' || group.endsWith('.svc.run'))
+    return [fieldError.forbidden(field, 'the groups svc.run and *.svc.run are reserved for the platform')];
   if (ownGroups.has(group)) return [fieldError.forbidden(field, `the group ${group} is served by the platform itself`)];
   return [];
 }
 
-/** A plural that the paths of its objects would hide: `/namespaces/{name}` begins a namespace, and two words after one are namespaces' own. */
+/**
+ * A plural that the paths of its objects would hide: `/namespaces/{name}` begins a namespace, and two words after one
+ * are namespaces' own.
+ */
 export function validatePluralPath({ names, scope }: CustomResourceDefinition['spec']): StatusCause[] {
-  const hidden = scope === 'Cluster' ? names.plural === 'namespaces' : names.plural === 'status' || names.plural === 'finalize';
-  return hidden ? [fieldError.invalid('spec.names.plural', names.plural, `the paths of a ${scope === 'Cluster' ? 'cluster-scoped' : 'namespaced'} resource of this name are those of namespaces`)] : [];
+  const hidden =
+    scope === 'Cluster' ? names.plural === 'namespaces' : names.plural === 'status' || names.plural === 'finalize';
+  return hidden
+    ? [
+        fieldError.invalid(
+          'spec.names.plural',
+          names.plural,
+          `the paths of a ${scope === 'Cluster' ? 'cluster-scoped' : 'namespaced'} resource of this name are those of namespaces`,
+        ),
+      ]
+    : [];
 }
 
 /** `names` as defaultDefinition leaves them: all four names are required. */

@@ -1,4 +1,10 @@
-import { fieldError, isPrototypeKey, type PrinterColumn, type ScaleSubresource, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isPrototypeKey,
+  type PrinterColumn,
+  type ScaleSubresource,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import type { DefinitionVersion } from './definition.ts';
 import { labelFault } from './label-name.ts';
 import { findSelectableField } from './selectable-field.ts';
@@ -8,7 +14,10 @@ const columnFormats: readonly string[] = ['byte', 'date', 'date-time', 'double',
 
 /** `.a.b` */
 const simplePath = /^(?:\.[^\s.[\]{}'"\\]+)+$/;
-/** `.`, or names and brackets: `.a.b`, `..a`, `.a\.b`, `.a[0]`, `.a['b']`, `.a[?(@.type=="Ready")].b`. Each alternative starts differently, so this is linear. */
+/**
+ * `.`, or names and brackets: `.a.b`, `..a`, `.a\.b`, `.a[0]`, `.a['b']`, `.a[?(@.type=="Ready")].b`. Each alternative
+ * starts differently, so this is linear.
+ */
 const columnPath = /^(?:\.|(?:\.\.?(?:\\.|[^\s.[\]{}'"\\])+|\.?\[(?:[^[\]'"]|'[^']*'|"[^"]*"|\[[^[\]'"]*\])+\])+)$/;
 /** Letters, marks, numbers, punctuation, symbols and the space; the text becomes a header. */
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
@@ -20,19 +29,30 @@ export function validateVersion(version: DefinitionVersion, field: string): Stat
     ...(nameFault === undefined ? [] : [fieldError.invalid(`${field}.name`, version.name, nameFault)]),
     ...validateDeprecation(version, `${field}.deprecationWarning`),
     ...validateScale(version.subresources?.scale, `${field}.subresources.scale`),
-    ...(version.additionalPrinterColumns ?? []).flatMap((column, index) => validateColumn(column, `${field}.additionalPrinterColumns[${index}]`)),
+    ...(version.additionalPrinterColumns ?? []).flatMap((column, index) =>
+      validateColumn(column, `${field}.additionalPrinterColumns[${index}]`),
+    ),
     ...validateSelectableFields(version, `${field}.selectableFields`),
   ];
 }
 
-function validateDeprecation({ deprecated, deprecationWarning: warning }: DefinitionVersion, field: string): StatusCause[] {
+function validateDeprecation(
+  { deprecated, deprecationWarning: warning }: DefinitionVersion,
+  field: string,
+): StatusCause[] {
   if (warning === undefined) return [];
   if (deprecated !== true) return [fieldError.invalid(field, warning, 'can only be set for deprecated versions')];
   if (warning === '') return [fieldError.invalid(field, warning, 'must not be an empty string')];
   if (Buffer.byteLength(warning) > 256) return [fieldError.invalid(field, warning, 'must be <= 256 characters long')];
   const at = warning.search(unprintable);
   if (at < 0) return [];
-  return [fieldError.invalid(field, warning, `must only contain printable UTF-8 characters; non-printable character found at index ${at}`)];
+  return [
+    fieldError.invalid(
+      field,
+      warning,
+      `must only contain printable UTF-8 characters; non-printable character found at index ${at}`,
+    ),
+  ];
 }
 
 function validateScale(scale: ScaleSubresource | undefined, field: string): StatusCause[] {
@@ -41,7 +61,9 @@ function validateScale(scale: ScaleSubresource | undefined, field: string): Stat
     ...validateScalePath(scale.specReplicasPath, `${field}.specReplicasPath`, ['.spec']),
     ...validateScalePath(scale.statusReplicasPath, `${field}.statusReplicasPath`, ['.status']),
     // Absent and empty both mean: no selector.
-    ...(scale.labelSelectorPath ? validateScalePath(scale.labelSelectorPath, `${field}.labelSelectorPath`, ['.spec', '.status']) : []),
+    ...(scale.labelSelectorPath
+      ? validateScalePath(scale.labelSelectorPath, `${field}.labelSelectorPath`, ['.spec', '.status'])
+      : []),
   ];
 }
 
@@ -49,21 +71,31 @@ function validateScalePath(path: string, field: string, roots: readonly string[]
   if (path === '') return [fieldError.required(field)];
   if (!path.startsWith('.')) return [fieldError.invalid(field, path, 'must be a simple json path starting with .')];
   if (!simplePath.test(path)) return [fieldError.invalid(field, path, 'must be a json path in the dot notation')];
-  if (path.split('.').some(isPrototypeKey)) return [fieldError.invalid(field, path, 'must not name __proto__, constructor or prototype')];
+  if (path.split('.').some(isPrototypeKey))
+    return [fieldError.invalid(field, path, 'must not name __proto__, constructor or prototype')];
   if (roots.some((root) => path.startsWith(`${root}.`))) return [];
-  return [fieldError.invalid(field, path, `should be a json path under ${roots.length === 1 ? roots[0] : `either ${roots.join(' or ')}`}`)];
+  return [
+    fieldError.invalid(
+      field,
+      path,
+      `should be a json path under ${roots.length === 1 ? roots[0] : `either ${roots.join(' or ')}`}`,
+    ),
+  ];
 }
 
 function validateColumn({ name, type, format, jsonPath }: PrinterColumn, field: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (name === '') causes.push(fieldError.required(`${field}.name`));
-  if (!columnTypes.includes(type)) causes.push(fieldError.invalid(`${field}.type`, type, `must be one of ${columnTypes.join(',')}`));
+  if (!columnTypes.includes(type))
+    causes.push(fieldError.invalid(`${field}.type`, type, `must be one of ${columnTypes.join(',')}`));
   if (format !== undefined && format !== '' && !columnFormats.includes(format)) {
     causes.push(fieldError.invalid(`${field}.format`, format, `must be one of ${columnFormats.join(',')}`));
   }
   if (jsonPath === '') causes.push(fieldError.required(`${field}.jsonPath`));
-  else if (!jsonPath.startsWith('.')) causes.push(fieldError.invalid(`${field}.jsonPath`, jsonPath, 'must be a simple json path starting with .'));
-  else if (!columnPath.test(jsonPath)) causes.push(fieldError.invalid(`${field}.jsonPath`, jsonPath, 'must be a json path of names and brackets'));
+  else if (!jsonPath.startsWith('.'))
+    causes.push(fieldError.invalid(`${field}.jsonPath`, jsonPath, 'must be a simple json path starting with .'));
+  else if (!columnPath.test(jsonPath))
+    causes.push(fieldError.invalid(`${field}.jsonPath`, jsonPath, 'must be a json path of names and brackets'));
   return causes;
 }
 

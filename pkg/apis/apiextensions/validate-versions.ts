@@ -1,14 +1,26 @@
-import { fieldError, maxIndexes, type IndexDefinition, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  maxIndexes,
+  type IndexDefinition,
+  type JsonSchema,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import type { DefinitionVersion } from './definition.ts';
 import { versionIndexes, type VersionIndex } from './definition-indexes.ts';
 import { validateDeclaredIndexes } from './validate-indexes.ts';
 import { validateVersion } from './validate-version.ts';
 
-/** Whether a schema is structural: one cause for each place where it is not. The schema comes from a client and may be any object. */
+/**
+ * Whether a schema is structural: one cause for each place where it is not. The schema comes from a client and may be
+ * any object.
+ */
 export type StructuralSchemaCheck = (schema: JsonSchema, fieldPath: string) => StatusCause[];
 
 /** The versions one by one, then what they must have in common. */
-export function validateVersions(versions: readonly DefinitionVersion[], validateStructuralSchema: StructuralSchemaCheck): StatusCause[] {
+export function validateVersions(
+  versions: readonly DefinitionVersion[],
+  validateStructuralSchema: StructuralSchemaCheck,
+): StatusCause[] {
   const field = 'spec.versions';
   if (versions.length === 0) return [fieldError.required(field, 'must have at least one version')];
   const names = versions.map(({ name }) => name);
@@ -17,11 +29,14 @@ export function validateVersions(versions: readonly DefinitionVersion[], validat
     const schemaField = `${field}[${index}].schema.openAPIV3Schema`;
     return [
       ...validateVersion(version, `${field}[${index}]`),
-      ...(schema === undefined ? [fieldError.required(schemaField, 'schemas are required')] : validateStructuralSchema(schema, schemaField)),
+      ...(schema === undefined
+        ? [fieldError.required(schemaField, 'schemas are required')]
+        : validateStructuralSchema(schema, schemaField)),
       ...validateDeclaredIndexes(version, `${field}[${index}]`),
     ];
   });
-  if (new Set(names).size < names.length) causes.push(fieldError.invalid(field, names, 'must contain unique version names'));
+  if (new Set(names).size < names.length)
+    causes.push(fieldError.invalid(field, names, 'must contain unique version names'));
   if (versions.filter(({ storage }) => storage).length !== 1) {
     causes.push(fieldError.invalid(field, names, 'must have exactly one version marked as storage version'));
   }
@@ -32,7 +47,9 @@ export function validateVersions(versions: readonly DefinitionVersion[], validat
 function validateSharedKeys(versions: readonly DefinitionVersion[]): StatusCause[] {
   const texts = versions.flatMap(({ indexKeys }) => (indexKeys === undefined ? [] : [indexKeys]));
   const position = versions.findIndex(({ indexKeys }) => indexKeys !== undefined && indexKeys !== texts[0]);
-  return position === -1 ? [] : [fieldError.forbidden(`spec.versions[${position}].indexKeys`, 'must be the same in every version that has it')];
+  return position === -1
+    ? []
+    : [fieldError.forbidden(`spec.versions[${position}].indexKeys`, 'must be the same in every version that has it')];
 }
 
 /** Every version reads the same stored objects, so an index has one definition in all versions that have it. */
@@ -45,21 +62,35 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
       if (known === undefined) first.set(each.index.name, { ...each, version: version.name });
       // Within a version a doubled name is reported where it stands.
       else if (!agree(known, each) && (known.version !== version.name || known.declared !== each.declared)) {
-        causes.push(fieldError.invalid(`spec.versions[${position}].${each.declared ? 'indexes' : 'selectableFields'}`, each.index.name, difference(known)));
+        causes.push(
+          fieldError.invalid(
+            `spec.versions[${position}].${each.declared ? 'indexes' : 'selectableFields'}`,
+            each.index.name,
+            difference(known),
+          ),
+        );
       }
       // From here on a declared index speaks for the name, for it is the stricter one.
       if (known?.declared === false && each.declared) first.set(each.index.name, { ...each, version: version.name });
     }
   }
-  if (first.size > maxIndexes) causes.push(fieldError.invalid('spec.versions', first.size, `may have at most ${maxIndexes} different indexes in all`));
+  if (first.size > maxIndexes)
+    causes.push(
+      fieldError.invalid('spec.versions', first.size, `may have at most ${maxIndexes} different indexes in all`),
+    );
   return causes;
 }
 
-/** A declared index may say more about a selectable field (another type, unique, not nullable), but not name another path. */
+/**
+ * A declared index may say more about a selectable field (another type, unique, not nullable), but not name another
+ * path.
+ */
 function agree(a: VersionIndex, b: VersionIndex): boolean {
   if (a.declared !== b.declared) return a.index.path === b.index.path;
   const keys = ['path', 'type', 'multi', 'unique', 'nullable'] satisfies (keyof IndexDefinition)[];
-  return a.index.computed?.function === b.index.computed?.function && keys.every((key) => a.index[key] === b.index[key]);
+  return (
+    a.index.computed?.function === b.index.computed?.function && keys.every((key) => a.index[key] === b.index[key])
+  );
 }
 
 function difference({ index, version, declared }: VersionIndex & { version: string }): string {

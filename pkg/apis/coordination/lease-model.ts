@@ -22,11 +22,27 @@ export const leaseModel: Model = {
           spec: {
             type: 'object',
             properties: {
-              holderIdentity: { type: 'string', nullable: true, description: 'Who holds the lease; empty where nobody does.' },
-              leaseDurationSeconds: { type: 'integer', format: 'int32', minimum: 1, nullable: true, description: 'After renewTime, how long the holder may be relied on.' },
+              holderIdentity: {
+                type: 'string',
+                nullable: true,
+                description: 'Who holds the lease; empty where nobody does.',
+              },
+              leaseDurationSeconds: {
+                type: 'integer',
+                format: 'int32',
+                minimum: 1,
+                nullable: true,
+                description: 'After renewTime, how long the holder may be relied on.',
+              },
               acquireTime: { ...microTime, description: 'When the holder got the lease.' },
               renewTime: { ...microTime, description: 'When the holder last renewed it.' },
-              leaseTransitions: { type: 'integer', format: 'int32', minimum: 0, nullable: true, description: 'How often the lease has changed hands. A fence names it.' },
+              leaseTransitions: {
+                type: 'integer',
+                format: 'int32',
+                minimum: 0,
+                nullable: true,
+                description: 'How often the lease has changed hands. A fence names it.',
+              },
               strategy: { type: 'string', nullable: true },
               preferredHolder: { type: 'string', nullable: true },
             },

@@ -12,7 +12,10 @@ export interface InvolvedObject {
   fieldPath?: string;
 }
 
-/** Something that happened to an object, told to people: kept for about an hour, and nothing to build on. Source: core/v1 Event. */
+/**
+ * Something that happened to an object, told to people: kept for about an hour, and nothing to build on. Source:
+ * core/v1 Event.
+ */
 export interface Event extends AnyObject {
   metadata: ObjectMeta;
   involvedObject: InvolvedObject;
@@ -31,18 +34,42 @@ export interface Event extends AnyObject {
 }
 
 /** Events, as a client names them. */
-export const eventType: ResourceType<Event> = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true, hasStatusSubresource: false };
+export const eventType: ResourceType<Event> = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+  hasStatusSubresource: false,
+};
 
 const text: JsonSchema = { type: 'string' };
 const optionalText: JsonSchema = { type: 'string', nullable: true };
 const time: JsonSchema = { type: 'string', format: 'date-time', nullable: true };
 const objectReference: JsonSchema = {
   type: 'object',
-  properties: { apiVersion: text, kind: text, namespace: text, name: text, uid: text, resourceVersion: text, fieldPath: text },
+  properties: {
+    apiVersion: text,
+    kind: text,
+    namespace: text,
+    name: text,
+    uid: text,
+    resourceVersion: text,
+    fieldPath: text,
+  },
 };
 
 /** By these Kubernetes' own clients select events. */
-const selectable = ['involvedObject.kind', 'involvedObject.namespace', 'involvedObject.name', 'involvedObject.uid', 'involvedObject.apiVersion', 'reason', 'reportingComponent', 'type'];
+const selectable = [
+  'involvedObject.kind',
+  'involvedObject.namespace',
+  'involvedObject.name',
+  'involvedObject.uid',
+  'involvedObject.apiVersion',
+  'reason',
+  'reportingComponent',
+  'type',
+];
 
 function textIndex(path: string): IndexDefinition {
   return { name: path, path, type: 'string', multi: false, unique: false, nullable: true };
@@ -51,7 +78,14 @@ function textIndex(path: string): IndexDefinition {
 /** Source: core/v1 Event; nothing that its clients write is pruned. */
 export const eventModel: Model = {
   group: eventType.group,
-  names: { plural: eventType.plural, singular: 'event', kind: eventType.kind, listKind: 'EventList', shortNames: ['ev'], categories: [] },
+  names: {
+    plural: eventType.plural,
+    singular: 'event',
+    kind: eventType.kind,
+    listKind: 'EventList',
+    shortNames: ['ev'],
+    categories: [],
+  },
   scope: 'Namespaced',
   versions: [
     {
@@ -72,9 +106,19 @@ export const eventModel: Model = {
           source: { type: 'object', properties: { component: text, host: text }, description: 'Who tells of it.' },
           firstTimestamp: { ...time, description: 'When it first happened.' },
           lastTimestamp: { ...time, description: 'When it last happened.' },
-          count: { type: 'integer', format: 'int32', minimum: 0, nullable: true, description: 'How often it happened.' },
+          count: {
+            type: 'integer',
+            format: 'int32',
+            minimum: 0,
+            nullable: true,
+            description: 'How often it happened.',
+          },
           eventTime: time,
-          series: { type: 'object', nullable: true, properties: { count: { type: 'integer', format: 'int32' }, lastObservedTime: time } },
+          series: {
+            type: 'object',
+            nullable: true,
+            properties: { count: { type: 'integer', format: 'int32' }, lastObservedTime: time },
+          },
           action: optionalText,
           related: { ...objectReference, nullable: true },
           reportingComponent: text,
@@ -94,6 +138,9 @@ export const eventModel: Model = {
     },
   ],
   storageVersion: eventType.version,
-  indexes: [...selectable.map(textIndex), { name: 'lastTimestamp', path: 'lastTimestamp', type: 'date', multi: false, unique: false, nullable: true }],
+  indexes: [
+    ...selectable.map(textIndex),
+    { name: 'lastTimestamp', path: 'lastTimestamp', type: 'date', multi: false, unique: false, nullable: true },
+  ],
   nameRule: 'dns-subdomain',
 };

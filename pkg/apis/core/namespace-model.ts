@@ -7,7 +7,14 @@ export const systemNamespace = 'svc-system';
 /** A room for namespaced objects. Source: core/v1 Namespace. */
 export const namespaceModel: Model = {
   group: '',
-  names: { plural: 'namespaces', singular: 'namespace', kind: 'Namespace', listKind: 'NamespaceList', shortNames: ['ns'], categories: [] },
+  names: {
+    plural: 'namespaces',
+    singular: 'namespace',
+    kind: 'Namespace',
+    listKind: 'NamespaceList',
+    shortNames: ['ns'],
+    categories: [],
+  },
   scope: 'Cluster',
   versions: [
     {
@@ -63,6 +70,8 @@ export const namespaceModel: Model = {
     },
   ],
   storageVersion: 'v1',
-  indexes: [{ name: 'status.phase', path: 'status.phase', type: 'string', multi: false, unique: false, nullable: true }],
+  indexes: [
+    { name: 'status.phase', path: 'status.phase', type: 'string', multi: false, unique: false, nullable: true },
+  ],
   nameRule: 'dns-label',
 };

@@ -15,23 +15,50 @@ const spec: JsonSchema = {
     displayName: { type: 'string', maxLength: 100 },
     description: { type: 'string', maxLength: 2000 },
     version: { type: 'string', maxLength: 100, description: 'Of the plugin, semver.' },
-    requires: { type: 'string', maxLength: 200, description: 'Versions of the platform it works with, as a semver range.' },
-    dependencies: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string', maxLength: 200 }, description: 'Plugins that must be started before it: semver ranges by their names.' },
+    requires: {
+      type: 'string',
+      maxLength: 200,
+      description: 'Versions of the platform it works with, as a semver range.',
+    },
+    dependencies: {
+      type: 'object',
+      maxProperties: 100,
+      additionalProperties: { type: 'string', maxLength: 200 },
+      description: 'Plugins that must be started before it: semver ranges by their names.',
+    },
     permissions: {
       type: 'array',
       maxItems: maxPluginPermissions,
       description: 'What its client may do: rules as a ClusterRole has them.',
-      items: { type: 'object', required: ['apiGroups', 'resources', 'verbs'], properties: { apiGroups: texts, resources: texts, verbs: texts, resourceNames: texts } },
+      items: {
+        type: 'object',
+        required: ['apiGroups', 'resources', 'verbs'],
+        properties: { apiGroups: texts, resources: texts, verbs: texts, resourceNames: texts },
+      },
     },
-    main: { type: 'string', maxLength: 200, description: 'Its module, relative to its folder. Default: index.ts, index.js or index.mjs.' },
+    main: {
+      type: 'string',
+      maxLength: 200,
+      description: 'Its module, relative to its folder. Default: index.ts, index.js or index.mjs.',
+    },
     enabled: { type: 'boolean', default: false, description: 'Starts and stops it.' },
-    environment: { type: 'array', maxItems: 100, items: { type: 'string', maxLength: 200 }, description: "Names of the variables of the host's environment that it sees." },
+    environment: {
+      type: 'array',
+      maxItems: 100,
+      items: { type: 'string', maxLength: 200 },
+      description: "Names of the variables of the host's environment that it sees.",
+    },
     limits: {
       type: 'object',
       properties: {
         memoryMiB: { type: 'integer', minimum: 16, maximum: 4096, description: "Of its worker's heap. Default 128." },
         startSeconds: { type: 'integer', minimum: 1, maximum: 300, description: 'For its module to load. Default 30.' },
-        blockedSeconds: { type: 'integer', minimum: 1, maximum: 300, description: 'How long its worker may be busy with one thing before it counts as hung. Default 10.' },
+        blockedSeconds: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 300,
+          description: 'How long its worker may be busy with one thing before it counts as hung. Default 10.',
+        },
       },
     },
   },
@@ -40,7 +67,14 @@ const spec: JsonSchema = {
 const condition: JsonSchema = {
   type: 'object',
   required: ['type', 'status'],
-  properties: { type: text, status: text, reason: text, message: text, lastTransitionTime: { type: 'string', format: 'date-time' }, observedGeneration: { type: 'integer', format: 'int64' } },
+  properties: {
+    type: text,
+    status: text,
+    reason: text,
+    message: text,
+    lastTransitionTime: { type: 'string', format: 'date-time' },
+    observedGeneration: { type: 'integer', format: 'int64' },
+  },
 };
 
 const endpoint: JsonSchema = {
@@ -65,7 +99,14 @@ const endpoint: JsonSchema = {
 const preset: JsonSchema = {
   type: 'object',
   required: ['apiVersion', 'kind', 'name'],
-  properties: { apiVersion: text, kind: text, namespace: text, name: text, adopted: { type: 'boolean' }, kept: { type: 'boolean' } },
+  properties: {
+    apiVersion: text,
+    kind: text,
+    namespace: text,
+    name: text,
+    adopted: { type: 'boolean' },
+    kept: { type: 'boolean' },
+  },
 };
 
 const status: JsonSchema = {
@@ -74,26 +115,46 @@ const status: JsonSchema = {
     phase: { type: 'string', enum: ['Disabled', 'Starting', 'Started', 'Stopping', 'Failed'] },
     observedGeneration: { type: 'integer', format: 'int64' },
     version: { type: 'string', description: 'The version that was started last.' },
-    conditions: { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'], items: condition },
+    conditions: {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+      items: condition,
+    },
     models: { ...texts, description: 'Names of the definitions it registered.' },
     endpoints: { type: 'array', items: endpoint },
     presets: { type: 'array', items: preset, description: 'What it shipped.' },
     host: { type: 'object', required: ['url'], properties: { url: text }, description: 'Where its worker runs.' },
-    restarts: { type: 'integer', minimum: 0, description: 'How often its worker has ended by itself since it was started.' },
+    restarts: {
+      type: 'integer',
+      minimum: 0,
+      description: 'How often its worker has ended by itself since it was started.',
+    },
   },
 };
 
 /** What a plugins folder holds, whether it is to run, and what came of it. */
 export const pluginModel: Model = {
   group: pluginGroup,
-  names: { plural: pluginType.plural, singular: 'plugin', kind: pluginType.kind, listKind: 'PluginList', shortNames: [], categories: [] },
+  names: {
+    plural: pluginType.plural,
+    singular: 'plugin',
+    kind: pluginType.kind,
+    listKind: 'PluginList',
+    shortNames: [],
+    categories: [],
+  },
   scope: 'Cluster',
   versions: [
     {
       name: pluginType.version,
       served: true,
       deprecated: false,
-      schema: { type: 'object', required: ['spec'], properties: { apiVersion: text, kind: text, metadata: { type: 'object' }, spec, status } },
+      schema: {
+        type: 'object',
+        required: ['spec'],
+        properties: { apiVersion: text, kind: text, metadata: { type: 'object' }, spec, status },
+      },
       subresources: { status: true },
       printerColumns: [
         { name: 'Version', type: 'string', jsonPath: '.spec.version' },
@@ -105,6 +166,8 @@ export const pluginModel: Model = {
     },
   ],
   storageVersion: pluginType.version,
-  indexes: [{ name: 'status.phase', path: 'status.phase', type: 'string', multi: false, unique: false, nullable: true }],
+  indexes: [
+    { name: 'status.phase', path: 'status.phase', type: 'string', multi: false, unique: false, nullable: true },
+  ],
   nameRule: 'model',
 };

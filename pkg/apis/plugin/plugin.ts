@@ -99,4 +99,11 @@ export interface PluginEndpoint {
 export type Plugin = ApiObject<PluginSpec, PluginStatus> & { spec: PluginSpec };
 
 /** Plugins, as a client names them. */
-export const pluginType: ResourceType<Plugin> = { group: pluginGroup, version: 'v1alpha1', kind: 'Plugin', plural: 'plugins', namespaced: false, hasStatusSubresource: true };
+export const pluginType: ResourceType<Plugin> = {
+  group: pluginGroup,
+  version: 'v1alpha1',
+  kind: 'Plugin',
+  plural: 'plugins',
+  namespaced: false,
+  hasStatusSubresource: true,
+};

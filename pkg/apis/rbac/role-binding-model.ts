@@ -17,14 +17,25 @@ const subjects: JsonSchema = {
   items: {
     type: 'object',
     required: ['kind', 'name'],
-    properties: { kind: { ...text, description: 'User, Group or ServiceAccount.' }, apiGroup: text, name: text, namespace: { ...text, description: 'Of a service account.' } },
+    properties: {
+      kind: { ...text, description: 'User, Group or ServiceAccount.' },
+      apiGroup: text,
+      name: text,
+      namespace: { ...text, description: 'Of a service account.' },
+    },
   },
 };
 
 export const roleBindingModel = modelOf(roleBindingType, { singular: 'rolebinding', scope: 'Namespaced' });
-export const clusterRoleBindingModel = modelOf(clusterRoleBindingType, { singular: 'clusterrolebinding', scope: 'Cluster' });
+export const clusterRoleBindingModel = modelOf(clusterRoleBindingType, {
+  singular: 'clusterrolebinding',
+  scope: 'Cluster',
+});
 
-function modelOf({ kind, plural, version }: ResourceType<RoleBinding> | ResourceType<ClusterRoleBinding>, { singular, scope }: { singular: string; scope: Scope }): Model {
+function modelOf(
+  { kind, plural, version }: ResourceType<RoleBinding> | ResourceType<ClusterRoleBinding>,
+  { singular, scope }: { singular: string; scope: Scope },
+): Model {
   return {
     group: rbacGroup,
     names: { plural, singular, kind, listKind: `${kind}List`, shortNames: [], categories: [] },
@@ -34,7 +45,11 @@ function modelOf({ kind, plural, version }: ResourceType<RoleBinding> | Resource
         name: version,
         served: true,
         deprecated: false,
-        schema: { type: 'object', required: ['roleRef'], properties: { apiVersion: text, kind: text, metadata: { type: 'object' }, roleRef, subjects } },
+        schema: {
+          type: 'object',
+          required: ['roleRef'],
+          properties: { apiVersion: text, kind: text, metadata: { type: 'object' }, roleRef, subjects },
+        },
         subresources: { status: false },
         printerColumns: [
           { name: 'Role', type: 'string', jsonPath: '.roleRef.name' },

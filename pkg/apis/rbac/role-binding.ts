@@ -18,7 +18,10 @@ export interface RoleRef {
   name: string;
 }
 
-/** Gives a role of its namespace, or a ClusterRole, within its namespace. Source: rbac.authorization.k8s.io/v1 RoleBinding. */
+/**
+ * Gives a role of its namespace, or a ClusterRole, within its namespace. Source: rbac.authorization.k8s.io/v1
+ * RoleBinding.
+ */
 export interface RoleBinding extends AnyObject {
   metadata: ObjectMeta;
   roleRef: RoleRef;
@@ -33,7 +36,14 @@ export interface ClusterRoleBinding extends AnyObject {
 }
 
 /** Bindings as a client names them. */
-export const roleBindingType: ResourceType<RoleBinding> = { group: rbacGroup, version: 'v1', kind: 'RoleBinding', plural: 'rolebindings', namespaced: true, hasStatusSubresource: false };
+export const roleBindingType: ResourceType<RoleBinding> = {
+  group: rbacGroup,
+  version: 'v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+  hasStatusSubresource: false,
+};
 export const clusterRoleBindingType: ResourceType<ClusterRoleBinding> = {
   group: rbacGroup,
   version: 'v1',

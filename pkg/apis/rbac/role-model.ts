@@ -15,7 +15,10 @@ const rules: JsonSchema = {
       apiGroups: { ...texts, description: "'' is the core group, '*' all." },
       resources: { ...texts, description: "Plurals, with '/<subresource>' where that is meant; '*' is all." },
       resourceNames: { ...texts, description: 'Only objects of these names.' },
-      nonResourceURLs: { ...texts, description: "Paths that are no resources; '*' at the end stands for whatever follows. In ClusterRoles alone." },
+      nonResourceURLs: {
+        ...texts,
+        description: "Paths that are no resources; '*' at the end stands for whatever follows. In ClusterRoles alone.",
+      },
     },
   },
 };
@@ -26,19 +29,28 @@ const selector: JsonSchema = {
     matchLabels: { type: 'object', additionalProperties: { type: 'string' } },
     matchExpressions: {
       type: 'array',
-      items: { type: 'object', required: ['key', 'operator'], properties: { key: { type: 'string' }, operator: { type: 'string' }, values: texts } },
+      items: {
+        type: 'object',
+        required: ['key', 'operator'],
+        properties: { key: { type: 'string' }, operator: { type: 'string' }, values: texts },
+      },
     },
   },
 };
 
 const aggregationRule: JsonSchema = {
   type: 'object',
-  description: 'With it, the role has the rules of all ClusterRoles that one of the selectors takes; what is written as its rules is replaced by them.',
+  description:
+    'With it, the role has the rules of all ClusterRoles that one of the selectors takes; what is written as its rules is replaced by them.',
   properties: { clusterRoleSelectors: { type: 'array', items: selector } },
 };
 
 export const roleModel = modelOf(roleType, { singular: 'role', scope: 'Namespaced', properties: { rules } });
-export const clusterRoleModel = modelOf(clusterRoleType, { singular: 'clusterrole', scope: 'Cluster', properties: { rules, aggregationRule } });
+export const clusterRoleModel = modelOf(clusterRoleType, {
+  singular: 'clusterrole',
+  scope: 'Cluster',
+  properties: { rules, aggregationRule },
+});
 
 interface RoleParts {
   singular: string;
@@ -46,7 +58,10 @@ interface RoleParts {
   properties: Record<string, JsonSchema>;
 }
 
-function modelOf({ kind, plural, version }: ResourceType<Role> | ResourceType<ClusterRole>, { singular, scope, properties }: RoleParts): Model {
+function modelOf(
+  { kind, plural, version }: ResourceType<Role> | ResourceType<ClusterRole>,
+  { singular, scope, properties }: RoleParts,
+): Model {
   return {
     group: rbacGroup,
     names: { plural, singular, kind, listKind: `${kind}List`, shortNames: [], categories: [] },
@@ -56,7 +71,15 @@ function modelOf({ kind, plural, version }: ResourceType<Role> | ResourceType<Cl
         name: version,
         served: true,
         deprecated: false,
-        schema: { type: 'object', properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' }, ...properties } },
+        schema: {
+          type: 'object',
+          properties: {
+            apiVersion: { type: 'string' },
+            kind: { type: 'string' },
+            metadata: { type: 'object' },
+            ...properties,
+          },
+        },
         subresources: { status: false },
         printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],
         selectableFields: [],

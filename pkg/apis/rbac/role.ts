@@ -27,5 +27,19 @@ export interface RoleSelector {
 }
 
 /** Roles as a client names them. */
-export const roleType: ResourceType<Role> = { group: rbacGroup, version: 'v1', kind: 'Role', plural: 'roles', namespaced: true, hasStatusSubresource: false };
-export const clusterRoleType: ResourceType<ClusterRole> = { group: rbacGroup, version: 'v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false, hasStatusSubresource: false };
+export const roleType: ResourceType<Role> = {
+  group: rbacGroup,
+  version: 'v1',
+  kind: 'Role',
+  plural: 'roles',
+  namespaced: true,
+  hasStatusSubresource: false,
+};
+export const clusterRoleType: ResourceType<ClusterRole> = {
+  group: rbacGroup,
+  version: 'v1',
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+  namespaced: false,
+  hasStatusSubresource: false,
+};

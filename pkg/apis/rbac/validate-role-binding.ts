@@ -1,29 +1,48 @@
-import { fieldError, isJsonObject, validateName, type JsonObject, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  validateName,
+  type JsonObject,
+  type JsonValue,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { rbacGroup } from './policy-rule.ts';
 
 const maxCauses = 100;
 
-/** Users and groups are of this API group, where nothing is said; service accounts of none. Changes `binding` in place; its types need not be right. */
+/**
+ * Users and groups are of this API group, where nothing is said; service accounts of none. Changes `binding` in place;
+ * its types need not be right.
+ */
 export function defaultRoleBinding({ roleRef, subjects }: JsonObject): void {
   if (isJsonObject(roleRef) && (roleRef['apiGroup'] ?? '') === '') roleRef['apiGroup'] = rbacGroup;
   if (!Array.isArray(subjects)) return;
   for (const subject of subjects) {
-    if (isJsonObject(subject) && (subject['apiGroup'] ?? '') === '' && (subject['kind'] === 'User' || subject['kind'] === 'Group')) subject['apiGroup'] = rbacGroup;
+    if (
+      isJsonObject(subject) &&
+      (subject['apiGroup'] ?? '') === '' &&
+      (subject['kind'] === 'User' || subject['kind'] === 'Group')
+    )
+      subject['apiGroup'] = rbacGroup;
   }
 }
 
 /**
- * What is wrong with the role and the subjects of a RoleBinding or ClusterRoleBinding; at most 100 causes. The types are the schema's to check.
- * Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
+ * What is wrong with the role and the subjects of a RoleBinding or ClusterRoleBinding; at most 100 causes. The types
+ * are the schema's to check. Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
  */
-export function validateRoleBinding(binding: JsonObject, { namespaced, old }: { namespaced: boolean; old: JsonObject | undefined }): StatusCause[] {
+export function validateRoleBinding(
+  binding: JsonObject,
+  { namespaced, old }: { namespaced: boolean; old: JsonObject | undefined },
+): StatusCause[] {
   const { roleRef, subjects } = binding;
   const causes = isJsonObject(roleRef) ? roleRefCauses(roleRef, namespaced) : [];
   for (const [index, subject] of (Array.isArray(subjects) ? subjects : []).entries()) {
     if (causes.length >= maxCauses) break;
     if (isJsonObject(subject)) causes.push(...subjectCauses(subject, `subjects[${index}]`, namespaced));
   }
-  if (old !== undefined && !isSameRole(roleRef, old['roleRef'])) causes.push(fieldError.invalid('roleRef', roleRef, 'cannot change roleRef'));
+  if (old !== undefined && !isSameRole(roleRef, old['roleRef']))
+    causes.push(fieldError.invalid('roleRef', roleRef, 'cannot change roleRef'));
   return causes.slice(0, maxCauses);
 }
 
@@ -37,7 +56,11 @@ function roleRefCauses({ apiGroup, kind, name }: JsonObject, namespaced: boolean
   return violation === undefined ? causes : [...causes, fieldError.invalid('roleRef.name', name, violation)];
 }
 
-function subjectCauses({ kind, apiGroup = '', name, namespace = '' }: JsonObject, field: string, namespaced: boolean): StatusCause[] {
+function subjectCauses(
+  { kind, apiGroup = '', name, namespace = '' }: JsonObject,
+  field: string,
+  namespaced: boolean,
+): StatusCause[] {
   const causes = text(name) === '' ? [fieldError.required(`${field}.name`)] : [];
   if (kind === 'ServiceAccount') {
     const violation = text(name) === '' ? undefined : validateName(text(name), 'dns-subdomain');

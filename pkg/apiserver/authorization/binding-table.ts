@@ -52,7 +52,12 @@ export class BindingTable {
     const isRole = roleRef.kind === 'Role';
     const table = isRole ? this.#roles : this.#clusterRoles;
     const binding = keyOf(namespace, name);
-    const known = { namespace, table, role: table.refer(isRole ? keyOf(namespace, roleRef.name) : roleRef.name), subjects: subjectKeys(subjects, namespace) };
+    const known = {
+      namespace,
+      table,
+      role: table.refer(isRole ? keyOf(namespace, roleRef.name) : roleRef.name),
+      subjects: subjectKeys(subjects, namespace),
+    };
     this.#bindings.set(binding, known);
     for (const subject of known.subjects) this.#give(subject, namespace, { binding, role: known.role });
   }
@@ -129,7 +134,10 @@ function someOf(grants: Grants | undefined, namespace: string, holds: (role: Rol
 function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
   const keys = new Map<string, SubjectKey>();
   for (const { kind, name, namespace = '' } of subjects) {
-    const key: SubjectKey = kind === 'ServiceAccount' ? { kind: 'users', name: serviceAccountUser(namespace === '' ? own : namespace, name) } : { kind: kind === 'Group' ? 'groups' : 'users', name };
+    const key: SubjectKey =
+      kind === 'ServiceAccount'
+        ? { kind: 'users', name: serviceAccountUser(namespace === '' ? own : namespace, name) }
+        : { kind: kind === 'Group' ? 'groups' : 'users', name };
     keys.set(`${key.kind}/${key.name}`, key);
   }
   return [...keys.values()];

@@ -30,7 +30,11 @@ export class CompiledRule {
 
   /** To be asked of a rule that was found under the question's resource. */
   allows({ verb, group, name }: Question): boolean {
-    return this.#hasVerb(verb) && (this.#groups.has(group) || this.#groups.has(all)) && (this.#names === undefined || (name !== undefined && this.#names.has(name)));
+    return (
+      this.#hasVerb(verb) &&
+      (this.#groups.has(group) || this.#groups.has(all)) &&
+      (this.#names === undefined || (name !== undefined && this.#names.has(name)))
+    );
   }
 
   /** `path` may be one of a rule's, with a star at its end: is all that it stands for allowed? */

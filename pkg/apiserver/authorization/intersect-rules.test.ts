@@ -2,7 +2,12 @@ import { expect, test } from '@jest/globals';
 import type { PolicyRule } from '#pkg/apis/index';
 import { commonRules } from './intersect-rules.ts';
 
-const posts = (more: Partial<PolicyRule> = {}): PolicyRule => ({ verbs: ['get'], apiGroups: ['blog'], resources: ['posts'], ...more });
+const posts = (more: Partial<PolicyRule> = {}): PolicyRule => ({
+  verbs: ['get'],
+  apiGroups: ['blog'],
+  resources: ['posts'],
+  ...more,
+});
 const paths = (verbs: string[], ...nonResourceURLs: string[]): PolicyRule => ({ verbs, nonResourceURLs });
 
 test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
@@ -12,11 +17,26 @@ test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
   ['any group, and one', posts({ apiGroups: ['*'] }), posts(), posts()],
   ['other groups', posts({ apiGroups: ['shop'] }), posts(), undefined],
   ['any resource, and one', posts({ resources: ['*'] }), posts(), posts()],
-  ['a subresource of all, and that of one', posts({ resources: ['*/scale'] }), posts({ resources: ['posts/scale'] }), posts({ resources: ['posts/scale'] })],
-  ['a subresource of all, and another of one', posts({ resources: ['*/scale'] }), posts({ resources: ['posts/status'] }), undefined],
+  [
+    'a subresource of all, and that of one',
+    posts({ resources: ['*/scale'] }),
+    posts({ resources: ['posts/scale'] }),
+    posts({ resources: ['posts/scale'] }),
+  ],
+  [
+    'a subresource of all, and another of one',
+    posts({ resources: ['*/scale'] }),
+    posts({ resources: ['posts/status'] }),
+    undefined,
+  ],
   ['a resource and its subresource', posts(), posts({ resources: ['posts/status'] }), undefined],
   ['names, and any', posts({ resourceNames: ['a', 'b'] }), posts(), posts({ resourceNames: ['a', 'b'] })],
-  ['names of both', posts({ resourceNames: ['a', 'b'] }), posts({ resourceNames: ['b', 'c'] }), posts({ resourceNames: ['b'] })],
+  [
+    'names of both',
+    posts({ resourceNames: ['a', 'b'] }),
+    posts({ resourceNames: ['b', 'c'] }),
+    posts({ resourceNames: ['b'] }),
+  ],
   ['other names', posts({ resourceNames: ['a'] }), posts({ resourceNames: ['c'] }), undefined],
   ['paths below others', paths(['get', 'post'], '/a/*'), paths(['get'], '/a/b', '/c'), paths(['get'], '/a/b')],
   ['paths, and resources', paths(['get'], '*'), posts({ resources: ['*'] }), undefined],
@@ -28,13 +48,19 @@ test.each<[string, PolicyRule, PolicyRule, PolicyRule | undefined]>([
 
 test('a rule of both stands as it is, beside what others have in common', () => {
   const shared = posts({ verbs: ['*'] });
-  expect(commonRules(new Set([shared, posts({ apiGroups: ['shop'] })]), new Set([posts({ apiGroups: ['*'], verbs: ['get'] }), shared]))).toEqual({
+  expect(
+    commonRules(
+      new Set([shared, posts({ apiGroups: ['shop'] })]),
+      new Set([posts({ apiGroups: ['*'], verbs: ['get'] }), shared]),
+    ),
+  ).toEqual({
     rules: [shared, posts({ apiGroups: ['shop'] })],
     isComplete: true,
   });
 });
 
 test('says where there are too many rules to look at each with each', () => {
-  const many = (group: string): Set<PolicyRule> => new Set(Array.from({ length: 400 }, (_, i) => posts({ apiGroups: [group], resourceNames: [`${i}`] })));
+  const many = (group: string): Set<PolicyRule> =>
+    new Set(Array.from({ length: 400 }, (_, i) => posts({ apiGroups: [group], resourceNames: [`${i}`] })));
   expect(commonRules(many('a'), many('b'))).toEqual({ rules: [], isComplete: false });
 });

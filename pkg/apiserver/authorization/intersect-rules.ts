@@ -6,7 +6,10 @@ import { compactRules } from './permissions.ts';
 const maxPairs = 100_000;
 
 /** What both sets of rules allow; some of it where there are too many to look at. */
-export function commonRules(ones: ReadonlySet<PolicyRule>, others: ReadonlySet<PolicyRule>): { rules: PolicyRule[]; isComplete: boolean } {
+export function commonRules(
+  ones: ReadonlySet<PolicyRule>,
+  others: ReadonlySet<PolicyRule>,
+): { rules: PolicyRule[]; isComplete: boolean } {
   // A rule of both is allowed by both as it is, and adds nothing with any other.
   const rules = [...ones].filter((rule) => others.has(rule));
   const only = [...ones].filter((rule) => !others.has(rule));
@@ -28,7 +31,12 @@ function intersectRules(one: PolicyRule, other: PolicyRule): PolicyRule | undefi
   const { resourceNames: names = [] } = one;
   const { resourceNames: otherNames = [] } = other;
   if (names.length === 0 && otherNames.length === 0) return { verbs, apiGroups, resources };
-  const resourceNames = names.length === 0 ? otherNames : otherNames.length === 0 ? names : names.filter((name) => otherNames.includes(name));
+  const resourceNames =
+    names.length === 0
+      ? otherNames
+      : otherNames.length === 0
+        ? names
+        : names.filter((name) => otherNames.includes(name));
   return resourceNames.length === 0 ? undefined : { verbs, apiGroups, resources, resourceNames };
 }
 

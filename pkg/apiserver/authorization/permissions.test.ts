@@ -2,15 +2,25 @@ import { expect, test } from '@jest/globals';
 import { compactRules, countPermissions, describeRule, permissionsOf } from './permissions.ts';
 
 test('a rule is told as Kubernetes tells it', () => {
-  expect(describeRule({ verbs: ['get', 'list'], apiGroups: [''], resources: ['posts'], resourceNames: ['a"b'] })).toBe('{APIGroups:[""], Resources:["posts"], ResourceNames:["a\\"b"], Verbs:["get" "list"]}');
-  expect(describeRule({ verbs: ['get'], nonResourceURLs: ['/metrics'] })).toBe('{NonResourceURLs:["/metrics"], Verbs:["get"]}');
+  expect(describeRule({ verbs: ['get', 'list'], apiGroups: [''], resources: ['posts'], resourceNames: ['a"b'] })).toBe(
+    '{APIGroups:[""], Resources:["posts"], ResourceNames:["a\\"b"], Verbs:["get" "list"]}',
+  );
+  expect(describeRule({ verbs: ['get'], nonResourceURLs: ['/metrics'] })).toBe(
+    '{NonResourceURLs:["/metrics"], Verbs:["get"]}',
+  );
 });
 
 test('what is taken apart is put together again', () => {
   const rule = { verbs: ['get', 'list'], apiGroups: ['a'], resources: ['x', 'y/status'], resourceNames: ['n', 'm'] };
   const permissions = [...permissionsOf(rule)];
   expect([permissions.length, countPermissions(rule)]).toEqual([8, 8]);
-  expect(permissions[4]!.question).toEqual({ verb: 'get', group: 'a', resource: 'y/status', anyWithSubresource: '*/status', name: 'n' });
+  expect(permissions[4]!.question).toEqual({
+    verb: 'get',
+    group: 'a',
+    resource: 'y/status',
+    anyWithSubresource: '*/status',
+    name: 'n',
+  });
   expect(compactRules(permissions.map((each) => each.rule))).toEqual([
     { verbs: ['get', 'list'], apiGroups: ['a'], resources: ['x'], resourceNames: ['n'] },
     { verbs: ['get', 'list'], apiGroups: ['a'], resources: ['x'], resourceNames: ['m'] },

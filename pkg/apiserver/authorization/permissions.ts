@@ -8,24 +8,49 @@ export interface Permission {
 }
 
 /** How many permissions a rule stands for. */
-export function countPermissions({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): number {
+export function countPermissions({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): number {
   if (nonResourceURLs.length > 0) return verbs.length * nonResourceURLs.length;
   return verbs.length * apiGroups.length * resources.length * Math.max(resourceNames.length, 1);
 }
 
-/** A rule part by part, as one may hold some of it from one rule and some from another. Source: k8s.io/component-helpers/auth/rbac/validation BreakdownRule. */
-export function* permissionsOf({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): Generator<Permission> {
-  for (const path of nonResourceURLs) for (const verb of verbs) yield { question: { verb, group: '', resource: '', path }, rule: { verbs: [verb], nonResourceURLs: [path] } };
+/**
+ * A rule part by part, as one may hold some of it from one rule and some from another. Source:
+ * k8s.io/component-helpers/auth/rbac/validation BreakdownRule.
+ */
+export function* permissionsOf({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): Generator<Permission> {
+  for (const path of nonResourceURLs)
+    for (const verb of verbs)
+      yield { question: { verb, group: '', resource: '', path }, rule: { verbs: [verb], nonResourceURLs: [path] } };
   if (nonResourceURLs.length > 0) return;
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
   for (const group of apiGroups) {
     for (const resource of resources) {
-      for (const name of names) for (const verb of verbs) yield { question: resourceQuestion({ verb, group, resource, name }), rule: resourceRule({ verb, group, resource, name }) };
+      for (const name of names)
+        for (const verb of verbs)
+          yield {
+            question: resourceQuestion({ verb, group, resource, name }),
+            rule: resourceRule({ verb, group, resource, name }),
+          };
     }
   }
 }
 
-/** Rules of one resource or path as one, with all their verbs. Source: k8s.io/kubernetes/pkg/registry/rbac/validation CompactRules. */
+/**
+ * Rules of one resource or path as one, with all their verbs. Source: k8s.io/kubernetes/pkg/registry/rbac/validation
+ * CompactRules.
+ */
 export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const compact = new Map<string, PolicyRule>();
   for (const { verbs, ...about } of rules) {
@@ -36,10 +61,21 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   return [...compact.values()];
 }
 
-/** `{APIGroups:["g"], Resources:["posts"], Verbs:["get" "list"]}`. Source: k8s.io/kubernetes/pkg/apis/rbac/v1 CompactString. */
+/**
+ * `{APIGroups:["g"], Resources:["posts"], Verbs:["get" "list"]}`. Source: k8s.io/kubernetes/pkg/apis/rbac/v1
+ * CompactString.
+ */
 export function describeRule({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
-  const parts = { APIGroups: apiGroups, Resources: resources, NonResourceURLs: nonResourceURLs, ResourceNames: resourceNames, Verbs: verbs };
-  const shown = Object.entries(parts).flatMap(([name, values]) => (values === undefined || values.length === 0 ? [] : [`${name}:${quoted(values)}`]));
+  const parts = {
+    APIGroups: apiGroups,
+    Resources: resources,
+    NonResourceURLs: nonResourceURLs,
+    ResourceNames: resourceNames,
+    Verbs: verbs,
+  };
+  const shown = Object.entries(parts).flatMap(([name, values]) =>
+    values === undefined || values.length === 0 ? [] : [`${name}:${quoted(values)}`],
+  );
   return `{${shown.join(', ')}}`;
 }
 
@@ -57,9 +93,20 @@ interface Part {
 
 function resourceQuestion({ verb, group, resource, name }: Part): Question {
   const slash = resource.indexOf('/');
-  return { verb, group, resource, ...(slash === -1 ? {} : { anyWithSubresource: `*${resource.slice(slash)}` }), ...(name === undefined ? {} : { name }) };
+  return {
+    verb,
+    group,
+    resource,
+    ...(slash === -1 ? {} : { anyWithSubresource: `*${resource.slice(slash)}` }),
+    ...(name === undefined ? {} : { name }),
+  };
 }
 
 function resourceRule({ verb, group, resource, name }: Part): PolicyRule {
-  return { verbs: [verb], apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }) };
+  return {
+    verbs: [verb],
+    apiGroups: [group],
+    resources: [resource],
+    ...(name === undefined ? {} : { resourceNames: [name] }),
+  };
 }

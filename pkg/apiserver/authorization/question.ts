@@ -14,7 +14,15 @@ export interface Question {
   path?: string;
 }
 
-export function questionOf({ verb, group, resource, subresource, name, isResourceRequest, path }: Omit<Attributes, 'user'>): Question {
+export function questionOf({
+  verb,
+  group,
+  resource,
+  subresource,
+  name,
+  isResourceRequest,
+  path,
+}: Omit<Attributes, 'user'>): Question {
   if (!isResourceRequest) return { verb, group: '', resource: '', path };
   if (subresource === '') return { verb, group, resource, name };
   return { verb, group, resource: `${resource}/${subresource}`, anyWithSubresource: `*/${subresource}`, name };

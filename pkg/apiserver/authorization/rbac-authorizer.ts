@@ -11,9 +11,10 @@ const allowed = Promise.resolve<Decision>({ allowed: true, reason: '' });
 const denied = Promise.resolve<Decision>({ allowed: false, reason: '' });
 
 /**
- * Decides by roles and bindings, as Kubernetes does; `system:masters` may do everything. A user's restriction takes away from what the user may do, whoever that is.
- * Where the roles that are known here may be too old, everybody without full rights of their own is answered 503 with Retry-After: another replica, or this one
- * in a moment, can tell.
+ * Decides by roles and bindings, as Kubernetes does; `system:masters` may do everything. A user's restriction takes
+ * away from what the user may do, whoever that is. Where the roles that are known here may be too old, everybody
+ * without full rights of their own is answered 503 with Retry-After: another replica, or this one in a moment, can
+ * tell.
  */
 export class RbacAuthorizer implements Authorizer {
   readonly #roles: RoleIndex;
@@ -27,7 +28,8 @@ export class RbacAuthorizer implements Authorizer {
   authorize(attributes: Attributes): Promise<Decision> {
     const { user } = attributes;
     if (user.restriction === undefined && user.groups.includes(systemMasters)) return allowed;
-    if (this.#roles.lagMs > this.#maxLagMs) return Promise.reject(newServiceUnavailable('the newest permissions cannot be read at present'));
+    if (this.#roles.lagMs > this.#maxLagMs)
+      return Promise.reject(newServiceUnavailable('the newest permissions cannot be read at present'));
     if (this.#roles.allows(attributes)) return allowed;
     if (user.restriction === undefined || !this.#roles.allowsOwner(attributes)) return denied;
     return Promise.resolve({ allowed: false, reason: 'the credential is narrowed to roles that do not allow it' });

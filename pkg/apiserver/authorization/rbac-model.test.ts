@@ -6,8 +6,8 @@ import { RbacAuthorizer } from './rbac-authorizer.ts';
 import { RoleIndex } from './role-index.ts';
 
 /**
- * What the documentation of Kubernetes says, said as simply as can be and without a look at the index: everything there is, is gone through for each question.
- * Source: kubernetes.io/docs/reference/access-authn-authz/rbac.
+ * What the documentation of Kubernetes says, said as simply as can be and without a look at the index: everything there
+ * is, is gone through for each question. Source: kubernetes.io/docs/reference/access-authn-authz/rbac.
  */
 class NaiveRbac {
   readonly clusterRoles = new Map<string, ClusterRole>();
@@ -24,7 +24,10 @@ class NaiveRbac {
     return [...this.bindings.values()].some(({ namespace, roleRef, subjects = [] }) => {
       if (namespace !== '' && namespace !== asked.namespace) return false;
       if (!subjects.some((subject) => isMeant(subject, user, namespace))) return false;
-      const rules = roleRef.kind === 'Role' ? (this.roles.get(`${namespace}/${roleRef.name}`)?.rules ?? []) : this.#rulesOf(roleRef.name, []);
+      const rules =
+        roleRef.kind === 'Role'
+          ? (this.roles.get(`${namespace}/${roleRef.name}`)?.rules ?? [])
+          : this.#rulesOf(roleRef.name, []);
       return rules.some((rule) => ruleAllows(rule, asked));
     });
   }
@@ -34,19 +37,29 @@ class NaiveRbac {
     if (role === undefined || above.includes(name)) return [];
     const { aggregationRule } = role;
     if (aggregationRule === undefined) return role.rules ?? [];
-    const selected = [...this.clusterRoles.values()].filter(({ metadata }) => (aggregationRule.clusterRoleSelectors ?? []).some((selector) => selects(selector, metadata.labels ?? {})));
+    const selected = [...this.clusterRoles.values()].filter(({ metadata }) =>
+      (aggregationRule.clusterRoleSelectors ?? []).some((selector) => selects(selector, metadata.labels ?? {})),
+    );
     return selected.flatMap(({ metadata }) => this.#rulesOf(metadata.name, [...above, name]));
   }
 }
 
-function selects({ matchLabels = {}, matchExpressions = [] }: NonNullable<NonNullable<ClusterRole['aggregationRule']>['clusterRoleSelectors']>[number], labels: Record<string, string>): boolean {
+function selects(
+  {
+    matchLabels = {},
+    matchExpressions = [],
+  }: NonNullable<NonNullable<ClusterRole['aggregationRule']>['clusterRoleSelectors']>[number],
+  labels: Record<string, string>,
+): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
       const value = labels[key];
       if (operator === 'Exists') return value !== undefined;
       if (operator === 'DoesNotExist') return value === undefined;
-      return operator === 'In' ? value !== undefined && values.includes(value) : value === undefined || !values.includes(value);
+      return operator === 'In'
+        ? value !== undefined && values.includes(value)
+        : value === undefined || !values.includes(value);
     })
   );
 }
@@ -57,11 +70,20 @@ function isMeant({ kind, name, namespace }: Subject, user: Attributes['user'], b
   return user.name === `system:serviceaccount:${namespace ?? bound}:${name}`;
 }
 
-function ruleAllows({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule, asked: Omit<Attributes, 'user'>): boolean {
+function ruleAllows(
+  { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule,
+  asked: Omit<Attributes, 'user'>,
+): boolean {
   if (!verbs.includes('*') && !verbs.includes(asked.verb)) return false;
-  if (!asked.isResourceRequest) return nonResourceURLs.some((url) => (url.endsWith('*') ? asked.path.startsWith(url.slice(0, -1)) : url === asked.path));
+  if (!asked.isResourceRequest)
+    return nonResourceURLs.some((url) =>
+      url.endsWith('*') ? asked.path.startsWith(url.slice(0, -1)) : url === asked.path,
+    );
   const full = asked.subresource === '' ? asked.resource : `${asked.resource}/${asked.subresource}`;
-  const isResource = resources.includes('*') || resources.includes(full) || (asked.subresource !== '' && resources.includes(`*/${asked.subresource}`));
+  const isResource =
+    resources.includes('*') ||
+    resources.includes(full) ||
+    (asked.subresource !== '' && resources.includes(`*/${asked.subresource}`));
   const isGroup = apiGroups.includes('*') || apiGroups.includes(asked.group);
   return isResource && isGroup && (resourceNames.length === 0 || resourceNames.includes(asked.name));
 }
@@ -84,13 +106,25 @@ const resourceRule: fc.Arbitrary<PolicyRule> = fc.record(
 const urlRule: fc.Arbitrary<PolicyRule> = fc.record({ verbs: some(verb), nonResourceURLs: some(url) });
 const labels = fc.dictionary(label, fc.constantFrom('true', 'no'), { maxKeys: 2, noNullPrototype: true });
 const selector = fc.oneof(
-  fc.record({ matchLabels: fc.dictionary(label, fc.constant('true'), { minKeys: 1, maxKeys: 1, noNullPrototype: true }) }),
-  fc.record({ matchExpressions: some(fc.oneof(
-    fc.record({ key: label, operator: fc.constantFrom('Exists', 'DoesNotExist') }),
-    fc.record({ key: label, operator: fc.constantFrom('In', 'NotIn'), values: some(fc.constantFrom('true', 'no')) }),
-  )) }),
+  fc.record({
+    matchLabels: fc.dictionary(label, fc.constant('true'), { minKeys: 1, maxKeys: 1, noNullPrototype: true }),
+  }),
+  fc.record({
+    matchExpressions: some(
+      fc.oneof(
+        fc.record({ key: label, operator: fc.constantFrom('Exists', 'DoesNotExist') }),
+        fc.record({
+          key: label,
+          operator: fc.constantFrom('In', 'NotIn'),
+          values: some(fc.constantFrom('true', 'no')),
+        }),
+      ),
+    ),
+  }),
 );
-const rules = fc.array(fc.oneof({ weight: 4, arbitrary: resourceRule }, { weight: 1, arbitrary: urlRule }), { maxLength: 3 });
+const rules = fc.array(fc.oneof({ weight: 4, arbitrary: resourceRule }, { weight: 1, arbitrary: urlRule }), {
+  maxLength: 3,
+});
 const subject: fc.Arbitrary<Subject> = fc.oneof(
   fc.record({ kind: fc.constant('User' as const), name: fc.constantFrom('ada', 'ben') }),
   fc.record({ kind: fc.constant('Group' as const), name: fc.constantFrom('g1', 'g2') }),
@@ -101,9 +135,30 @@ const isGone = fc.constantFrom(false, false, false, true);
 
 const change = fc.oneof(
   fc.record({ type: fc.constant('clusterRole' as const), name: roleName, labels, rules, isGone }),
-  fc.record({ type: fc.constant('clusterRole' as const), name: roleName, labels, rules: fc.constant<PolicyRule[]>([]), isGone: fc.constant(false), selectors: some(selector) }),
-  fc.record({ type: fc.constant('role' as const), name: roleName, namespace: place, rules: fc.array(resourceRule, { maxLength: 3 }), isGone }),
-  fc.record({ type: fc.constant('binding' as const), name: fc.constantFrom('b1', 'b2', 'b3', 'b4', 'b5'), namespace: fc.constantFrom('', '', 'one', 'two'), kind: fc.constantFrom('Role' as const, 'ClusterRole' as const), role: roleName, subjects: some(subject), isGone }),
+  fc.record({
+    type: fc.constant('clusterRole' as const),
+    name: roleName,
+    labels,
+    rules: fc.constant<PolicyRule[]>([]),
+    isGone: fc.constant(false),
+    selectors: some(selector),
+  }),
+  fc.record({
+    type: fc.constant('role' as const),
+    name: roleName,
+    namespace: place,
+    rules: fc.array(resourceRule, { maxLength: 3 }),
+    isGone,
+  }),
+  fc.record({
+    type: fc.constant('binding' as const),
+    name: fc.constantFrom('b1', 'b2', 'b3', 'b4', 'b5'),
+    namespace: fc.constantFrom('', '', 'one', 'two'),
+    kind: fc.constantFrom('Role' as const, 'ClusterRole' as const),
+    role: roleName,
+    subjects: some(subject),
+    isGone,
+  }),
 );
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
@@ -112,7 +167,9 @@ const question: fc.Arbitrary<Attributes> = fc.record({
     {
       name: fc.constantFrom('ada', 'ben', 'system:serviceaccount:one:robot'),
       uid: fc.constant(''),
-      groups: fc.subarray(['g1', 'g2']).chain((groups) => fc.constantFrom(groups, groups, groups, [...groups, 'system:masters'])),
+      groups: fc
+        .subarray(['g1', 'g2'])
+        .chain((groups) => fc.constantFrom(groups, groups, groups, [...groups, 'system:masters'])),
       restriction: fc.record({ roles: fc.array(roleName, { maxLength: 2 }) }),
     },
     { requiredKeys: ['name', 'uid', 'groups'] },
@@ -138,21 +195,38 @@ function apply(each: Change, naive: NaiveRbac, index: RoleIndex): void {
   const apiVersion = 'rbac.authorization.k8s.io/v1';
   if (each.isGone) {
     follower.remove(key);
-    ({ clusterRole: naive.clusterRoles, role: naive.roles, binding: naive.bindings })[each.type].delete(each.type === 'clusterRole' ? name : `${namespace}/${name}`);
+    ({ clusterRole: naive.clusterRoles, role: naive.roles, binding: naive.bindings })[each.type].delete(
+      each.type === 'clusterRole' ? name : `${namespace}/${name}`,
+    );
   } else if (each.type === 'binding') {
     const kind = namespace === '' ? 'ClusterRole' : each.kind;
-    const binding = { apiVersion, kind: 'RoleBinding', metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: each.role } as const, subjects: each.subjects };
+    const binding = {
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: each.role } as const,
+      subjects: each.subjects,
+    };
     naive.bindings.set(`${namespace}/${name}`, { ...binding, namespace });
     follower.put({ ...key, body: JSON.stringify(binding) });
   } else {
-    const role: ClusterRole = { apiVersion, kind: 'Role', metadata: { name, ...('labels' in each ? { labels: each.labels } : {}) }, rules: each.rules, ...('selectors' in each ? { aggregationRule: { clusterRoleSelectors: each.selectors } } : {}) };
+    const role: ClusterRole = {
+      apiVersion,
+      kind: 'Role',
+      metadata: { name, ...('labels' in each ? { labels: each.labels } : {}) },
+      rules: each.rules,
+      ...('selectors' in each ? { aggregationRule: { clusterRoleSelectors: each.selectors } } : {}),
+    };
     if (each.type === 'role') naive.roles.set(`${namespace}/${name}`, role);
     else naive.clusterRoles.set(name, role);
     follower.put({ ...key, body: JSON.stringify(role) });
   }
 }
 
-const round = fc.record({ changes: fc.array(change, { minLength: 4, maxLength: 16 }), questions: fc.array(question, { minLength: 30, maxLength: 40 }) });
+const round = fc.record({
+  changes: fc.array(change, { minLength: 4, maxLength: 16 }),
+  questions: fc.array(question, { minLength: 30, maxLength: 40 }),
+});
 const rounds = fc.array(round, { minLength: 4, maxLength: 8 });
 
 test('decides as the documentation of Kubernetes says, however roles and bindings come and go', async () => {
@@ -205,7 +279,8 @@ test('who holds rules may do all that they allow', () => {
           if (!index.allows(asked)) throw new Error(`${JSON.stringify(asked)} is not allowed`);
         }
         // What is missing is not held either.
-        if (index.holds(asked.user, missing, asked.namespace).length !== missing.length) throw new Error(`${JSON.stringify(missing)} are held`);
+        if (index.holds(asked.user, missing, asked.namespace).length !== missing.length)
+          throw new Error(`${JSON.stringify(missing)} are held`);
       }
     }
   });

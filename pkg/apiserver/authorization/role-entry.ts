@@ -54,7 +54,9 @@ function requirementsOf({ matchLabels = {}, matchExpressions = [] }: RoleSelecto
     ...matchExpressions.map(({ key, operator, values = [] }): LabelRequirement => {
       if (operator === 'Exists' || operator === 'DoesNotExist') return { key, operator };
       // Anything else was refused when it was written.
-      return operator === 'NotIn' ? { key, operator, values } : { key, operator: 'In', values: operator === 'In' ? values : [] };
+      return operator === 'NotIn'
+        ? { key, operator, values }
+        : { key, operator: 'In', values: operator === 'In' ? values : [] };
     }),
   ];
 }

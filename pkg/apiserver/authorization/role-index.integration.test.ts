@@ -6,7 +6,18 @@ import { userOf } from './start-test-rbac.ts';
 
 const apiVersion = 'rbac.authorization.k8s.io/v1';
 const apiGroup = 'rbac.authorization.k8s.io';
-const question = { user: userOf('ada'), verb: 'list', group: '', version: 'v1', resource: 'events', subresource: '', namespace: '', name: '', isResourceRequest: true, path: '' };
+const question = {
+  user: userOf('ada'),
+  verb: 'list',
+  group: '',
+  version: 'v1',
+  resource: 'events',
+  subresource: '',
+  namespace: '',
+  name: '',
+  isResourceRequest: true,
+  path: '',
+};
 
 let pair: ReplicaPair;
 
@@ -21,7 +32,13 @@ test('what one replica writes holds on the other soon, and on one that starts la
   const bindings = one.registry.find(apiGroup, 'v1', 'clusterrolebindings')!.storage;
   const write = systemWrite(new AbortController().signal);
   expect([one.registry.roles.allows(question), two.registry.roles.allows(question)]).toEqual([false, false]);
-  const binding = { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'ada' }, roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' }, subjects: [{ kind: 'User', name: 'ada' }] };
+  const binding = {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'ada' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' },
+    subjects: [{ kind: 'User', name: 'ada' }],
+  };
   await bindings.create('', binding, write);
   expect(one.registry.roles.allows(question)).toBe(true);
   await eventually(() => two.registry.roles.allows(question));

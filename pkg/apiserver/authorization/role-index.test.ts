@@ -10,10 +10,14 @@ const narrowed = (user: UserInfo, ...roles: string[]): UserInfo => ({ ...user, r
 const posts = (...verbs: string[]): PolicyRule => ({ verbs, apiGroups: ['blog'], resources: ['posts'] });
 
 /** An index with ClusterRoles and bindings to users or groups. */
-function indexOf(roles: Record<string, PolicyRule[]>, bindings: [namespace: string, role: string, ...subjects: Subject[]][] = []): RoleIndex {
+function indexOf(
+  roles: Record<string, PolicyRule[]>,
+  bindings: [namespace: string, role: string, ...subjects: Subject[]][] = [],
+): RoleIndex {
   const index = new RoleIndex();
   const [clusterRoles, , clusterRoleBindings] = [...index.followers.values()];
-  for (const [name, rules] of Object.entries(roles)) clusterRoles!.put({ namespace: '', name, body: JSON.stringify({ metadata: { name }, rules }) });
+  for (const [name, rules] of Object.entries(roles))
+    clusterRoles!.put({ namespace: '', name, body: JSON.stringify({ metadata: { name }, rules }) });
   for (const [i, [namespace, role, ...subjects]] of bindings.entries()) {
     const roleRef: RoleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
     clusterRoleBindings!.put({ namespace, name: `b${i}`, body: JSON.stringify({ roleRef, subjects }) });
@@ -31,12 +35,30 @@ describe('holds', () => {
     ['all of it', ada, [posts('get')], '', []],
     ['a part of it', ada, [posts('get', 'watch', 'create')], '', [posts('watch', 'create')]],
     ['for names alone', ada, [posts('delete')], 'one', [posts('delete')]],
-    ['the names', ada, [{ ...posts('delete'), resourceNames: ['x', 'y'] }], 'one', [{ ...posts('delete'), resourceNames: ['y'] }]],
-    ['elsewhere', ada, [{ ...posts('delete'), resourceNames: ['x'] }], 'two', [{ ...posts('delete'), resourceNames: ['x'] }]],
+    [
+      'the names',
+      ada,
+      [{ ...posts('delete'), resourceNames: ['x', 'y'] }],
+      'one',
+      [{ ...posts('delete'), resourceNames: ['y'] }],
+    ],
+    [
+      'elsewhere',
+      ada,
+      [{ ...posts('delete'), resourceNames: ['x'] }],
+      'two',
+      [{ ...posts('delete'), resourceNames: ['x'] }],
+    ],
     ['a star', ada, [posts('*')], '', [posts('*')]],
     ['everything', master, [posts('*')], '', []],
     ['what is left of everything', narrowed(master, 'reader'), [posts('*', 'get')], '', [posts('*')]],
-    ['paths', ada, [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }], '', [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }]],
+    [
+      'paths',
+      ada,
+      [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }],
+      '',
+      [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }],
+    ],
     ['nothing', ada, [], '', []],
   ])('%s', (_reason, user, rules, namespace, missing) => {
     expect(index.holds(user, rules, namespace)).toEqual(missing);
@@ -51,10 +73,13 @@ describe('holds', () => {
 });
 
 describe('hasRole', () => {
-  const index = indexOf({ reader: [posts('get')], writer: [posts('get', 'create')], other: [posts('delete')], empty: [] }, [
-    ['', 'reader', { kind: 'Group', name: 'readers' }],
-    ['one', 'writer', { kind: 'ServiceAccount', namespace: 'one', name: 'robot' }],
-  ]);
+  const index = indexOf(
+    { reader: [posts('get')], writer: [posts('get', 'create')], other: [posts('delete')], empty: [] },
+    [
+      ['', 'reader', { kind: 'Group', name: 'readers' }],
+      ['one', 'writer', { kind: 'ServiceAccount', namespace: 'one', name: 'robot' }],
+    ],
+  );
   const robot: UserInfo = { name: 'system:serviceaccount:one:robot', uid: '', groups: [] };
 
   test.each<[string, UserInfo, string, boolean]>([
@@ -78,11 +103,26 @@ describe('hasRole', () => {
 });
 
 describe('isSubject', () => {
-  const [one, two] = [{ kind: 'User', name: 'Mia' }, { kind: 'User', name: 'mia' }] as const;
-  const index = indexOf({ reader: [] }, [['', 'reader', one, { kind: 'Group', name: 'readers' }], ['one', 'reader', two], ['two', 'reader', { kind: 'User', name: 'Straße' }]]);
+  const [one, two] = [
+    { kind: 'User', name: 'Mia' },
+    { kind: 'User', name: 'mia' },
+  ] as const;
+  const index = indexOf({ reader: [] }, [
+    ['', 'reader', one, { kind: 'Group', name: 'readers' }],
+    ['one', 'reader', two],
+    ['two', 'reader', { kind: 'User', name: 'Straße' }],
+  ]);
   const [, , bindings] = [...index.followers.values()];
 
-  test.each<[string, boolean]>([['mia', true], ['MIA', true], ['ｍｉａ', true], ['STRASSE', true], ['readers', false], ['constructor', false], ['mi', false]])('%s: %s', (name, isOne) => {
+  test.each<[string, boolean]>([
+    ['mia', true],
+    ['MIA', true],
+    ['ｍｉａ', true],
+    ['STRASSE', true],
+    ['readers', false],
+    ['constructor', false],
+    ['mi', false],
+  ])('%s: %s', (name, isOne) => {
     expect(index.isSubject(name)).toBe(isOne);
   });
 
@@ -95,13 +135,27 @@ describe('isSubject', () => {
 });
 
 describe('a role that aggregates', () => {
-  const question = { user: ada, verb: 'get', group: 'blog', version: 'v1', resource: 'posts', subresource: '', namespace: '', name: '', isResourceRequest: true, path: '' };
+  const question = {
+    user: ada,
+    verb: 'get',
+    group: 'blog',
+    version: 'v1',
+    resource: 'posts',
+    subresource: '',
+    namespace: '',
+    name: '',
+    isResourceRequest: true,
+    path: '',
+  };
 
   test('has what it selects, not what is written in it; in a circle too', () => {
     const index = indexOf({}, [['', 'a', { kind: 'User', name: 'ada' }]]);
     const [clusterRoles] = [...index.followers.values()];
-    const put = (name: string, labels: Record<string, string>, content: object): void => clusterRoles!.put({ namespace: '', name, body: JSON.stringify({ metadata: { name, labels }, ...content }) });
-    const selecting = (key: string): object => ({ aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [key]: 'true' } }] } });
+    const put = (name: string, labels: Record<string, string>, content: object): void =>
+      clusterRoles!.put({ namespace: '', name, body: JSON.stringify({ metadata: { name, labels }, ...content }) });
+    const selecting = (key: string): object => ({
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [key]: 'true' } }] },
+    });
     put('a', { b: 'true' }, { ...selecting('a'), rules: [posts('get')] });
     expect(index.allows(question)).toBe(false);
     put('b', { a: 'true' }, selecting('b'));
@@ -118,7 +172,17 @@ describe('a role that aggregates', () => {
 });
 
 describe('what may be too old', () => {
-  const question = { verb: 'get', group: '', version: 'v1', resource: 'events', subresource: '', namespace: '', name: '', isResourceRequest: true, path: '' };
+  const question = {
+    verb: 'get',
+    group: '',
+    version: 'v1',
+    resource: 'events',
+    subresource: '',
+    namespace: '',
+    name: '',
+    isResourceRequest: true,
+    path: '',
+  };
 
   test.each<[string, UserInfo, number, number | boolean]>([
     ['new enough', ada, 4000, false],
@@ -127,7 +191,10 @@ describe('what may be too old', () => {
     ['never for a master', master, 1e9, true],
   ])('%s', async (_reason, user, age, expected) => {
     const authorizer = new RbacAuthorizer(new RoleIndex({ currentAt: () => performance.now() - age }));
-    const outcome = await authorizer.authorize({ ...question, user }).then(({ allowed }) => allowed, ({ code }: { code: number }) => code);
+    const outcome = await authorizer.authorize({ ...question, user }).then(
+      ({ allowed }) => allowed,
+      ({ code }: { code: number }) => code,
+    );
     expect(outcome).toBe(expected);
   });
 });

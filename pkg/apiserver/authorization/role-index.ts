@@ -1,5 +1,13 @@
 import { runAtOnce, type Model, type SlicedWork } from '#pkg/apimachinery/index';
-import { clusterRoleBindingModel, clusterRoleModel, fullAuthority, roleBindingModel, roleModel, type PolicyRule, type RoleRef } from '#pkg/apis/index';
+import {
+  clusterRoleBindingModel,
+  clusterRoleModel,
+  fullAuthority,
+  roleBindingModel,
+  roleModel,
+  type PolicyRule,
+  type RoleRef,
+} from '#pkg/apis/index';
 import { systemMasters, type Attributes, type UserInfo } from '#pkg/identity/index';
 import type { StoredObject } from '#pkg/storage/index';
 import { BindingTable, keyOf } from './binding-table.ts';
@@ -29,8 +37,8 @@ export interface RoleFollower {
 }
 
 /**
- * All roles and bindings, so that it is known at once who may do what. It follows the change feed: what it knows is as old as `lagMs` says at most.
- * Aggregated roles have the rules of those they select, whatever is written in them.
+ * All roles and bindings, so that it is known at once who may do what. It follows the change feed: what it knows is as
+ * old as `lagMs` says at most. Aggregated roles have the rules of those they select, whatever is written in them.
  */
 export class RoleIndex {
   readonly #clusterRoles = new RoleTable();
@@ -47,8 +55,20 @@ export class RoleIndex {
       remove: ({ namespace, name }) => this.#bindings.remove(namespace, name),
     };
     this.followers = new Map([
-      [clusterRoleModel, { put: ({ name, body }) => this.#clusterRoles.put(name, body), remove: ({ name }) => this.#clusterRoles.remove(name) }],
-      [roleModel, { put: ({ namespace, name, body }) => this.#roles.put(keyOf(namespace, name), body), remove: ({ namespace, name }) => this.#roles.remove(keyOf(namespace, name)) }],
+      [
+        clusterRoleModel,
+        {
+          put: ({ name, body }) => this.#clusterRoles.put(name, body),
+          remove: ({ name }) => this.#clusterRoles.remove(name),
+        },
+      ],
+      [
+        roleModel,
+        {
+          put: ({ namespace, name, body }) => this.#roles.put(keyOf(namespace, name), body),
+          remove: ({ namespace, name }) => this.#roles.remove(keyOf(namespace, name)),
+        },
+      ],
       [clusterRoleBindingModel, bindings],
       [roleBindingModel, bindings],
     ]);
@@ -70,8 +90,9 @@ export class RoleIndex {
   }
 
   /**
-   * What of the rules the user does not hold, in the namespace or, where that is '', everywhere: nothing, for somebody who holds all of it. Tells up to a
-   * thousand parts of what is missing. More than 100 000 permissions are not looked into: they count as missing, unless the user holds everything there is.
+   * What of the rules the user does not hold, in the namespace or, where that is '', everywhere: nothing, for somebody
+   * who holds all of it. Tells up to a thousand parts of what is missing. More than 100 000 permissions are not looked
+   * into: they count as missing, unless the user holds everything there is.
    */
   holds(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): PolicyRule[] {
     return runAtOnce(this.missing(user, rules, namespace));
@@ -83,23 +104,34 @@ export class RoleIndex {
   }
 
   /** The same of a role's rules; undefined where there is no such role. `namespace` is where it is to hold. */
-  *missingOfRole(user: UserInfo, ref: Pick<RoleRef, 'kind' | 'name'>, namespace: string): SlicedWork<PolicyRule[] | undefined> {
+  *missingOfRole(
+    user: UserInfo,
+    ref: Pick<RoleRef, 'kind' | 'name'>,
+    namespace: string,
+  ): SlicedWork<PolicyRule[] | undefined> {
     const role = this.#find(ref, namespace);
     // What changes meanwhile counts for whoever asks next.
     return role?.content === undefined ? undefined : yield* this.#missing(user, [...role.effective.rules], namespace);
   }
 
   /**
-   * Has the user this ClusterRole, so that a credential may be narrowed to it: by a binding, wherever that holds, or by holding all of its rules, everywhere
-   * or in a namespace? False where there is none of the name, and where that is too much to find out, as in `holds`.
+   * Has the user this ClusterRole, so that a credential may be narrowed to it: by a binding, wherever that holds, or by
+   * holding all of its rules, everywhere or in a namespace? False where there is none of the name, and where that is
+   * too much to find out, as in `holds`.
    */
   hasRole(user: UserInfo, clusterRole: string): boolean {
     const role = this.#find({ kind: 'ClusterRole', name: clusterRole }, '');
     if (role?.content === undefined) return false;
     const places = ['', ...this.#bindings.namespacesOf(user)];
-    if (user.restriction === undefined && places.some((place) => this.#bindings.some(user, place, (bound) => bound === role))) return true;
+    if (
+      user.restriction === undefined &&
+      places.some((place) => this.#bindings.some(user, place, (bound) => bound === role))
+    )
+      return true;
     const limits = { missing: 1, permissions: maxPermissions };
-    return places.some((place) => runAtOnce(this.#missing(user, [...role.effective.rules], place, limits)).length === 0);
+    return places.some(
+      (place) => runAtOnce(this.#missing(user, [...role.effective.rules], place, limits)).length === 0,
+    );
   }
 
   /** Does any binding name a user so, in any case and width of letters? */
@@ -112,7 +144,10 @@ export class RoleIndex {
     return Array.from(this.#clusterRoles.names()).filter((name) => this.hasRole(user, name));
   }
 
-  /** Everything that the user may do in the namespace, or, where that is '', everywhere; where a restriction makes that too much to work out, a part of it. Rules may overlap. */
+  /**
+   * Everything that the user may do in the namespace, or, where that is '', everywhere; where a restriction makes that
+   * too much to work out, a part of it. Rules may overlap.
+   */
   rulesOf(user: UserInfo, namespace: string): { rules: PolicyRule[]; isComplete: boolean } {
     const found = new Set<PolicyRule>();
     if (user.groups.includes(systemMasters)) for (const rule of fullAuthority) found.add(rule);
@@ -122,18 +157,27 @@ export class RoleIndex {
     });
     const { restriction } = user;
     if (restriction === undefined) return { rules: [...found], isComplete: true };
-    const left = this.#restrictionRoles(restriction).flatMap((role) => Array.from(role?.effective.rules ?? [], ({ rule }) => rule));
+    const left = this.#restrictionRoles(restriction).flatMap((role) =>
+      Array.from(role?.effective.rules ?? [], ({ rule }) => rule),
+    );
     return commonRules(found, new Set(left));
   }
 
   #allows(user: UserInfo, namespace: string, question: Question): boolean {
     const { restriction } = user;
-    if (restriction !== undefined && !this.#restrictionRoles(restriction).some((role) => role?.effective.allows(question) === true)) return false;
+    if (
+      restriction !== undefined &&
+      !this.#restrictionRoles(restriction).some((role) => role?.effective.allows(question) === true)
+    )
+      return false;
     return this.#ownerAllows(user, namespace, question);
   }
 
   #ownerAllows(user: UserInfo, namespace: string, question: Question): boolean {
-    return user.groups.includes(systemMasters) || this.#bindings.some(user, namespace, ({ effective }) => effective.allows(question));
+    return (
+      user.groups.includes(systemMasters) ||
+      this.#bindings.some(user, namespace, ({ effective }) => effective.allows(question))
+    );
   }
 
   #restrictionRoles({ roles }: NonNullable<UserInfo['restriction']>): (RoleEntry | undefined)[] {
@@ -141,7 +185,12 @@ export class RoleIndex {
   }
 
   /** What was looked at is taken off `limits.permissions`. */
-  *#missing(user: UserInfo, rules: readonly CompiledRule[], namespace: string, limits = { missing: maxMissing, permissions: maxPermissions }): SlicedWork<PolicyRule[]> {
+  *#missing(
+    user: UserInfo,
+    rules: readonly CompiledRule[],
+    namespace: string,
+    limits = { missing: maxMissing, permissions: maxPermissions },
+  ): SlicedWork<PolicyRule[]> {
     if (this.#holdsEverything(user, namespace)) return [];
     const missing: PolicyRule[] = [];
     for (const compiled of rules) {
@@ -159,12 +208,18 @@ export class RoleIndex {
 
   /** Is it one of a role that the user has, as where two roles aggregate the same? Then all of it is held. */
   #hasRule({ restriction, ...owner }: UserInfo, namespace: string, rule: CompiledRule): boolean {
-    if (restriction !== undefined && !this.#restrictionRoles(restriction).some((role) => role?.effective.rules.has(rule) === true)) return false;
+    if (
+      restriction !== undefined &&
+      !this.#restrictionRoles(restriction).some((role) => role?.effective.rules.has(rule) === true)
+    )
+      return false;
     return this.#bindings.some(owner, namespace, ({ effective }) => effective.rules.has(rule));
   }
 
   #holdsEverything(user: UserInfo, namespace: string): boolean {
-    return fullAuthority.every((rule) => [...permissionsOf(rule)].every(({ question }) => this.#allows(user, namespace, question)));
+    return fullAuthority.every((rule) =>
+      [...permissionsOf(rule)].every(({ question }) => this.#allows(user, namespace, question)),
+    );
   }
 
   #find({ kind, name }: Pick<RoleRef, 'kind' | 'name'>, namespace: string): RoleEntry | undefined {

@@ -62,21 +62,33 @@ export class RoleTable {
     entry.content = content;
     if (content?.selects === undefined) this.#aggregating.delete(entry);
     else this.#aggregating.add(entry);
-    if (old === undefined || content === undefined || old.selectors !== content.selectors || !isSameLabels(old, content)) this.#aggregateAnew();
+    if (
+      old === undefined ||
+      content === undefined ||
+      old.selectors !== content.selectors ||
+      !isSameLabels(old, content)
+    )
+      this.#aggregateAnew();
   }
 
   #aggregateAnew(): void {
     for (const { effective } of this.#entries.values()) effective.clear();
-    for (const entry of this.#entries.values()) for (const { effective } of this.#reached(entry)) effective.add(entry.content?.rules ?? []);
+    for (const entry of this.#entries.values())
+      for (const { effective } of this.#reached(entry)) effective.add(entry.content?.rules ?? []);
   }
 
-  /** In which roles the rules of a role are in effect: itself, those that take it, those that take these, and so on, in circles too. */
+  /**
+   * In which roles the rules of a role are in effect: itself, those that take it, those that take these, and so on, in
+   * circles too.
+   */
   #reached(entry: RoleEntry): ReadonlySet<RoleEntry> {
     const reached = new Set([entry]);
     if (this.#aggregating.size === 0) return reached;
     // The set grows while it is gone through.
     for (const { content } of reached) {
-      if (content !== undefined) for (const other of this.#aggregating) if (!reached.has(other) && other.content?.selects?.(content.labels) === true) reached.add(other);
+      if (content !== undefined)
+        for (const other of this.#aggregating)
+          if (!reached.has(other) && other.content?.selects?.(content.labels) === true) reached.add(other);
     }
     return reached;
   }
@@ -84,5 +96,8 @@ export class RoleTable {
 
 function isSameLabels({ labels: one }: RoleContent, { labels: other }: RoleContent): boolean {
   const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key]);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key])
+  );
 }

@@ -5,7 +5,17 @@ import { questionOf } from './question.ts';
 import { RuleIndex } from './rule-index.ts';
 
 const ruleOf = (resource: string): PolicyRule => ({ verbs: ['get'], apiGroups: [''], resources: [resource] });
-const request = (resource: string, subresource = ''): Parameters<typeof questionOf>[0] => ({ verb: 'get', group: '', version: 'v1', namespace: '', name: 'a', resource, subresource, isResourceRequest: true, path: '' });
+const request = (resource: string, subresource = ''): Parameters<typeof questionOf>[0] => ({
+  verb: 'get',
+  group: '',
+  version: 'v1',
+  namespace: '',
+  name: 'a',
+  resource,
+  subresource,
+  isResourceRequest: true,
+  path: '',
+});
 
 test.each<[rule: string, resource: string, subresource: string, isAllowed: boolean]>([
   ['posts', 'posts', '', true],
@@ -25,8 +35,14 @@ test.each<[rule: string, resource: string, subresource: string, isAllowed: boole
 
 test('a rule that is taken away allows nothing any more', () => {
   const index = new RuleIndex();
-  const rules = [new CompiledRule(ruleOf('posts')), new CompiledRule({ verbs: ['get'], nonResourceURLs: ['/metrics'] })];
-  const questions = [questionOf(request('posts')), questionOf({ ...request(''), isResourceRequest: false, path: '/metrics' })];
+  const rules = [
+    new CompiledRule(ruleOf('posts')),
+    new CompiledRule({ verbs: ['get'], nonResourceURLs: ['/metrics'] }),
+  ];
+  const questions = [
+    questionOf(request('posts')),
+    questionOf({ ...request(''), isResourceRequest: false, path: '/metrics' }),
+  ];
   index.add(rules);
   expect(questions.map((question) => index.allows(question))).toEqual([true, true]);
   index.remove(rules);

@@ -4,7 +4,10 @@ import { SharedAuthenticator } from './shared-authenticator.ts';
 
 const request = (headers: IncomingMessage['headers']): IncomingMessage => ({ headers }) as IncomingMessage;
 
-function counting(maxAgeMs: number): { ask: (headers: IncomingMessage['headers']) => Promise<string | undefined>; asked: string[] } {
+function counting(maxAgeMs: number): {
+  ask: (headers: IncomingMessage['headers']) => Promise<string | undefined>;
+  asked: string[];
+} {
   const asked: string[] = [];
   const authenticateRequest = async ({ headers }: IncomingMessage) => {
     const name = `${headers.authorization ?? ''}/${headers.cookie ?? ''}`;
@@ -17,7 +20,13 @@ function counting(maxAgeMs: number): { ask: (headers: IncomingMessage['headers']
 
 test('many who ask with one credential get one answer, each credential its own', async () => {
   const { ask, asked } = counting(60_000);
-  const answers = await Promise.all([ask({ authorization: 'a' }), ask({ authorization: 'b' }), ask({ authorization: 'a' }), ask({ cookie: 'a' }), ask({ authorization: 'a', cookie: 'a' })]);
+  const answers = await Promise.all([
+    ask({ authorization: 'a' }),
+    ask({ authorization: 'b' }),
+    ask({ authorization: 'a' }),
+    ask({ cookie: 'a' }),
+    ask({ authorization: 'a', cookie: 'a' }),
+  ]);
   expect(answers).toEqual(['a/', 'b/', 'a/', '/a', 'a/a']);
   expect(asked).toEqual(['a/', 'b/', '/a', 'a/a']);
 });

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 
 /**
- * Tells of many requests with the same credential at once who sent them: an answer serves all who ask within `maxAgeMs`. For requests that were let in
- * already and are looked at again; who comes in is looked up each time.
+ * Tells of many requests with the same credential at once who sent them: an answer serves all who ask within
+ * `maxAgeMs`. For requests that were let in already and are looked at again; who comes in is looked up each time.
  */
 export class SharedAuthenticator implements RequestAuthenticator {
   readonly #authenticator: RequestAuthenticator;

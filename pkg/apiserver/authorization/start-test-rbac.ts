@@ -46,20 +46,42 @@ export async function startTestRbac(): Promise<TestRbac> {
       return user;
     },
   };
-  const server = new ApiServer({ svcVersion: '2.22.0', log, metrics: new MetricsRegistry(), http: { host: '127.0.0.1', port: 0 } });
-  server.serve({ registry, store, authenticator, authorizer: new RbacAuthorizer(registry.roles), reviews: { roles: registry.roles, tokens } });
+  const server = new ApiServer({
+    svcVersion: '2.22.0',
+    log,
+    metrics: new MetricsRegistry(),
+    http: { host: '127.0.0.1', port: 0 },
+  });
+  server.serve({
+    registry,
+    store,
+    authenticator,
+    authorizer: new RbacAuthorizer(registry.roles),
+    reviews: { roles: registry.roles, tokens },
+  });
   const { port } = await server.listen();
   const send = (user: string, path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { authorization: `Bearer ${user}`, ...(init.headers as Record<string, string>) } });
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${user}`, ...(init.headers as Record<string, string>) },
+    });
   return {
     registry,
     connection: testDatabase.connection,
     users,
     call: async (user, method, path, body, headers = {}) => {
       const sent = body === undefined ? {} : { body: body instanceof Uint8Array ? body : JSON.stringify(body) };
-      const response = await send(user, path, { method, headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers }, ...sent });
+      const response = await send(user, path, {
+        method,
+        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+        ...sent,
+      });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, body: response.headers.get('content-type')?.startsWith('application/json') === true ? JSON.parse(text) : text };
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: response.headers.get('content-type')?.startsWith('application/json') === true ? JSON.parse(text) : text,
+      };
     },
     watch: async (user, path) => {
       const response = await send(user, path);
@@ -77,7 +99,9 @@ export async function startTestRbac(): Promise<TestRbac> {
   };
 }
 
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<{ type: string; object: { code?: number } }> {
+async function* eventsOf(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<{ type: string; object: { code?: number } }> {
   let rest = '';
   const decoder = new TextDecoder();
   for await (const chunk of body) {

@@ -3,21 +3,37 @@ import { kindOf, subresourcesOf, verbsOf, type DiscoveredGroup, type DiscoveredR
 
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
-/** Groups with all their resources at once; the bodies of both versions are the same. Source: apidiscovery.k8s.io/v2 APIGroupDiscoveryList. */
+/**
+ * Groups with all their resources at once; the bodies of both versions are the same. Source: apidiscovery.k8s.io/v2
+ * APIGroupDiscoveryList.
+ */
 export function apiGroupDiscoveryList(groups: readonly DiscoveredGroup[], version: AggregatedVersion): JsonObject {
-  return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items: groups.map(apiGroupDiscovery) };
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: `apidiscovery.k8s.io/${version}`,
+    metadata: {},
+    items: groups.map(apiGroupDiscovery),
+  };
 }
 
 function apiGroupDiscovery({ name, versions }: DiscoveredGroup): JsonObject {
   return {
     metadata: name === '' ? {} : { name },
-    versions: versions.map((version) => ({ version: version.name, resources: version.resources.map(apiResourceDiscovery), freshness: 'Current' })),
+    versions: versions.map((version) => ({
+      version: version.name,
+      resources: version.resources.map(apiResourceDiscovery),
+      freshness: 'Current',
+    })),
   };
 }
 
 function apiResourceDiscovery(resource: DiscoveredResource): JsonObject {
   const { names, scope } = resource.model;
-  const subresources = subresourcesOf(resource).map(({ name, kind, verbs }) => ({ subresource: name, responseKind: { ...kind }, verbs }));
+  const subresources = subresourcesOf(resource).map(({ name, kind, verbs }) => ({
+    subresource: name,
+    responseKind: { ...kind },
+    verbs,
+  }));
   return {
     resource: names.plural,
     responseKind: { ...kindOf(resource) },

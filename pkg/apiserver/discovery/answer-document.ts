@@ -15,7 +15,11 @@ export function newDocument(text: string, contentType = 'application/json'): Ser
 }
 
 /** 200 with an ETag, or 304 where the client holds this very document. */
-export async function answerDocument(context: RequestContext, document: ServedDocument, headers: AnswerHeaders = {}): Promise<void> {
+export async function answerDocument(
+  context: RequestContext,
+  document: ServedDocument,
+  headers: AnswerHeaders = {},
+): Promise<void> {
   const { contentType, hash, pieces } = document;
   const isHeld = isNotModified(context.request.headers['if-none-match'], hash);
   const all = { ETag: `"${hash}"`, Vary: 'Accept', ...headers };

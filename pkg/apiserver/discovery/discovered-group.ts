@@ -33,8 +33,8 @@ export interface DiscoveredSubresource {
 }
 
 /**
- * What there is to find: groups with at least one served version, the server's own first (clients prefer the first group that knows a short name),
- * then by name; versions stable before beta before alpha, newer first.
+ * What there is to find: groups with at least one served version, the server's own first (clients prefer the first
+ * group that knows a short name), then by name; versions stable before beta before alpha, newer first.
  */
 export function discoverGroups(models: readonly RegisteredModel[]): DiscoveredGroup[] {
   const groups = new Map<string, { builtin: boolean; versions: Map<string, DiscoveredResource[]> }>();
@@ -53,7 +53,10 @@ export function discoverGroups(models: readonly RegisteredModel[]): DiscoveredGr
     .map(([name, { versions }]) => ({ name, versions: sortedVersions(versions) }));
 }
 
-/** While its definition is being deleted, `create` is refused; as in Kubernetes, `patch` and `update` are not listed either, though they are served. */
+/**
+ * While its definition is being deleted, `create` is refused; as in Kubernetes, `patch` and `update` are not listed
+ * either, though they are served.
+ */
 export function verbsOf({ terminating, verbs }: DiscoveredResource): string[] {
   if (verbs !== undefined) return [...verbs];
   const lasting = ['delete', 'deletecollection', 'get', 'list', 'watch'];
@@ -72,7 +75,9 @@ export function kindOf({ model, version }: Pick<DiscoveredResource, 'model' | 'v
   return { group: model.group, version: version.name, kind: model.names.kind };
 }
 
-/** Changes with the version objects are stored in. Source: k8s.io/apiserver/pkg/endpoints/discovery StorageVersionHash. */
+/**
+ * Changes with the version objects are stored in. Source: k8s.io/apiserver/pkg/endpoints/discovery StorageVersionHash.
+ */
 export function storageVersionHash({ group, storageVersion, names }: Model): string {
   const stored = `${formatApiVersion({ group, version: storageVersion })}/${names.kind}`;
   return createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
@@ -81,7 +86,10 @@ export function storageVersionHash({ group, storageVersion, names }: Model): str
 function sortedVersions(versions: ReadonlyMap<string, DiscoveredResource[]>): DiscoveredVersion[] {
   return [...versions]
     .toSorted(([a], [b]) => compareVersions(a, b))
-    .map(([name, resources]) => ({ name, resources: resources.toSorted((a, b) => compareText(a.model.names.plural, b.model.names.plural)) }));
+    .map(([name, resources]) => ({
+      name,
+      resources: resources.toSorted((a, b) => compareText(a.model.names.plural, b.model.names.plural)),
+    }));
 }
 
 /** By code units, as every replica and every locale does. */

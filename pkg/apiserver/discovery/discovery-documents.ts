@@ -29,7 +29,10 @@ export class DiscoveryDocuments {
     if (known !== undefined) return known;
     const body = parameters === undefined ? this.legacy(segments) : this.aggregated(segments[0], parameters.v);
     if (body === undefined) return undefined;
-    const contentType = parameters === undefined ? 'application/json' : `application/json;g=${parameters.g};v=${parameters.v};as=${parameters.as}`;
+    const contentType =
+      parameters === undefined
+        ? 'application/json'
+        : `application/json;g=${parameters.g};v=${parameters.v};as=${parameters.as}`;
     const document = newDocument(JSON.stringify(body), contentType);
     this.made.set(key, document);
     return document;
@@ -53,7 +56,10 @@ export class DiscoveryDocuments {
 
   private aggregated(root: string | undefined, version: AggregatedVersion): JsonObject {
     const isCore = root === 'api';
-    return apiGroupDiscoveryList(this.groups.filter(({ name }) => (name === '') === isCore), version);
+    return apiGroupDiscoveryList(
+      this.groups.filter(({ name }) => (name === '') === isCore),
+      version,
+    );
   }
 
   private group(name: string): DiscoveredGroup | undefined {

@@ -1,14 +1,30 @@
 import { formatApiVersion, type JsonObject } from '#pkg/apimachinery/index';
-import { kindOf, storageVersionHash, subresourcesOf, verbsOf, type DiscoveredGroup, type DiscoveredResource, type DiscoveredVersion } from './discovered-group.ts';
+import {
+  kindOf,
+  storageVersionHash,
+  subresourcesOf,
+  verbsOf,
+  type DiscoveredGroup,
+  type DiscoveredResource,
+  type DiscoveredVersion,
+} from './discovered-group.ts';
 
 /** `GET /api`. Source of this and the others: meta/v1 APIVersions, APIGroupList, APIGroup, APIResourceList. */
 export function apiVersions(core: DiscoveredGroup | undefined): JsonObject {
-  return { kind: 'APIVersions', versions: core?.versions.map(({ name }) => name) ?? [], serverAddressByClientCIDRs: [] };
+  return {
+    kind: 'APIVersions',
+    versions: core?.versions.map(({ name }) => name) ?? [],
+    serverAddressByClientCIDRs: [],
+  };
 }
 
 /** `GET /apis`; the core group is not among them. */
 export function apiGroupList(groups: readonly DiscoveredGroup[]): JsonObject {
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ name }) => name !== '').map(groupVersions) };
+  return {
+    kind: 'APIGroupList',
+    apiVersion: 'v1',
+    groups: groups.filter(({ name }) => name !== '').map(groupVersions),
+  };
 }
 
 /** `GET /apis/<group>` */
@@ -27,7 +43,10 @@ export function apiResourceList(group: string, { name, resources }: DiscoveredVe
 }
 
 function groupVersions({ name, versions }: DiscoveredGroup): JsonObject {
-  const all = versions.map((version) => ({ groupVersion: formatApiVersion({ group: name, version: version.name }), version: version.name }));
+  const all = versions.map((version) => ({
+    groupVersion: formatApiVersion({ group: name, version: version.name }),
+    version: version.name,
+  }));
   return { name, versions: all, preferredVersion: all[0]! };
 }
 

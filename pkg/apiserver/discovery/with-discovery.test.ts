@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { builtinModels } from '#pkg/apis/index';
-import { ModelList, registered, startDocumentServer, testModel, type DocumentTestServer } from '../openapi/document-test-server.ts';
+import {
+  ModelList,
+  registered,
+  startDocumentServer,
+  testModel,
+  type DocumentTestServer,
+} from '../openapi/document-test-server.ts';
 
 const v2 = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const v2beta1 = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
@@ -8,8 +14,23 @@ const v2beta1 = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDis
 const kubectl = `${v2},${v2beta1},application/json`;
 
 const post = testModel(
-  { scope: 'Namespaced', names: { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList', shortNames: ['po'], categories: ['all'] } },
-  { subresources: { status: true, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } } },
+  {
+    scope: 'Namespaced',
+    names: {
+      plural: 'posts',
+      singular: 'post',
+      kind: 'Post',
+      listKind: 'PostList',
+      shortNames: ['po'],
+      categories: ['all'],
+    },
+  },
+  {
+    subresources: {
+      status: true,
+      scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+    },
+  },
 );
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const some = ['get', 'patch', 'update'];
@@ -24,27 +45,78 @@ afterAll(() => server.stop());
 
 function setModels(facts: { terminating?: boolean; without?: boolean } = {}): void {
   const { terminating = false, without = false } = facts;
-  registry.set([...builtinModels.map((model) => registered(model, { fromDefinition: false })), ...(without ? [] : [registered(post, { terminating })])]);
+  registry.set([
+    ...builtinModels.map((model) => registered(model, { fromDefinition: false })),
+    ...(without ? [] : [registered(post, { terminating })]),
+  ]);
 }
 
 describe('the legacy documents', () => {
   test.each([
     ['/api', { kind: 'APIVersions', versions: ['v1'] }],
-    ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apiextensions.k8s.io' }, { name: 'coordination.k8s.io' }, { name: 'plugin.svc.run' }, { name: 'rbac.authorization.k8s.io' }, { name: 'blog.example.com', versions: [{ groupVersion: 'blog.example.com/v1', version: 'v1' }], preferredVersion: { groupVersion: 'blog.example.com/v1', version: 'v1' } }] }],
-    ['/apis/blog.example.com', { kind: 'APIGroup', apiVersion: 'v1', name: 'blog.example.com', preferredVersion: { version: 'v1' } }],
+    [
+      '/apis',
+      {
+        kind: 'APIGroupList',
+        apiVersion: 'v1',
+        groups: [
+          { name: 'apiextensions.k8s.io' },
+          { name: 'coordination.k8s.io' },
+          { name: 'plugin.svc.run' },
+          { name: 'rbac.authorization.k8s.io' },
+          {
+            name: 'blog.example.com',
+            versions: [{ groupVersion: 'blog.example.com/v1', version: 'v1' }],
+            preferredVersion: { groupVersion: 'blog.example.com/v1', version: 'v1' },
+          },
+        ],
+      },
+    ],
+    [
+      '/apis/blog.example.com',
+      { kind: 'APIGroup', apiVersion: 'v1', name: 'blog.example.com', preferredVersion: { version: 'v1' } },
+    ],
     [
       '/apis/blog.example.com/v1',
       {
         kind: 'APIResourceList',
         groupVersion: 'blog.example.com/v1',
         resources: [
-          { name: 'posts', singularName: 'post', namespaced: true, kind: 'Post', verbs, shortNames: ['po'], categories: ['all'], storageVersionHash: expect.any(String) },
+          {
+            name: 'posts',
+            singularName: 'post',
+            namespaced: true,
+            kind: 'Post',
+            verbs,
+            shortNames: ['po'],
+            categories: ['all'],
+            storageVersionHash: expect.any(String),
+          },
           { name: 'posts/status', singularName: '', namespaced: true, kind: 'Post', verbs: some },
-          { name: 'posts/scale', singularName: '', namespaced: true, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: some },
+          {
+            name: 'posts/scale',
+            singularName: '',
+            namespaced: true,
+            group: 'autoscaling',
+            version: 'v1',
+            kind: 'Scale',
+            verbs: some,
+          },
         ],
       },
     ],
-    ['/api/v1', { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'events', shortNames: ['ev'], namespaced: true }, { name: 'namespaces', shortNames: ['ns'], namespaced: false }, { name: 'namespaces/status' }] }],
+    [
+      '/api/v1',
+      {
+        kind: 'APIResourceList',
+        groupVersion: 'v1',
+        resources: [
+          { name: 'events', shortNames: ['ev'], namespaced: true },
+          { name: 'namespaces', shortNames: ['ns'], namespaced: false },
+          { name: 'namespaces/status' },
+        ],
+      },
+    ],
   ])('%s', async (path, body) => {
     setModels();
     const answer = await server.get(path, { accept: 'application/json, */*' });
@@ -78,8 +150,16 @@ describe('the aggregated documents', () => {
               shortNames: ['po'],
               categories: ['all'],
               subresources: [
-                { subresource: 'status', responseKind: { group: 'blog.example.com', version: 'v1', kind: 'Post' }, verbs: some },
-                { subresource: 'scale', responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: some },
+                {
+                  subresource: 'status',
+                  responseKind: { group: 'blog.example.com', version: 'v1', kind: 'Post' },
+                  verbs: some,
+                },
+                {
+                  subresource: 'scale',
+                  responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+                  verbs: some,
+                },
               ],
             },
           ],
@@ -91,13 +171,28 @@ describe('the aggregated documents', () => {
   test('the core group is in /api alone, and has no name', async () => {
     setModels();
     const core = (await server.get('/api', { accept: kubectl })).json();
-    expect(core['items']).toMatchObject([{ metadata: {}, versions: [{ version: 'v1', resources: [{ resource: 'events', scope: 'Namespaced' }, { resource: 'namespaces', scope: 'Cluster' }] }] }]);
+    expect(core['items']).toMatchObject([
+      {
+        metadata: {},
+        versions: [
+          {
+            version: 'v1',
+            resources: [
+              { resource: 'events', scope: 'Namespaced' },
+              { resource: 'namespaces', scope: 'Cluster' },
+            ],
+          },
+        ],
+      },
+    ]);
     expect((await server.get('/apis', { accept: kubectl })).text).not.toContain('"namespaces"');
   });
 
   test('one group has the legacy form alone', async () => {
     setModels();
-    expect((await server.get('/apis/blog.example.com', { accept: kubectl })).headers['content-type']).toBe('application/json');
+    expect((await server.get('/apis/blog.example.com', { accept: kubectl })).headers['content-type']).toBe(
+      'application/json',
+    );
     expect((await server.get('/apis/blog.example.com', { accept: v2 })).status).toBe(406);
   });
 });
@@ -110,7 +205,9 @@ test('what is registered is found at once, and so is what is gone', async () => 
   setModels({ terminating: true });
   const second = await server.get('/apis', { accept: kubectl, 'if-none-match': first.headers.etag! });
   expect(second.status).toBe(200);
-  expect((await server.get('/apis/blog.example.com/v1')).json()).toMatchObject({ resources: [{ verbs: ['delete', 'deletecollection', 'get', 'list', 'watch'] }, {}, {}] });
+  expect((await server.get('/apis/blog.example.com/v1')).json()).toMatchObject({
+    resources: [{ verbs: ['delete', 'deletecollection', 'get', 'list', 'watch'] }, {}, {}],
+  });
 
   setModels({ without: true });
   expect((await server.get('/apis')).text).not.toContain('blog.example.com');
@@ -132,7 +229,11 @@ test.each([
   setModels();
   const answer = await server.get(path);
   expect(answer.status).toBe(code);
-  expect(answer.json()).toMatchObject({ kind: 'Status', reason: 'NotFound', message: 'the server could not find the requested resource' });
+  expect(answer.json()).toMatchObject({
+    kind: 'Status',
+    reason: 'NotFound',
+    message: 'the server could not find the requested resource',
+  });
 });
 
 test('other methods and formats are refused', async () => {

@@ -4,7 +4,10 @@ import { negotiate, type RequestContext } from '#pkg/http/index';
 /** How objects are shown: whole, or their metadata alone. Source: metav1.PartialObjectMetadata. */
 export type Projection = 'whole' | 'metadata';
 
-/** What a client asked to be answered with; bodies are kept as JSON text and parsed only where that is not what is wanted. */
+/**
+ * What a client asked to be answered with; bodies are kept as JSON text and parsed only where that is not what is
+ * wanted.
+ */
 export interface AnswerFormat {
   type: 'application/json' | 'application/yaml';
   projection: Projection;
@@ -49,6 +52,7 @@ function metadataOffer(as: string) {
 
 function negotiated<T extends AnswerFormat>({ request }: RequestContext, offers: readonly T[]): T {
   const found = negotiate(request.headers.accept, offers);
-  if (found === undefined) throw newNotAcceptable(`only the following media types are accepted: ${whole.map(({ type }) => type).join(', ')}`);
+  if (found === undefined)
+    throw newNotAcceptable(`only the following media types are accepted: ${whole.map(({ type }) => type).join(', ')}`);
   return found;
 }

@@ -12,7 +12,11 @@ export interface ObjectAnswer {
 }
 
 /** Answers with one object and its entity tag. */
-export async function answerObject({ context }: ResourceRequest, object: Representation, { status, format, headers, dryRun = false }: ObjectAnswer): Promise<void> {
+export async function answerObject(
+  { context }: ResourceRequest,
+  object: Representation,
+  { status, format, headers, dryRun = false }: ObjectAnswer,
+): Promise<void> {
   const tag = dryRun ? {} : { ETag: entityTagOf(object) };
   await send(context, status, format.type, encodeObject(format, object.text), { Vary: 'Accept', ...tag, ...headers });
 }

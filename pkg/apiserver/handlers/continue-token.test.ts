@@ -4,11 +4,26 @@ import { isStatusError, type IndexDefinition, type IndexType, type Sort } from '
 import type { ChunkPosition } from '#pkg/storage/index';
 import { decodeContinueToken, encodeContinueToken, listFingerprint, type ListIdentity } from './continue-token.ts';
 
-const list: ListIdentity = { resource: { group: 'blog.example.com', resource: 'posts' }, labelSelector: ['a=b'], fieldSelector: [], sort: ['spec.title'] };
+const list: ListIdentity = {
+  resource: { group: 'blog.example.com', resource: 'posts' },
+  labelSelector: ['a=b'],
+  fieldSelector: [],
+  sort: ['spec.title'],
+};
 const fingerprint = listFingerprint(list);
 
 function sortBy(...types: IndexType[]): Sort {
-  return types.map((type) => ({ index: { name: type, path: `spec.${type}`, type, multi: false, unique: false, nullable: true } satisfies IndexDefinition, descending: false }));
+  return types.map((type) => ({
+    index: {
+      name: type,
+      path: `spec.${type}`,
+      type,
+      multi: false,
+      unique: false,
+      nullable: true,
+    } satisfies IndexDefinition,
+    descending: false,
+  }));
 }
 
 function tokenOf(value: unknown): string {
@@ -21,26 +36,50 @@ const keyed = fc.oneof(
   fc.tuple(fc.constant<IndexType>('string'), text),
   fc.tuple(fc.constant<IndexType>('boolean'), fc.boolean()),
   fc.tuple(fc.constant<IndexType>('integer'), fc.maxSafeInteger()),
-  fc.tuple(fc.constant<IndexType>('date'), fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') })),
-  fc.tuple(fc.constant<IndexType>('number'), fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)),
+  fc.tuple(
+    fc.constant<IndexType>('date'),
+    fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') }),
+  ),
+  fc.tuple(
+    fc.constant<IndexType>('number'),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+  ),
   fc.tuple(fc.constantFrom<IndexType>('string', 'boolean', 'integer', 'number', 'date'), fc.constant(null)),
 );
 
 describe('continue token', () => {
   test('comes back as the position it was made of', () => {
     fc.assert(
-      fc.property(fc.array(keyed, { maxLength: 4 }), text, text, fc.tuple(count, count), fc.option(count, { nil: undefined }), (keys, namespace, name, [revision, served], total) => {
-        const position: ChunkPosition = { revision, namespace, name, served, keys: keys.map(([, value]) => value), ...(total === undefined ? {} : { total }) };
-        const token = encodeContinueToken(position, fingerprint);
-        expect(token).toMatch(/^[A-Za-z0-9_-]+$/);
-        expect(decodeContinueToken(token, fingerprint, sortBy(...keys.map(([type]) => type)))).toEqual(position);
-      }),
+      fc.property(
+        fc.array(keyed, { maxLength: 4 }),
+        text,
+        text,
+        fc.tuple(count, count),
+        fc.option(count, { nil: undefined }),
+        (keys, namespace, name, [revision, served], total) => {
+          const position: ChunkPosition = {
+            revision,
+            namespace,
+            name,
+            served,
+            keys: keys.map(([, value]) => value),
+            ...(total === undefined ? {} : { total }),
+          };
+          const token = encodeContinueToken(position, fingerprint);
+          expect(token).toMatch(/^[A-Za-z0-9_-]+$/);
+          expect(decodeContinueToken(token, fingerprint, sortBy(...keys.map(([type]) => type)))).toEqual(position);
+        },
+      ),
       { numRuns: 200 },
     );
   });
 
   test('that is any text is a 400 or a position, never another failure', () => {
-    const hostile = fc.oneof(fc.string({ unit: 'binary' }), fc.base64String(), fc.json().map((json) => Buffer.from(json).toString('base64url')));
+    const hostile = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.base64String(),
+      fc.json().map((json) => Buffer.from(json).toString('base64url')),
+    );
     fc.assert(
       fc.property(hostile, (token) => {
         try {
@@ -83,7 +122,9 @@ describe('continue token', () => {
     ['boolean', 0],
     ['date', '2026-01-01'],
   ])('with a key of an index of type %s that is %p is refused', (type, key) => {
-    expect(() => decodeContinueToken(tokenOf({ ...good, keys: [key] }), fingerprint, sortBy(type))).toThrow(/does not fit the sort/);
+    expect(() => decodeContinueToken(tokenOf({ ...good, keys: [key] }), fingerprint, sortBy(type))).toThrow(
+      /does not fit the sort/,
+    );
   });
 
   test('belongs to its list: every part of what is asked counts', () => {

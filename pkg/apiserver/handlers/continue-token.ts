@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { isIndexDate, isJsonObject, newBadRequest, newExpired, type GroupResource, type IndexDefinition, type Sort } from '#pkg/apimachinery/index';
+import {
+  isIndexDate,
+  isJsonObject,
+  newBadRequest,
+  newExpired,
+  type GroupResource,
+  type IndexDefinition,
+  type Sort,
+} from '#pkg/apimachinery/index';
 import type { ChunkPosition } from '#pkg/storage/index';
 
 const maxTokenLength = 64 * 1024;
@@ -25,11 +33,23 @@ export function listFingerprint({ resource, namespace, labelSelector, fieldSelec
 }
 
 /**
- * Where a chunked list goes on, as a text for the client to send back. Revision 0 means "at whatever revision is the newest then".
- * Not signed: it grants nothing, for the request it comes with is authorized and selects as any other.
+ * Where a chunked list goes on, as a text for the client to send back. Revision 0 means "at whatever revision is the
+ * newest then". Not signed: it grants nothing, for the request it comes with is authorized and selects as any other.
  */
-export function encodeContinueToken({ revision, namespace, name, keys, served, total }: ChunkPosition, fingerprint: string): string {
-  const token = { v: 1, rv: revision, ns: namespace, name, keys, served, ...(total === undefined ? {} : { total }), list: fingerprint };
+export function encodeContinueToken(
+  { revision, namespace, name, keys, served, total }: ChunkPosition,
+  fingerprint: string,
+): string {
+  const token = {
+    v: 1,
+    rv: revision,
+    ns: namespace,
+    name,
+    keys,
+    served,
+    ...(total === undefined ? {} : { total }),
+    list: fingerprint,
+  };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 }
 
@@ -38,13 +58,24 @@ export function decodeContinueToken(text: string, fingerprint: string, sort: Sor
   const token = parseToken(text);
   const { rv, ns, name, keys, served, total, list } = token;
   if (token['v'] !== 1) throw newInvalidToken('it was not given by this server');
-  if (list !== fingerprint) throw newInvalidToken('it belongs to another list: resource, namespace, selectors and sort must be those of the first chunk');
-  if (!isCount(rv) || !isCount(served) || !(total === undefined || isCount(total))) throw newInvalidToken('its numbers are not valid');
+  if (list !== fingerprint)
+    throw newInvalidToken(
+      'it belongs to another list: resource, namespace, selectors and sort must be those of the first chunk',
+    );
+  if (!isCount(rv) || !isCount(served) || !(total === undefined || isCount(total)))
+    throw newInvalidToken('its numbers are not valid');
   if (!isName(ns) || !isName(name)) throw newInvalidToken('its position is not valid');
   if (!Array.isArray(keys) || keys.length !== sort.length) throw newInvalidToken('its position does not fit the sort');
   const valid = sort.every(({ index }, position) => isKeyOf(index, keys[position]));
   if (!valid) throw newInvalidToken('its position does not fit the sort');
-  return { revision: rv, namespace: ns, name, keys: keys as PositionKey[], served, ...(total === undefined ? {} : { total }) };
+  return {
+    revision: rv,
+    namespace: ns,
+    name,
+    keys: keys as PositionKey[],
+    served,
+    ...(total === undefined ? {} : { total }),
+  };
 }
 
 /** Where the history that a token needs is gone; the token in the answer goes on without it. */
@@ -92,5 +123,7 @@ function isStorable(text: string): boolean {
 }
 
 function newInvalidToken(detail: string): Error {
-  return newBadRequest(`invalid continue token: ${detail}`, [{ reason: 'FieldValueInvalid', message: detail, field: 'continue' }]);
+  return newBadRequest(`invalid continue token: ${detail}`, [
+    { reason: 'FieldValueInvalid', message: detail, field: 'continue' },
+  ]);
 }

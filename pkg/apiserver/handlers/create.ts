@@ -14,7 +14,8 @@ import { parseWriteOptions } from './write-options.ts';
 /** POST to a collection. */
 export async function create(request: ResourceRequest): Promise<void> {
   const { context, served, namespace = '' } = request;
-  if (served.terminating) throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
+  if (served.terminating)
+    throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
   const format = objectFormat(context);
   const options = parseWriteOptions(context.query, 'CreateOptions');
   const body = await readObjectBody(request);
@@ -32,6 +33,15 @@ export async function create(request: ResourceRequest): Promise<void> {
   else await created(request, stored, format);
 }
 
-function created(request: ResourceRequest, object: Representation, format: AnswerFormat, headers: AnswerHeaders = {}): Promise<void> {
-  return answerObject(request, object, { status: 201, format, headers: { Location: objectPath(request.served, object), ...headers } });
+function created(
+  request: ResourceRequest,
+  object: Representation,
+  format: AnswerFormat,
+  headers: AnswerHeaders = {},
+): Promise<void> {
+  return answerObject(request, object, {
+    status: 201,
+    format,
+    headers: { Location: objectPath(request.served, object), ...headers },
+  });
 }

@@ -11,8 +11,15 @@ afterAll(() => api?.stop());
 
 /** Objects of about 2 kB: many of them are more than an answer holds back. */
 async function fill(prefix: string, count: number): Promise<void> {
-  const body = (i: number) => post(`${prefix}-${i}`, { tags: [`${i}`.padStart(1000, 'x'), `${i}`.padStart(900, 'y')] }, { labels: { of: prefix } });
-  const statuses = await Promise.all(Array.from({ length: count }, async (_, i) => (await api.call('POST', posts, { body: body(i) })).status));
+  const body = (i: number) =>
+    post(
+      `${prefix}-${i}`,
+      { tags: [`${i}`.padStart(1000, 'x'), `${i}`.padStart(900, 'y')] },
+      { labels: { of: prefix } },
+    );
+  const statuses = await Promise.all(
+    Array.from({ length: count }, async (_, i) => (await api.call('POST', posts, { body: body(i) })).status),
+  );
   expect(new Set(statuses)).toEqual(new Set([201]));
 }
 
@@ -28,7 +35,10 @@ test('lists what it deleted, at the revision it meant, and leaves what came or c
   const again = await api.call('POST', posts, { body: post('many-0', {}, { labels: { of: 'many' } }) });
   const late = await api.call('POST', posts, { body: post('many-zzz', {}, { labels: { of: 'many' } }) });
   expect([response.status, again.status, late.status]).toEqual([200, 201, 201]);
-  const body = (await response.json()) as { metadata: { resourceVersion: string }; items: { metadata: { name: string } }[] };
+  const body = (await response.json()) as {
+    metadata: { resourceVersion: string };
+    items: { metadata: { name: string } }[];
+  };
   expect(body.metadata.resourceVersion).toBe(meant);
   expect(names(body).toSorted()).toEqual(Array.from({ length: 520 }, (_, i) => `many-${i}`).toSorted());
   expect(names((await api.call('GET', `${posts}?labelSelector=of%3Dmany`)).body)).toEqual(['many-0', 'many-zzz']);
@@ -45,7 +55,10 @@ test('goes on where history was cut', async () => {
 test('stops when nobody listens any more; sent again, it deletes the rest', async () => {
   await fill('left', 520);
   const abort = new AbortController();
-  const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dleft`, { method: 'DELETE', signal: abort.signal });
+  const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dleft`, {
+    method: 'DELETE',
+    signal: abort.signal,
+  });
   expect(response.status).toBe(200);
   abort.abort();
   const rest = await api.call('DELETE', `${posts}?labelSelector=of%3Dleft`);

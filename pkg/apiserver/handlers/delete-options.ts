@@ -15,9 +15,9 @@ export interface DeleteOptions {
 const policies: readonly string[] = ['Background', 'Foreground', 'Orphan'];
 
 /**
- * Reads the options of a DELETE from its query and its body, which may be empty; unknown fields of the body are ignored, as of the query.
- * A dry run asked for in either is one: to delete in spite of it would be the worse mistake. In the rest the body wins.
- * `gracePeriodSeconds` is checked and means nothing here. Source: metav1.DeleteOptions.
+ * Reads the options of a DELETE from its query and its body, which may be empty; unknown fields of the body are
+ * ignored, as of the query. A dry run asked for in either is one: to delete in spite of it would be the worse mistake.
+ * In the rest the body wins. `gracePeriodSeconds` is checked and means nothing here. Source: metav1.DeleteOptions.
  * @throws StatusError 400 for what is malformed, 422 for values that are not known.
  */
 export async function parseDeleteOptions(query: URLSearchParams, body: RawBody): Promise<DeleteOptions> {
@@ -27,10 +27,15 @@ export async function parseDeleteOptions(query: URLSearchParams, body: RawBody):
   const dryRun = readDryRun(given);
   const asked = readText(given, 'propagationPolicy') ?? textParameter(query, 'propagationPolicy');
   const orphans = readBoolean(given, 'orphanDependents') ?? booleanParameter(query, 'orphanDependents');
-  const causes: StatusCause[] = dryRun.filter((value) => value !== 'All').map((value) => fieldError.notSupported('dryRun', value, ['All']));
-  if (asked !== undefined && !policies.includes(asked)) causes.push(fieldError.notSupported('propagationPolicy', asked, policies));
+  const causes: StatusCause[] = dryRun
+    .filter((value) => value !== 'All')
+    .map((value) => fieldError.notSupported('dryRun', value, ['All']));
+  if (asked !== undefined && !policies.includes(asked))
+    causes.push(fieldError.notSupported('propagationPolicy', asked, policies));
   if (asked !== undefined && orphans !== undefined) {
-    causes.push(fieldError.invalid('propagationPolicy', asked, 'orphanDependents and deletionPropagation cannot be both set'));
+    causes.push(
+      fieldError.invalid('propagationPolicy', asked, 'orphanDependents and deletionPropagation cannot be both set'),
+    );
   }
   checkGracePeriod(given);
   if (causes.length > 0) throw newInvalidOptions('DeleteOptions', causes);
@@ -48,7 +53,8 @@ async function decodeOptions(body: RawBody): Promise<JsonObject> {
   const kind = readText(value, 'kind');
   // Clients name the group and version of the resource, of `meta.k8s.io` or of the core group here.
   readText(value, 'apiVersion');
-  if (kind !== undefined && kind !== 'DeleteOptions') throw newBadRequest('the body of the request must be of kind DeleteOptions');
+  if (kind !== undefined && kind !== 'DeleteOptions')
+    throw newBadRequest('the body of the request must be of kind DeleteOptions');
   return value;
 }
 
@@ -68,7 +74,8 @@ function readPreconditions(options: JsonObject): Preconditions {
 
 function checkGracePeriod(options: JsonObject): void {
   const value = options['gracePeriodSeconds'] ?? 0;
-  if (!Number.isSafeInteger(value) || Number(value) < 0) throw newWrongType('gracePeriodSeconds', 'a whole number, 0 or greater');
+  if (!Number.isSafeInteger(value) || Number(value) < 0)
+    throw newWrongType('gracePeriodSeconds', 'a whole number, 0 or greater');
 }
 
 function readText(object: JsonObject, name: string, prefix = ''): string | undefined {
@@ -86,5 +93,7 @@ function readBoolean(object: JsonObject, name: string): boolean | undefined {
 
 function newWrongType(field: string, expected: string): Error {
   const detail = `must be ${expected}`;
-  return newBadRequest(`DeleteOptions: ${field}: ${detail}`, [{ reason: 'FieldValueTypeInvalid', message: detail, field }]);
+  return newBadRequest(`DeleteOptions: ${field}: ${detail}`, [
+    { reason: 'FieldValueTypeInvalid', message: detail, field },
+  ]);
 }

@@ -21,18 +21,29 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
   if (earlier !== undefined) {
     const { type, uid, object } = earlier;
-    return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, { format, headers: replayedHeader });
+    return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, {
+      format,
+      headers: replayedHeader,
+    });
   }
   const key = keyOf(request);
   const ifMatch = await readIfMatch(context.request.headers['if-match'], served, key);
   const outcome = await served.storage.delete(
-    { key, preconditions: { ...preconditions, ...ifMatch }, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) },
+    {
+      key,
+      preconditions: { ...preconditions, ...ifMatch },
+      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    },
     writeContext(context, write, claim),
   );
   await answer(request, outcome, { format, dryRun: write.dryRun });
 }
 
-async function answer(request: ResourceRequest, outcome: DeleteOutcome, options: { format: AnswerFormat; headers?: AnswerHeaders; dryRun?: boolean }): Promise<void> {
+async function answer(
+  request: ResourceRequest,
+  outcome: DeleteOutcome,
+  options: { format: AnswerFormat; headers?: AnswerHeaders; dryRun?: boolean },
+): Promise<void> {
   if (!outcome.deleted) return answerObject(request, outcome.object, { status: 200, ...options });
   const { group, resource } = request.served.resource;
   const status: JsonObject = {
@@ -42,5 +53,8 @@ async function answer(request: ResourceRequest, outcome: DeleteOutcome, options:
     status: 'Success',
     details: { name: outcome.object.name, ...(group === '' ? {} : { group }), kind: resource, uid: outcome.uid },
   };
-  await send(request.context, 200, options.format.type, encodeValue(options.format, status), { Vary: 'Accept', ...options.headers });
+  await send(request.context, 200, options.format.type, encodeValue(options.format, status), {
+    Vary: 'Accept',
+    ...options.headers,
+  });
 }

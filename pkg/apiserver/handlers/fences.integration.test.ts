@@ -11,7 +11,8 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-const lease = (name: string, spec: object) => api.call('POST', leases, { body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec } });
+const lease = (name: string, spec: object) =>
+  api.call('POST', leases, { body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec } });
 const merge = { 'Content-Type': 'application/merge-patch+json' };
 const held = { 'X-SVC-Fence': 'default/publishing@3' };
 const lost = { 'X-SVC-Fence': 'default/publishing@2' };
@@ -35,13 +36,17 @@ const all = async (): Promise<unknown> => (await api.call('GET', posts)).body.it
 
 async function fill(): Promise<void> {
   await api.call('DELETE', posts);
-  for (const name of ['a', 'b', 'c']) expect((await api.call('POST', posts, { body: post(name, {}, { labels: { of: 'all' } }) })).status).toBe(201);
+  for (const name of ['a', 'b', 'c'])
+    expect((await api.call('POST', posts, { body: post(name, {}, { labels: { of: 'all' } }) })).status).toBe(201);
 }
 
 describe.each(writes)('%s', (_case, method, path, request) => {
   const call = (mark: string, headers: Record<string, string>, query = '') => {
     const { body, headers: own } = request(mark);
-    return api.call(method, `${path}${query === '' ? '' : `${path.includes('?') ? '&' : '?'}${query}`}`, { ...(body === undefined ? {} : { body }), headers: { ...own, ...headers } });
+    return api.call(method, `${path}${query === '' ? '' : `${path.includes('?') ? '&' : '?'}${query}`}`, {
+      ...(body === undefined ? {} : { body }),
+      headers: { ...own, ...headers },
+    });
   };
 
   test('is refused where the lease has passed on, dry or not, and done where it is held', async () => {
@@ -49,8 +54,18 @@ describe.each(writes)('%s', (_case, method, path, request) => {
     const before = await all();
     for (const query of ['', 'dryRun=All']) {
       const refused = await call('lost', lost, query);
-      expect(refused).toMatchObject({ status: 409, body: { reason: 'Conflict', message: expect.stringMatching(/the lease default\/publishing is no longer held after 2 transitions: another leads, or nobody does$/) } });
-      expect(refused.body.details.causes).toEqual([{ reason: 'FieldValueInvalid', message: expect.any(String), field: 'X-SVC-Fence' }]);
+      expect(refused).toMatchObject({
+        status: 409,
+        body: {
+          reason: 'Conflict',
+          message: expect.stringMatching(
+            /the lease default\/publishing is no longer held after 2 transitions: another leads, or nobody does$/,
+          ),
+        },
+      });
+      expect(refused.body.details.causes).toEqual([
+        { reason: 'FieldValueInvalid', message: expect.any(String), field: 'X-SVC-Fence' },
+      ]);
     }
     expect((await call('dry', held, 'dryRun=All')).status).toBe(method === 'POST' ? 201 : 200);
     expect(await all()).toEqual(before);
@@ -61,9 +76,18 @@ describe.each(writes)('%s', (_case, method, path, request) => {
   test('is 400 with a fence that is none', async () => {
     await fill();
     const before = await all();
-    for (const fence of ['', 'default/publishing', 'Default/publishing@3', `default/${'x'.repeat(300)}@1`, 'default/publishing@3, default/publishing@3']) {
+    for (const fence of [
+      '',
+      'default/publishing',
+      'Default/publishing@3',
+      `default/${'x'.repeat(300)}@1`,
+      'default/publishing@3, default/publishing@3',
+    ]) {
       const answer = await call('malformed', { 'X-SVC-Fence': fence });
-      expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest', message: expect.stringMatching(/^the header X-SVC-Fence /) } });
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { reason: 'BadRequest', message: expect.stringMatching(/^the header X-SVC-Fence /) },
+      });
     }
     expect(await all()).toEqual(before);
   });
@@ -72,7 +96,8 @@ describe.each(writes)('%s', (_case, method, path, request) => {
 test('reads know no fence', async () => {
   await fill();
   for (const path of [posts, `${posts}/a`, `${posts}/a/status`, notes, '/apis']) {
-    for (const fence of ['default/publishing@2', '?']) expect((await api.call('GET', path, { headers: { 'X-SVC-Fence': fence } })).status).toBe(200);
+    for (const fence of ['default/publishing@2', '?'])
+      expect((await api.call('GET', path, { headers: { 'X-SVC-Fence': fence } })).status).toBe(200);
   }
 });
 
@@ -82,7 +107,10 @@ test('a write that changes nothing is answered without asking for the lease', as
 });
 
 test('what was done under an Idempotency-Key is told again, whoever leads by now; what was refused is not remembered', async () => {
-  const request = (fence: string) => ({ body: post('repeated'), headers: { 'Idempotency-Key': 'fenced', 'X-SVC-Fence': fence } });
+  const request = (fence: string) => ({
+    body: post('repeated'),
+    headers: { 'Idempotency-Key': 'fenced', 'X-SVC-Fence': fence },
+  });
   expect((await api.call('POST', posts, request('default/publishing@2'))).status).toBe(409);
   expect((await api.call('POST', posts, request('default/publishing@3'))).status).toBe(201);
   const again = await api.call('POST', posts, request('default/publishing@2'));
@@ -96,10 +124,18 @@ test('of what a model demands and what a fence demands both are told apart', asy
 });
 
 test('a browser may send the header', async () => {
-  const browsers = await startTestApi({ http: { host: '127.0.0.1', port: 0, allowedOrigins: ['https://app.example.com'] } });
+  const browsers = await startTestApi({
+    http: { host: '127.0.0.1', port: 0, allowedOrigins: ['https://app.example.com'] },
+  });
   try {
-    const headers = { Origin: 'https://app.example.com', 'Access-Control-Request-Method': 'PUT', 'Access-Control-Request-Headers': 'x-svc-fence' };
-    expect((await browsers.call('OPTIONS', `${posts}/a`, { headers })).headers.get('access-control-allow-headers')).toContain('X-SVC-Fence');
+    const headers = {
+      Origin: 'https://app.example.com',
+      'Access-Control-Request-Method': 'PUT',
+      'Access-Control-Request-Headers': 'x-svc-fence',
+    };
+    expect(
+      (await browsers.call('OPTIONS', `${posts}/a`, { headers })).headers.get('access-control-allow-headers'),
+    ).toContain('X-SVC-Fence');
   } finally {
     await browsers.stop();
   }

@@ -6,7 +6,10 @@ import { keyOf, type ResourceRequest } from './resource-request.ts';
 import { readRoom } from './read-room.ts';
 import { checkRevision, currentRevision, parseResourceVersion } from './resource-version.ts';
 
-/** GET of one object. `resourceVersion=N` asks for a state not older than N, which the newest is, unless N is in the future. `show` makes of the object's text what is answered. */
+/**
+ * GET of one object. `resourceVersion=N` asks for a state not older than N, which the newest is, unless N is in the
+ * future. `show` makes of the object's text what is answered.
+ */
 export async function get(request: ResourceRequest, show = (text: string): string => text): Promise<void> {
   const { context, served } = request;
   const format = objectFormat(context);

@@ -13,21 +13,30 @@ export const replayedHeader = { 'Idempotent-Replayed': 'true' };
  * A dry run remembers nothing, so a key on it is refused rather than ignored: the caller would rely on it.
  * @throws StatusError 400 for a key that is not 1 to 255 printable ASCII characters, or on a dry run.
  */
-export function idempotencyClaim({ request, info, user }: RequestContext, body: Buffer, dryRun: boolean): IdempotencyClaim | undefined {
+export function idempotencyClaim(
+  { request, info, user }: RequestContext,
+  body: Buffer,
+  dryRun: boolean,
+): IdempotencyClaim | undefined {
   const key = idempotencyKey(request.headers['idempotency-key']);
   if (key === undefined) return undefined;
-  if (dryRun) throw newBadRequest('the header Idempotency-Key cannot be combined with a dry run, which stores nothing that could be remembered');
+  if (dryRun)
+    throw newBadRequest(
+      'the header Idempotency-Key cannot be combined with a dry run, which stores nothing that could be remembered',
+    );
   const bodyHash = createHash('sha256').update(body).digest('base64url');
   return { user: user.name, method: request.method ?? '', path: info.path, key, bodyHash };
 }
 
 /** @throws StatusError 400 for a request that carries a key, where none can be honoured. */
 export function refuseIdempotencyKey({ request }: RequestContext, reason: string): void {
-  if (request.headers['idempotency-key'] !== undefined) throw newBadRequest(`the header Idempotency-Key is not supported here: ${reason}`);
+  if (request.headers['idempotency-key'] !== undefined)
+    throw newBadRequest(`the header Idempotency-Key is not supported here: ${reason}`);
 }
 
 function idempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
-  if (typeof header !== 'string' || !form.test(header)) throw newBadRequest('the header Idempotency-Key must be 1 to 255 printable ASCII characters');
+  if (typeof header !== 'string' || !form.test(header))
+    throw newBadRequest('the header Idempotency-Key must be 1 to 255 printable ASCII characters');
   return header;
 }

@@ -23,7 +23,10 @@ export interface PageFields {
   totalIsLowerBound?: true;
 }
 
-/** A list's text in pieces, so that it may be made whole at once or streamed: the head, each item after its separator, the tail. */
+/**
+ * A list's text in pieces, so that it may be made whole at once or streamed: the head, each item after its separator,
+ * the tail.
+ */
 export interface ListEnvelope {
   head(metadata: ListMetadata): string;
   item(text: string, isFirst: boolean): string;
@@ -57,7 +60,10 @@ function yamlEnvelope(typeMeta: JsonObject, shown: (text: string) => string): Li
   };
 }
 
-/** A list's text, piece by piece as its objects come: together they may be larger than a string can be. `fields` is told their number. */
+/**
+ * A list's text, piece by piece as its objects come: together they may be larger than a string can be. `fields` is told
+ * their number.
+ */
 export async function* listPieces(
   envelope: ListEnvelope,
   metadata: ListMetadata,
@@ -73,7 +79,11 @@ export async function* listPieces(
   yield envelope.tail(fields?.(count), count === 0);
 }
 
-export function pageFields(page: number, size: number, { total, totalIsLowerBound, hasNext }: { total: number; totalIsLowerBound: boolean; hasNext: boolean }): PageFields {
+export function pageFields(
+  page: number,
+  size: number,
+  { total, totalIsLowerBound, hasNext }: { total: number; totalIsLowerBound: boolean; hasNext: boolean },
+): PageFields {
   const totalPages = size === 0 ? 0 : Math.ceil(total / size);
   return {
     page,

@@ -4,12 +4,25 @@ import { encodeContinueToken, listFingerprint } from './continue-token.ts';
 import { defaultHandlerOptions } from './handler-options.ts';
 import { parseListOptions, type ListOptions } from './list-options.ts';
 
-const title: IndexDefinition = { name: 'spec.title', path: 'spec.title', type: 'string', multi: false, unique: false, nullable: true };
+const title: IndexDefinition = {
+  name: 'spec.title',
+  path: 'spec.title',
+  type: 'string',
+  multi: false,
+  unique: false,
+  nullable: true,
+};
 const resource = { group: 'blog.example.com', resource: 'posts' };
 const served = { resource, indexes: [...builtinIndexes, title] };
 
 function parse(query: string, warnings: string[] = []): ListOptions {
-  return parseListOptions({ query: new URLSearchParams(query), served, namespace: '', options: defaultHandlerOptions, warn: (text) => warnings.push(text) });
+  return parseListOptions({
+    query: new URLSearchParams(query),
+    served,
+    namespace: '',
+    options: defaultHandlerOptions,
+    warn: (text) => warnings.push(text),
+  });
 }
 
 describe('list options', () => {
@@ -54,12 +67,17 @@ describe('list options', () => {
     ['resourceVersion=abc', 'resourceVersion'],
     ['resourceVersion=-1', 'resourceVersion'],
   ])('%s is a 400 that names %s', (query, field) => {
-    expect(() => parse(query)).toThrow(expect.objectContaining({ code: 400, details: { causes: [expect.objectContaining({ field })] } }));
+    expect(() => parse(query)).toThrow(
+      expect.objectContaining({ code: 400, details: { causes: [expect.objectContaining({ field })] } }),
+    );
   });
 
-  test.each(['labelSelector=a%3D%3D%3Db', 'fieldSelector=spec.nope=1', 'sort=spec.nope', 'sort=spec.title,up'])('%s is a 400', (query) => {
-    expect(() => parse(query)).toThrow(expect.objectContaining({ code: 400 }));
-  });
+  test.each(['labelSelector=a%3D%3D%3Db', 'fieldSelector=spec.nope=1', 'sort=spec.nope', 'sort=spec.title,up'])(
+    '%s is a 400',
+    (query) => {
+      expect(() => parse(query)).toThrow(expect.objectContaining({ code: 400 }));
+    },
+  );
 
   test.each([
     ['a match without a revision', 'resourceVersionMatch=Exact'],
@@ -71,14 +89,32 @@ describe('list options', () => {
   });
 
   test('a continue token goes on with its list only', () => {
-    const fingerprint = listFingerprint({ resource, namespace: '', labelSelector: ['a=b'], fieldSelector: [], sort: ['spec.title'] });
+    const fingerprint = listFingerprint({
+      resource,
+      namespace: '',
+      labelSelector: ['a=b'],
+      fieldSelector: [],
+      sort: ['spec.title'],
+    });
     const after = { revision: 7, namespace: '', name: 'x', keys: ['T'], served: 2 };
     const token = encodeContinueToken(after, fingerprint);
-    expect(parse(`labelSelector=a%3Db&sort=spec.title&limit=2&continue=${token}`).extent).toEqual({ type: 'chunk', limit: 2, after, fingerprint });
-    expect(parse(`labelSelector=a%3Db&sort=spec.title&continue=${token}`).extent).toMatchObject({ limit: 10_000, after });
-    expect(() => parse(`labelSelector=a%3Dc&sort=spec.title&limit=2&continue=${token}`)).toThrow(/belongs to another list/);
+    expect(parse(`labelSelector=a%3Db&sort=spec.title&limit=2&continue=${token}`).extent).toEqual({
+      type: 'chunk',
+      limit: 2,
+      after,
+      fingerprint,
+    });
+    expect(parse(`labelSelector=a%3Db&sort=spec.title&continue=${token}`).extent).toMatchObject({
+      limit: 10_000,
+      after,
+    });
+    expect(() => parse(`labelSelector=a%3Dc&sort=spec.title&limit=2&continue=${token}`)).toThrow(
+      /belongs to another list/,
+    );
     expect(() => parse(`labelSelector=a%3Db&limit=2&continue=${token}`)).toThrow(/belongs to another list/);
-    expect(() => parse(`labelSelector=a%3Db&sort=spec.title&continue=${token}&resourceVersion=5`)).toThrow(/not allowed when using continue/);
+    expect(() => parse(`labelSelector=a%3Db&sort=spec.title&continue=${token}&resourceVersion=5`)).toThrow(
+      /not allowed when using continue/,
+    );
   });
 
   test.each([

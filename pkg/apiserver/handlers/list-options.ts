@@ -32,7 +32,8 @@ export interface ListOptionsInput {
 
 /**
  * Reads what a list asks for. 0 and empty mean absent; only `page` has size 20, only `size` page 1.
- * @throws StatusError 400 for what is malformed, contradictory or not indexed, 422 as Kubernetes does for resourceVersionMatch.
+ * @throws StatusError 400 for what is malformed, contradictory or not indexed, 422 as Kubernetes does for
+ * resourceVersionMatch.
  */
 export function parseListOptions({ query, served, namespace, options, warn }: ListOptionsInput): ListOptions {
   const selector = parseSelector(query, served);
@@ -56,18 +57,41 @@ export function parseListOptions({ query, served, namespace, options, warn }: Li
       sort: query.getAll('sort'),
     });
     const after = token === undefined ? {} : { after: decodeContinueToken(token, fingerprint, sort) };
-    return { selector, sort, revision, extent: { type: 'chunk', limit: Math.min(limit ?? options.maxChunkSize, options.maxChunkSize), ...after, fingerprint } };
+    return {
+      selector,
+      sort,
+      revision,
+      extent: {
+        type: 'chunk',
+        limit: Math.min(limit ?? options.maxChunkSize, options.maxChunkSize),
+        ...after,
+        fingerprint,
+      },
+    };
   }
   if (page === undefined && size === undefined) return { selector, sort, revision, extent: { type: 'all' } };
-  return { selector, sort, revision, extent: { type: 'page', ...pageOf(page, size, options.maxPageSize, warn), exactTotal } };
+  return {
+    selector,
+    sort,
+    revision,
+    extent: { type: 'page', ...pageOf(page, size, options.maxPageSize, warn), exactTotal },
+  };
 }
 
 /** The selectors of a list, a watch or a delete of many. @throws StatusError 400 */
 export function parseSelector(query: URLSearchParams, { indexes }: Pick<ServedResource, 'indexes'>): Selector {
-  return { labels: parseLabelSelector(query.getAll('labelSelector')), fields: parseFieldSelector(query.getAll('fieldSelector'), indexes) };
+  return {
+    labels: parseLabelSelector(query.getAll('labelSelector')),
+    fields: parseFieldSelector(query.getAll('fieldSelector'), indexes),
+  };
 }
 
-function pageOf(page: number | undefined, size: number | undefined, maxPageSize: number, warn: (text: string) => void): { page: number; size: number } {
+function pageOf(
+  page: number | undefined,
+  size: number | undefined,
+  maxPageSize: number,
+  warn: (text: string) => void,
+): { page: number; size: number } {
   const wanted = { page: page ?? 1, size: size ?? Math.min(defaultPageSize, maxPageSize) };
   if (wanted.size > maxPageSize) {
     warn(`size ${wanted.size} is above the maximum: pages have at most ${maxPageSize} items`);

@@ -8,7 +8,13 @@ beforeAll(async () => {
   api = await startTestApi();
   for (let i = 0; i < 25; i += 1) {
     const name = `p${String(i).padStart(2, '0')}`;
-    await api.call('POST', posts, { body: post(name, { title: `t${24 - i}`, tags: i % 2 === 0 ? ['even'] : [] }, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }) });
+    await api.call('POST', posts, {
+      body: post(
+        name,
+        { title: `t${24 - i}`, tags: i % 2 === 0 ? ['even'] : [] },
+        { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } },
+      ),
+    });
   }
 });
 
@@ -26,17 +32,55 @@ describe('list', () => {
   test('of everything has the whole envelope, the page fields after the items', async () => {
     const answer = await list();
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.body)).toEqual(['apiVersion', 'kind', 'metadata', 'items', 'page', 'size', 'total', 'totalPages', 'first', 'last', 'hasNext', 'hasPrevious']);
-    expect(answer.body).toMatchObject({ apiVersion: 'blog.example.com/v1', kind: 'PostList', page: 1, size: 25, total: 25, totalPages: 1, first: true, last: true });
+    expect(Object.keys(answer.body)).toEqual([
+      'apiVersion',
+      'kind',
+      'metadata',
+      'items',
+      'page',
+      'size',
+      'total',
+      'totalPages',
+      'first',
+      'last',
+      'hasNext',
+      'hasPrevious',
+    ]);
+    expect(answer.body).toMatchObject({
+      apiVersion: 'blog.example.com/v1',
+      kind: 'PostList',
+      page: 1,
+      size: 25,
+      total: 25,
+      totalPages: 1,
+      first: true,
+      last: true,
+    });
     expect(answer.body.metadata).toEqual({ resourceVersion: expect.stringMatching(/^\d+$/) });
-    expect(answer.body.items[0]).toMatchObject({ apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name: 'p00', resourceVersion: expect.any(String) } });
+    expect(answer.body.items[0]).toMatchObject({
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Post',
+      metadata: { name: 'p00', resourceVersion: expect.any(String) },
+    });
     expect(names(answer)).toEqual(names(answer).toSorted());
   });
 
   test.each([
-    ['?page=1', { page: 1, size: 20, total: 25, totalPages: 2, first: true, last: false, hasNext: true, hasPrevious: false }, 20],
-    ['?page=2', { page: 2, size: 20, total: 25, totalPages: 2, first: false, last: true, hasNext: false, hasPrevious: true }, 5],
-    ['?page=3', { page: 3, size: 20, total: 25, totalPages: 2, first: false, last: true, hasNext: false, hasPrevious: true }, 0],
+    [
+      '?page=1',
+      { page: 1, size: 20, total: 25, totalPages: 2, first: true, last: false, hasNext: true, hasPrevious: false },
+      20,
+    ],
+    [
+      '?page=2',
+      { page: 2, size: 20, total: 25, totalPages: 2, first: false, last: true, hasNext: false, hasPrevious: true },
+      5,
+    ],
+    [
+      '?page=3',
+      { page: 3, size: 20, total: 25, totalPages: 2, first: false, last: true, hasNext: false, hasPrevious: true },
+      0,
+    ],
     ['?size=10', { page: 1, size: 10, total: 25, totalPages: 3 }, 10],
     ['?size=10&labelSelector=parity%3Dodd', { total: 12, totalPages: 2 }, 10],
     ['?size=10&fieldSelector=spec.tags%3Deven', { total: 13, totalPages: 2 }, 10],
@@ -72,7 +116,11 @@ describe('list', () => {
       revisions.add(answer.body.metadata.resourceVersion);
       token = answer.body.metadata.continue ?? '';
       expect('remainingItemCount' in answer.body.metadata).toBe(token !== '' && !more.includes('Selector'));
-      if (chunks === 0) await api.call('PATCH', `${posts}/p20`, { body: { metadata: { annotations: { seen: String(Math.random()) } } }, headers: { 'Content-Type': 'application/merge-patch+json' } });
+      if (chunks === 0)
+        await api.call('PATCH', `${posts}/p20`, {
+          body: { metadata: { annotations: { seen: String(Math.random()) } } },
+          headers: { 'Content-Type': 'application/merge-patch+json' },
+        });
       chunks += 1;
     } while (token !== '');
     expect(seen).toEqual(whole);
@@ -83,7 +131,12 @@ describe('list', () => {
   test('goes on with its token only', async () => {
     const { body } = await list('?limit=5');
     const token = body.metadata.continue as string;
-    for (const query of [`?limit=5&labelSelector=a&continue=${token}`, `?limit=5&sort=spec.title&continue=${token}`, `?limit=5&continue=${token}x`, `?page=1&continue=${token}`]) {
+    for (const query of [
+      `?limit=5&labelSelector=a&continue=${token}`,
+      `?limit=5&sort=spec.title&continue=${token}`,
+      `?limit=5&continue=${token}x`,
+      `?page=1&continue=${token}`,
+    ]) {
       expect([query, (await list(query)).status]).toEqual([query, 400]);
     }
     expect(names(await list(`?continue=${token}`))).toHaveLength(20);
@@ -91,12 +144,19 @@ describe('list', () => {
 
   test('whose snapshot is gone gives a token that goes on without it', async () => {
     const first = await list('?limit=10');
-    const write = (i: number) => api.call('PATCH', `${posts}/p24`, { body: { metadata: { annotations: { write: String(i) } } }, headers: { 'Content-Type': 'application/merge-patch+json' } });
+    const write = (i: number) =>
+      api.call('PATCH', `${posts}/p24`, {
+        body: { metadata: { annotations: { write: String(i) } } },
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+      });
     for (let i = 0; i < 3; i += 1) await write(i);
     await api.store.compact({ minAge: 0, maxSize: 0, claimAge: 3_600_000 });
     await write(4);
     const expired = await list(`?limit=10&continue=${first.body.metadata.continue}`);
-    expect(expired).toMatchObject({ status: 410, body: { reason: 'Expired', metadata: { continue: expect.any(String) } } });
+    expect(expired).toMatchObject({
+      status: 410,
+      body: { reason: 'Expired', metadata: { continue: expect.any(String) } },
+    });
     const rest = await list(`?limit=100&continue=${expired.body.metadata.continue}`);
     expect(rest.status).toBe(200);
     expect([...names(first), ...names(rest)]).toEqual(names(await list()));
@@ -120,14 +180,21 @@ describe('list', () => {
 
   test('exactly at the newest revision', async () => {
     const { body } = await list('?limit=1');
-    expect((await list(`?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=Exact`)).status).toBe(200);
+    expect((await list(`?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=Exact`)).status).toBe(
+      200,
+    );
   });
 
   test('in YAML, of metadata alone, by HEAD', async () => {
     const yaml = await list('', { Accept: 'application/yaml' });
     expect(decodeYaml(Buffer.from(yaml.text)).value).toEqual((await list()).body);
-    const partial = await list('?limit=1', { Accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' });
-    expect(partial.body).toMatchObject({ kind: 'PartialObjectMetadataList', items: [{ kind: 'PartialObjectMetadata' }] });
+    const partial = await list('?limit=1', {
+      Accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+    });
+    expect(partial.body).toMatchObject({
+      kind: 'PartialObjectMetadataList',
+      items: [{ kind: 'PartialObjectMetadata' }],
+    });
     expect((await api.call('HEAD', posts)).status).toBe(200);
     expect((await list('', { Accept: 'text/html' })).status).toBe(406);
   });

@@ -5,7 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { ByteBudget } from '#pkg/http/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
-import { post, posts, startReplica, startTestApi, type Answer, type TestApi, type TestReplica } from './start-test-api.ts';
+import {
+  post,
+  posts,
+  startReplica,
+  startTestApi,
+  type Answer,
+  type TestApi,
+  type TestReplica,
+} from './start-test-api.ts';
 
 const megabyte = 1024 * 1024;
 const large = 600_000;
@@ -37,7 +45,11 @@ async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<
   } finally {
     await replica.stop();
   }
-  expect({ moved: budget.moved.used, parsed: budget.parsed.used, waiting: budget.moved.waiting + budget.parsed.waiting }).toEqual({ moved: 0, parsed: 0, waiting: 0 });
+  expect({
+    moved: budget.moved.used,
+    parsed: budget.parsed.used,
+    waiting: budget.moved.waiting + budget.parsed.waiting,
+  }).toEqual({ moved: 0, parsed: 0, waiting: 0 });
 }
 
 function isRunning(promise: Promise<unknown>): () => boolean {
@@ -47,7 +59,10 @@ function isRunning(promise: Promise<unknown>): () => boolean {
 }
 
 /** The most that was used at any time until `work` was done. */
-async function mostUsed({ moved, parsed }: ByteBudget, work: Promise<unknown>): Promise<{ moved: number; parsed: number }> {
+async function mostUsed(
+  { moved, parsed }: ByteBudget,
+  work: Promise<unknown>,
+): Promise<{ moved: number; parsed: number }> {
   const most = { moved: 0, parsed: 0 };
   for (const running = isRunning(work); running(); await nextTurn()) {
     most.moved = Math.max(most.moved, moved.used);
@@ -65,40 +80,111 @@ describe('requests that are larger together than the budget', () => {
   test('wait for one another, whatever they are, and all are answered', async () => {
     const budget = new ByteBudget({ total: 24 * megabyte, parsed: 64 * megabyte, maxWaitMs: 20_000 });
     await withBudget(budget, async ({ call }) => {
-      const many = <T>(work: (i: number) => Promise<T>, count = 6): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, i) => work(i)));
+      const many = <T>(work: (i: number) => Promise<T>, count = 6): Promise<T[]> =>
+        Promise.all(Array.from({ length: count }, (_, i) => work(i)));
       const run = async (kind: string, work: Promise<Answer[]>, expected: number): Promise<void> => {
         const most = await mostUsed(budget, work);
         expect({ kind, statuses: statusesOf(await work) }).toEqual({ kind, statuses: [expected] });
         // One request at a time, that holds something already, may have more than there is.
-        expect({ kind, isCounted: most.moved > 0, isWithin: most.moved <= 44 * megabyte && most.parsed <= 96 * megabyte }).toEqual({ kind, isCounted: true, isWithin: true });
+        expect({
+          kind,
+          isCounted: most.moved > 0,
+          isWithin: most.moved <= 44 * megabyte && most.parsed <= 96 * megabyte,
+        }).toEqual({ kind, isCounted: true, isWithin: true });
       };
       const start = (await call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
-      await run('dry run', many((i) => call('POST', `${posts}?dryRun=All`, { body: largePost(`dry-${i}`) }), 12), 201);
-      await run('create', many((i) => call('POST', posts, { body: largePost(`large-${i}`) })), 201);
-      await run('get', many((i) => call('GET', `${posts}/large-${i}`)), 200);
-      await run('YAML', many((i) => call('GET', `${posts}/large-${i}`, { headers: { Accept: 'application/yaml' } })), 200);
-      await run('patch', many((i) => call('PATCH', `${posts}/large-0`, { body: { metadata: { labels: { [`l${i}`]: 'x' } } }, headers: { 'Content-Type': 'application/merge-patch+json' } })), 200);
-      await run('put', many((i) => call('PUT', `${posts}/large-${i}?dryRun=All`, { body: largePost(`large-${i}`) })), 200);
-      await run('list', many(() => call('GET', posts), 3), 200);
-      await run('page', many(() => call('GET', `${posts}?size=100`), 3), 200);
-      await run('chunk', many(() => call('GET', `${posts}?limit=100`), 3), 200);
+      await run(
+        'dry run',
+        many((i) => call('POST', `${posts}?dryRun=All`, { body: largePost(`dry-${i}`) }), 12),
+        201,
+      );
+      await run(
+        'create',
+        many((i) => call('POST', posts, { body: largePost(`large-${i}`) })),
+        201,
+      );
+      await run(
+        'get',
+        many((i) => call('GET', `${posts}/large-${i}`)),
+        200,
+      );
+      await run(
+        'YAML',
+        many((i) => call('GET', `${posts}/large-${i}`, { headers: { Accept: 'application/yaml' } })),
+        200,
+      );
+      await run(
+        'patch',
+        many((i) =>
+          call('PATCH', `${posts}/large-0`, {
+            body: { metadata: { labels: { [`l${i}`]: 'x' } } },
+            headers: { 'Content-Type': 'application/merge-patch+json' },
+          }),
+        ),
+        200,
+      );
+      await run(
+        'put',
+        many((i) => call('PUT', `${posts}/large-${i}?dryRun=All`, { body: largePost(`large-${i}`) })),
+        200,
+      );
+      await run(
+        'list',
+        many(() => call('GET', posts), 3),
+        200,
+      );
+      await run(
+        'page',
+        many(() => call('GET', `${posts}?size=100`), 3),
+        200,
+      );
+      await run(
+        'chunk',
+        many(() => call('GET', `${posts}?limit=100`), 3),
+        200,
+      );
       const first = await call('GET', `${posts}?limit=1`);
-      await Promise.all(Array.from({ length: 6 }, (_, i) => call('PUT', `${posts}/large-${i}`, { body: post(`large-${i}`, { text: `${'x'.repeat(large)}y` }) })));
-      await run('continued chunk', many(() => call('GET', `${posts}?limit=100&continue=${first.body.metadata.continue}`), 3), 200);
-      await run('watch from an old revision', many(() => call('GET', `${posts}?watch=true&resourceVersion=${start}&timeoutSeconds=1`), 4), 200);
-      await run('delete', many((i) => call('DELETE', `${posts}/large-${i}`), 3), 200);
-      await run('delete all', many(() => call('DELETE', posts), 1), 200);
+      await Promise.all(
+        Array.from({ length: 6 }, (_, i) =>
+          call('PUT', `${posts}/large-${i}`, { body: post(`large-${i}`, { text: `${'x'.repeat(large)}y` }) }),
+        ),
+      );
+      await run(
+        'continued chunk',
+        many(() => call('GET', `${posts}?limit=100&continue=${first.body.metadata.continue}`), 3),
+        200,
+      );
+      await run(
+        'watch from an old revision',
+        many(() => call('GET', `${posts}?watch=true&resourceVersion=${start}&timeoutSeconds=1`), 4),
+        200,
+      );
+      await run(
+        'delete',
+        many((i) => call('DELETE', `${posts}/large-${i}`), 3),
+        200,
+      );
+      await run(
+        'delete all',
+        many(() => call('DELETE', posts), 1),
+        200,
+      );
     });
   });
 
   test('are 429 for whom the share is used up when nobody ends in time, and nobody else notices', async () => {
     const budget = new ByteBudget({ total: 8 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call, metrics }) => {
-      const create = (user: string): Promise<Answer> => call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
+      const create = (user: string): Promise<Answer> =>
+        call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
       const held = { owner: 'user:greedy', bytes: 0 };
       budget.moved.add(held, 4 * megabyte);
       const refused = await create('greedy');
-      expect(refused.body).toMatchObject({ code: 429, reason: 'TooManyRequests', message: expect.stringContaining('of one user') });
+      expect(refused.body).toMatchObject({
+        code: 429,
+        reason: 'TooManyRequests',
+        message: expect.stringContaining('of one user'),
+      });
       expect(refused.headers.get('retry-after')).toBe('1');
       expect((await create('modest')).status).toBe(201);
       const others = { owner: 'user:others', bytes: 0 };
@@ -117,13 +203,19 @@ describe('requests that are larger together than the budget', () => {
 
   test('a patch of what is too large for the moment is refused before anything is written', async () => {
     expect((await api.call('POST', posts, { body: largePost('kept') })).status).toBe(201);
-    const repeated = { body: { metadata: { annotations: { a: 'b' } } }, headers: { 'Content-Type': 'application/merge-patch+json', 'Idempotency-Key': 'once', 'x-user': 'tester' } };
+    const repeated = {
+      body: { metadata: { annotations: { a: 'b' } } },
+      headers: { 'Content-Type': 'application/merge-patch+json', 'Idempotency-Key': 'once', 'x-user': 'tester' },
+    };
     expect((await api.call('PATCH', `${posts}/kept`, repeated)).status).toBe(200);
     const budget = new ByteBudget({ total: 4 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call }) => {
       const held = { owner: 'user:tester', bytes: 0 };
       budget.moved.add(held, 2 * megabyte);
-      const patched = await call('PATCH', `${posts}/kept`, { body: { metadata: { labels: { a: 'b' } } }, headers: { 'Content-Type': 'application/merge-patch+json' } });
+      const patched = await call('PATCH', `${posts}/kept`, {
+        body: { metadata: { labels: { a: 'b' } } },
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+      });
       expect(patched.status).toBe(429);
       expect((await call('GET', `${posts}/kept`)).status).toBe(429);
       expect((await call('PATCH', `${posts}/kept`, repeated)).status).toBe(429);
@@ -150,8 +242,14 @@ describe('a watch', () => {
   test('counts the history that its client does not read, and is 429 where there is no room for it', async () => {
     const names = ['old-0', 'old-1', 'old-2', 'old-3'];
     const before = (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
-    for (const [method, letter] of [['POST', 'a'], ['PUT', 'b']] as const) {
-      for (const name of names) expect((await api.call(method, method === 'POST' ? posts : `${posts}/${name}`, { body: body(name, letter) })).status).toBe(method === 'POST' ? 201 : 200);
+    for (const [method, letter] of [
+      ['POST', 'a'],
+      ['PUT', 'b'],
+    ] as const) {
+      for (const name of names)
+        expect(
+          (await api.call(method, method === 'POST' ? posts : `${posts}/${name}`, { body: body(name, letter) })).status,
+        ).toBe(method === 'POST' ? 201 : 200);
     }
     const watch = `${posts}?watch=true&resourceVersion=${before}&timeoutSeconds=10`;
     const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte, maxWaitMs: 0 });
@@ -162,10 +260,16 @@ describe('a watch', () => {
         unread.push(await openUnread(served, watch));
         await waitUntil(() => budget.moved.used >= unread.length * 5_000_000);
       }
-      expect((await served.call('GET', watch)).body).toMatchObject({ code: 429, message: expect.stringContaining('of one user') });
+      expect((await served.call('GET', watch)).body).toMatchObject({
+        code: 429,
+        message: expect.stringContaining('of one user'),
+      });
       const lines = async (user: string): Promise<string[]> => {
         const { text } = await served.call('GET', watch, { headers: { 'x-user': user } });
-        return Array.from(text.matchAll(/"type":"([A-Z]+)".*?"name":"([^"]+)"/g), ([, type, name]) => `${type} ${name}`);
+        return Array.from(
+          text.matchAll(/"type":"([A-Z]+)".*?"name":"([^"]+)"/g),
+          ([, type, name]) => `${type} ${name}`,
+        );
       };
       const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
       expect(await lines('modest')).toEqual(all);
@@ -183,7 +287,8 @@ describe('a watch', () => {
       const { metadata } = (await served.call('GET', `${posts}?limit=1`)).body;
       const socket = await openUnread(served, `${posts}?watch=true&resourceVersion=${metadata.resourceVersion}`);
       // More than the system takes over from the server.
-      for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1) expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
+      for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1)
+        expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
       expect(budget.moved.used).toBeGreaterThan(2_500_000);
       socket.destroy();
       await waitUntil(() => budget.moved.used === 0);
@@ -195,7 +300,8 @@ describe('a watch', () => {
 test('an answer that is not read counts until its connection ends', async () => {
   const names = ['unread-0', 'unread-1', 'unread-2', 'unread-3', 'unread-4'];
   // More than the system takes over from the server.
-  for (const name of names) expect((await api.call('POST', posts, { body: post(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(201);
+  for (const name of names)
+    expect((await api.call('POST', posts, { body: post(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(201);
   const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte });
   await withBudget(budget, async ({ url }) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

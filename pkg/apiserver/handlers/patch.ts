@@ -1,4 +1,13 @@
-import { applyJsonPatch, applyMergePatch, fieldError, isJsonObject, newBadRequest, newUnsupportedMediaType, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import {
+  applyJsonPatch,
+  applyMergePatch,
+  fieldError,
+  isJsonObject,
+  newBadRequest,
+  newUnsupportedMediaType,
+  type JsonObject,
+  type JsonValue,
+} from '#pkg/apimachinery/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import { objectFormat } from './answer-format.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from './object-identity.ts';
@@ -44,7 +53,10 @@ export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
   const { query, request: message } = request.context;
   if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
   const body = await readTypedBody(request, accepted);
-  if (query.has('force')) throw newInvalidOptions('PatchOptions', [fieldError.forbidden('force', 'may not be specified for non-apply patch')]);
+  if (query.has('force'))
+    throw newInvalidOptions('PatchOptions', [
+      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
+    ]);
   return body;
 }
 
@@ -53,9 +65,11 @@ export async function patchOf(body: PatchBody, write: WriteContext): Promise<(cu
   const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
   if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
-  if (body.type === jsonPatch && !Array.isArray(decoded.value)) throw newBadRequest('a JSON patch must be an array of operations');
+  if (body.type === jsonPatch && !Array.isArray(decoded.value))
+    throw newBadRequest('a JSON patch must be an array of operations');
   return (current) => {
-    const patched: JsonValue = body.type === jsonPatch ? applyJsonPatch(current, decoded.value) : applyMergePatch(current, decoded.value);
+    const patched: JsonValue =
+      body.type === jsonPatch ? applyJsonPatch(current, decoded.value) : applyMergePatch(current, decoded.value);
     if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
     return patched;
   };

@@ -15,12 +15,16 @@ export function textParameter(query: URLSearchParams, name: string): string | un
   return text === '' ? undefined : text;
 }
 
-/** A count from 1; undefined where the parameter is absent, empty or 0. Anything else than a decimal number up to 2^53 is a 400. */
+/**
+ * A count from 1; undefined where the parameter is absent, empty or 0. Anything else than a decimal number up to 2^53
+ * is a 400.
+ */
 export function countParameter(query: URLSearchParams, name: string): number | undefined {
   const text = textParameter(query, name);
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!digits.test(text) || !Number.isSafeInteger(value)) throw newInvalidParameter(name, 'must be a whole number, 0 or greater');
+  if (!digits.test(text) || !Number.isSafeInteger(value))
+    throw newInvalidParameter(name, 'must be a whole number, 0 or greater');
   return value === 0 ? undefined : value;
 }
 
@@ -35,5 +39,7 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
 
 /** A 400 that names the query parameter, in its message and as a cause. */
 export function newInvalidParameter(name: string, detail: string): Error {
-  return newBadRequest(`query parameter "${name}": ${detail}`, [{ reason: 'FieldValueInvalid', message: detail, field: name }]);
+  return newBadRequest(`query parameter "${name}": ${detail}`, [
+    { reason: 'FieldValueInvalid', message: detail, field: name },
+  ]);
 }

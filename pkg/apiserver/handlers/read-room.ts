@@ -1,7 +1,10 @@
 import { uncountedBytes, type RequestContext } from '#pkg/http/index';
 import type { ReadRoom } from '#pkg/storage/index';
 
-/** From a body in the database to the bytes that are sent: PostgreSQL's message, the text, the text with its revision, the answer. */
+/**
+ * From a body in the database to the bytes that are sent: PostgreSQL's message, the text, the text with its revision,
+ * the answer.
+ */
 const copiesOfAnswer = 4;
 /** Of an object that is changed: what is parsed of it counts by itself. */
 export const copiesOfWrite = 2;

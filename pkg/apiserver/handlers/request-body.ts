@@ -1,4 +1,11 @@
-import { decodeJsonInTurns, decodeYamlInTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
+import {
+  decodeJsonInTurns,
+  decodeYamlInTurns,
+  isJsonObject,
+  newBadRequest,
+  type DecodeResult,
+  type JsonObject,
+} from '#pkg/apimachinery/index';
 import { parseContentType, readBody, type RequestBytes } from '#pkg/http/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -19,13 +26,19 @@ export function readObjectBody(request: ResourceRequest): Promise<RawBody> {
 }
 
 /** A body without Content-Type is of the first type. @throws StatusError 400, 408, 413, 415 */
-export async function readTypedBody({ context, options }: ResourceRequest, accepted: readonly [string, ...string[]]): Promise<RawBody & { type: string }> {
+export async function readTypedBody(
+  { context, options }: ResourceRequest,
+  accepted: readonly [string, ...string[]],
+): Promise<RawBody & { type: string }> {
   const { type } = parseContentType(context.request.headers['content-type'], accepted);
   const bytes = await readBody(context, { limit: options.bodyLimit, timeoutMs: options.bodyTimeoutMs });
   return { bytes, type, isYaml: type.endsWith('/yaml'), memory: context.bytes };
 }
 
-/** @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's, or 504, once nobody waits for it */
+/**
+ * @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's, or 504, once nobody
+ * waits for it
+ */
 export async function decode({ bytes, isYaml, memory }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
   await memory.parse(bytes.length);
@@ -44,5 +57,8 @@ export async function decodeObject(body: RawBody, write: WriteContext): Promise<
 export function noteFindings({ duplicates, dropped }: DecodeResult, { findings }: WriteContext): void {
   // A body is decoded again for each attempt.
   findings.length = 0;
-  findings.push(...duplicates.map((path) => `duplicate field "${path}"`), ...dropped.map((path) => `unknown field "${path}"`));
+  findings.push(
+    ...duplicates.map((path) => `duplicate field "${path}"`),
+    ...dropped.map((path) => `unknown field "${path}"`),
+  );
 }

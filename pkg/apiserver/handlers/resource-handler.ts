@@ -1,4 +1,10 @@
-import { formatApiVersion, newBadRequest, newMethodNotAllowed, newNotFound, newUnknownPath } from '#pkg/apimachinery/index';
+import {
+  formatApiVersion,
+  newBadRequest,
+  newMethodNotAllowed,
+  newNotFound,
+  newUnknownPath,
+} from '#pkg/apimachinery/index';
 import type { Handler, RequestContext, RequestInfo } from '#pkg/http/index';
 import type { ModelRegistry, ServedResource } from '../registry/served-resource.ts';
 import { create } from './create.ts';
@@ -22,15 +28,18 @@ export interface ResourceHandlerOptions {
 }
 
 /**
- * Serves every registered model: `/apis/<group>/<version>/[namespaces/<namespace>/]<plural>[/<name>[/<subresource>]]`, and `/api/<version>/...`.
- * Any other path, a model or version that is not served, and a subresource that is not declared are StatusError 404.
+ * Serves every registered model: `/apis/<group>/<version>/[namespaces/<namespace>/]<plural>[/<name>[/<subresource>]]`,
+ * and `/api/<version>/...`. Any other path, a model or version that is not served, and a subresource that is not
+ * declared are StatusError 404.
  */
 export function resourceHandler({ registry, options, recheck }: ResourceHandlerOptions): Handler {
   const all = { ...defaultHandlerOptions, ...options };
   return async (context) => {
     const { info } = context;
     if (!info.isResourceRequest || info.rest.length > 0) throw newUnknownPath();
-    const served = registry.find(info.group, info.version, info.resource) ?? (await registry.findNewest(info.group, info.version, info.resource));
+    const served =
+      registry.find(info.group, info.version, info.resource) ??
+      (await registry.findNewest(info.group, info.version, info.resource));
     if (served === undefined) throw newUnknownPath();
     const isCollection = info.subresource === '' && (info.name === '' || info.verb === 'list' || info.verb === 'watch');
     const verbs = isCollection ? collectionVerbs(served, info) : objectVerbs(served, info.subresource);
@@ -44,11 +53,27 @@ export function resourceHandler({ registry, options, recheck }: ResourceHandlerO
 
 type Verbs = Readonly<Record<string, VerbHandler>>;
 
-const onCollection: Verbs = { list, watch, create, deletecollection: deleteCollection, update: refuseNameless, patch: refuseNameless };
+const onCollection: Verbs = {
+  list,
+  watch,
+  create,
+  deletecollection: deleteCollection,
+  update: refuseNameless,
+  patch: refuseNameless,
+};
 /** Of a namespaced model, over all namespaces: reads alone. */
 const acrossNamespaces: Verbs = { list, watch };
-const onObject: Verbs = { get: (request) => get(request), update: (request) => update(request), patch: (request) => patch(request), delete: remove };
-const onStatus: Verbs = { get: (request) => get(request), update: (request) => update(request, 'status'), patch: (request) => patch(request, 'status') };
+const onObject: Verbs = {
+  get: (request) => get(request),
+  update: (request) => update(request),
+  patch: (request) => patch(request),
+  delete: remove,
+};
+const onStatus: Verbs = {
+  get: (request) => get(request),
+  update: (request) => update(request, 'status'),
+  patch: (request) => patch(request, 'status'),
+};
 
 function collectionVerbs({ model }: ServedResource, info: RequestInfo): Verbs {
   return model.scope === 'Namespaced' && info.namespace === '' ? acrossNamespaces : onCollection;
@@ -66,8 +91,16 @@ function objectVerbs({ version: { subresources } }: ServedResource, subresource:
   };
 }
 
-/** Undefined for all namespaces. @throws StatusError 404 for a path of the wrong scope, and for a namespace that does not exist. */
-async function namespaceOf(registry: ModelRegistry, { model }: ServedResource, info: RequestInfo, isCollection: boolean): Promise<string | undefined> {
+/**
+ * Undefined for all namespaces. @throws StatusError 404 for a path of the wrong scope, and for a namespace that does
+ * not exist.
+ */
+async function namespaceOf(
+  registry: ModelRegistry,
+  { model }: ServedResource,
+  info: RequestInfo,
+  isCollection: boolean,
+): Promise<string | undefined> {
   // `/api/v1/namespaces/x` is read as being in the namespace x too.
   const inPath = info.group === '' && info.resource === 'namespaces' ? '' : info.namespace;
   if (model.scope === 'Cluster') {
@@ -83,7 +116,9 @@ async function namespaceOf(registry: ModelRegistry, { model }: ServedResource, i
 }
 
 function newNoSuchVerb({ response, info }: RequestContext, { resource }: ServedResource, verbs: Verbs): Error {
-  const methods = Object.entries(methodVerbs).filter(([, names]) => names.some((name) => Object.hasOwn(verbs, name) && verbs[name] !== refuseNameless));
+  const methods = Object.entries(methodVerbs).filter(([, names]) =>
+    names.some((name) => Object.hasOwn(verbs, name) && verbs[name] !== refuseNameless),
+  );
   response.setHeader('Allow', methods.map(([method]) => method).join(', '));
   return newMethodNotAllowed(resource, info.verb);
 }

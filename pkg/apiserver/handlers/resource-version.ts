@@ -1,4 +1,10 @@
-import { fieldError, newExpired, newInvalid, newTooLargeResourceVersion, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  newExpired,
+  newInvalid,
+  newTooLargeResourceVersion,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import type { ResourceStorage } from '../registry/served-resource.ts';
 import { newInvalidParameter, textParameter } from './query-parameter.ts';
 
@@ -11,7 +17,8 @@ export interface RevisionDemand {
 }
 
 /**
- * Reads a resourceVersion; undefined where the text is absent or empty. A revision beyond 2^53 is cut to it: it lies in the future either way.
+ * Reads a resourceVersion; undefined where the text is absent or empty. A revision beyond 2^53 is cut to it: it lies in
+ * the future either way.
  * @throws StatusError 400 for what is no decimal number, as no resourceVersion of ours looks.
  */
 export function parseResourceVersion(text: string | undefined, name = 'resourceVersion'): number | undefined {
@@ -21,7 +28,8 @@ export function parseResourceVersion(text: string | undefined, name = 'resourceV
 }
 
 /**
- * The parameters `resourceVersion` and `resourceVersionMatch` of a list. Source: k8s.io/apimachinery ValidateListOptions.
+ * The parameters `resourceVersion` and `resourceVersionMatch` of a list. Source: k8s.io/apimachinery
+ * ValidateListOptions.
  * @throws StatusError 400 or 422 for combinations that mean nothing.
  */
 export function parseRevisionDemand(query: URLSearchParams, continued: boolean): RevisionDemand {
@@ -29,14 +37,32 @@ export function parseRevisionDemand(query: URLSearchParams, continued: boolean):
   const match = textParameter(query, 'resourceVersionMatch');
   const causes: StatusCause[] = [];
   if (match !== undefined) {
-    if (continued) causes.push(fieldError.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
-    if (at === undefined) causes.push(fieldError.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
-    if (match !== 'Exact' && match !== 'NotOlderThan') causes.push(fieldError.notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
-    if (match === 'Exact' && at === 0) causes.push(fieldError.forbidden('resourceVersionMatch', 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'));
+    if (continued)
+      causes.push(
+        fieldError.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
+      );
+    if (at === undefined)
+      causes.push(
+        fieldError.forbidden(
+          'resourceVersionMatch',
+          'resourceVersionMatch is forbidden unless resourceVersion is provided',
+        ),
+      );
+    if (match !== 'Exact' && match !== 'NotOlderThan')
+      causes.push(fieldError.notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
+    if (match === 'Exact' && at === 0)
+      causes.push(
+        fieldError.forbidden(
+          'resourceVersionMatch',
+          'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"',
+        ),
+      );
   }
-  if (textParameter(query, 'sendInitialEvents') !== undefined) causes.push(fieldError.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  if (textParameter(query, 'sendInitialEvents') !== undefined)
+    causes.push(fieldError.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
   if (causes.length > 0) throw newInvalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
-  if (continued && at !== undefined && at !== 0) throw newInvalidParameter('resourceVersion', 'specifying resource version is not allowed when using continue');
+  if (continued && at !== undefined && at !== 0)
+    throw newInvalidParameter('resourceVersion', 'specifying resource version is not allowed when using continue');
   return { at: at ?? 0, exact: match === 'Exact' };
 }
 
@@ -47,7 +73,10 @@ export function parseRevisionDemand(query: URLSearchParams, continued: boolean):
  */
 export function checkRevision({ at, exact }: RevisionDemand, revision: number): void {
   if (at > revision) throw newTooLargeResourceVersion(String(at), revision);
-  if (exact && at !== revision) throw newExpired(`The resourceVersion for the provided list is too old: ${at} (${revision}); only the newest can be listed.`);
+  if (exact && at !== revision)
+    throw newExpired(
+      `The resourceVersion for the provided list is too old: ${at} (${revision}); only the newest can be listed.`,
+    );
 }
 
 /** The newest revision there is, whoever wrote it. */

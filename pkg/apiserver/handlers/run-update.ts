@@ -22,7 +22,10 @@ export interface UpdateRun {
 }
 
 /** What PUT and PATCH have in common: the remembered outcome, the preconditions, the write, the answer. */
-export async function runUpdate(request: ResourceRequest, { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun): Promise<void> {
+export async function runUpdate(
+  request: ResourceRequest,
+  { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun,
+): Promise<void> {
   const { context, served } = request;
   const claim = idempotencyClaim(context, bytes, options.dryRun);
   const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));

@@ -2,11 +2,21 @@ import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { scaled, scaleOf, scaleText } from './scale-object.ts';
 
-const paths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.labelSelector' };
+const paths = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.status.labelSelector',
+};
 const object = (): JsonObject => ({
   apiVersion: 'blog.example.com/v1',
   kind: 'Post',
-  metadata: { name: 'a', uid: 'u', resourceVersion: '5', creationTimestamp: '2026-01-01T00:00:00Z', labels: { x: 'y' } },
+  metadata: {
+    name: 'a',
+    uid: 'u',
+    resourceVersion: '5',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: { x: 'y' },
+  },
   spec: { replicas: 3, title: 't' },
   status: { replicas: 2, labelSelector: 'a=b' },
 });
@@ -23,7 +33,9 @@ describe('scale', () => {
   });
 
   test('of an object without replicas cannot be shown', () => {
-    expect(() => scaleText(JSON.stringify({ ...object(), spec: {} }), paths)).toThrow('the spec replicas field ".spec.replicas" does not exist');
+    expect(() => scaleText(JSON.stringify({ ...object(), spec: {} }), paths)).toThrow(
+      'the spec replicas field ".spec.replicas" does not exist',
+    );
   });
 
   test.each([
@@ -39,11 +51,15 @@ describe('scale', () => {
 
   test('sets what was absent, as deep as it lies', () => {
     const { spec: _, ...bare } = object();
-    expect(scaled(bare, { spec: { replicas: 1 } }, { ...paths, specReplicasPath: '.spec.scaling.replicas' })).toMatchObject({ spec: { scaling: { replicas: 1 } } });
+    expect(
+      scaled(bare, { spec: { replicas: 1 } }, { ...paths, specReplicasPath: '.spec.scaling.replicas' }),
+    ).toMatchObject({ spec: { scaling: { replicas: 1 } } });
   });
 
   test('takes its resourceVersion and uid as preconditions', () => {
-    expect(scaled(object(), { metadata: { resourceVersion: '4', uid: 'v' }, spec: { replicas: 1 } }, paths)).toMatchObject({ metadata: { resourceVersion: '4', uid: 'v' } });
+    expect(
+      scaled(object(), { metadata: { resourceVersion: '4', uid: 'v' }, spec: { replicas: 1 } }, paths),
+    ).toMatchObject({ metadata: { resourceVersion: '4', uid: 'v' } });
   });
 
   test.each([-1, 1.5, 2 ** 31, '3', {}, true])('refuses %p replicas', (replicas) => {

@@ -1,4 +1,13 @@
-import { fieldError, isJsonObject, newBadRequest, newInvalid, type GroupVersionKind, type JsonObject, type JsonValue, type ScaleSubresource } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  newBadRequest,
+  newInvalid,
+  type GroupVersionKind,
+  type JsonObject,
+  type JsonValue,
+  type ScaleSubresource,
+} from '#pkg/apimachinery/index';
 
 /** Source: autoscaling/v1. */
 export const scaleKind: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
@@ -27,13 +36,14 @@ export function scaleOf(object: JsonObject, paths: ScaleSubresource): JsonObject
 /** The same of an object's text, for an answer. @throws StatusError 400 where the object has no replicas to show. */
 export function scaleText(text: string, paths: ScaleSubresource): string {
   const scale = scaleOf(JSON.parse(text) as JsonObject, paths);
-  if (!Object.hasOwn(scale['spec'] as JsonObject, 'replicas')) throw newBadRequest(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`);
+  if (!Object.hasOwn(scale['spec'] as JsonObject, 'replicas'))
+    throw newBadRequest(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`);
   return JSON.stringify(scale);
 }
 
 /**
- * The object with the replicas of a Scale, which is absent for 0, as Go writes it. A resourceVersion or uid in the Scale becomes the object's, as a
- * precondition; without them there is none. Changes `object`.
+ * The object with the replicas of a Scale, which is absent for 0, as Go writes it. A resourceVersion or uid in the
+ * Scale becomes the object's, as a precondition; without them there is none. Changes `object`.
  * @throws StatusError 422 for replicas that are no number from 0 to 2^31 - 1
  */
 export function scaled(object: JsonObject, scale: JsonObject, paths: ScaleSubresource): JsonObject {

@@ -34,14 +34,22 @@ export interface TestApi extends TestReplica {
   store: Store;
 }
 
-/** Paths of the test models' collections: cluster-scoped with status and scale; namespaced without; a deprecated version of the first. */
+/**
+ * Paths of the test models' collections: cluster-scoped with status and scale; namespaced without; a deprecated version
+ * of the first.
+ */
 export const posts = '/apis/blog.example.com/v1/posts';
 export const oldPosts = '/apis/blog.example.com/v1alpha1/posts';
 export const notes = '/apis/blog.example.com/v1/namespaces/default/notes';
 export const allNotes = '/apis/blog.example.com/v1/notes';
 
 export function post(name: string | undefined, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
-  return { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { ...(name === undefined ? {} : { name }), ...metadata }, spec };
+  return {
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Post',
+    metadata: { ...(name === undefined ? {} : { name }), ...metadata },
+    spec,
+  };
 }
 
 export function note(name: string, metadata: JsonObject = {}): JsonObject {
@@ -66,14 +74,30 @@ export async function startTestApi(options: Partial<ApiServerOptions & ApiParts>
 }
 
 /** Another server on a store; it remembers nothing of what was written before its start. */
-export async function startReplica(store: Store, options: Partial<ApiServerOptions & ApiParts> = {}): Promise<TestReplica> {
+export async function startReplica(
+  store: Store,
+  options: Partial<ApiServerOptions & ApiParts> = {},
+): Promise<TestReplica> {
   const log = pino({ level: 'silent' });
   const registry = await createPlatformRegistry({ store, log, builtins: [...builtinModels, postModel, noteModel] });
-  const server = new ApiServer({ svcVersion: '2.22.0', log, metrics: new MetricsRegistry(), http: { host: '127.0.0.1', port: 0 }, ...options });
+  const server = new ApiServer({
+    svcVersion: '2.22.0',
+    log,
+    metrics: new MetricsRegistry(),
+    http: { host: '127.0.0.1', port: 0 },
+    ...options,
+  });
   server.serve({
     registry,
     store,
-    authenticator: { authenticateRequest: (request) => Promise.resolve({ name: String(request.headers['x-user'] ?? 'tester'), uid: '', groups: ['system:authenticated'] }) },
+    authenticator: {
+      authenticateRequest: (request) =>
+        Promise.resolve({
+          name: String(request.headers['x-user'] ?? 'tester'),
+          uid: '',
+          groups: ['system:authenticated'],
+        }),
+    },
     authorizer: { authorize: () => Promise.resolve({ allowed: true, reason: '' }) },
     ...options,
   });
@@ -89,7 +113,12 @@ export async function startReplica(store: Store, options: Partial<ApiServerOptio
   };
 }
 
-async function call(url: string, method: string, path: string, { body, headers = {} }: CallOptions = {}): Promise<Answer> {
+async function call(
+  url: string,
+  method: string,
+  path: string,
+  { body, headers = {} }: CallOptions = {},
+): Promise<Answer> {
   const hasBody = body !== undefined;
   const response = await fetch(`${url}${path}`, {
     method,
@@ -125,10 +154,22 @@ const schema: JsonSchema = {
 };
 
 function version(name: string, others: Partial<ModelVersion> = {}): ModelVersion {
-  return { name, served: true, deprecated: false, schema, subresources: { status: false }, printerColumns: [], selectableFields: [], ...others };
+  return {
+    name,
+    served: true,
+    deprecated: false,
+    schema,
+    subresources: { status: false },
+    printerColumns: [],
+    selectableFields: [],
+    ...others,
+  };
 }
 
-const subresources: ModelVersion['subresources'] = { status: true, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } };
+const subresources: ModelVersion['subresources'] = {
+  status: true,
+  scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+};
 
 const postModel: Model = {
   group: 'blog.example.com',

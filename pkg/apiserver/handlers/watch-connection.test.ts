@@ -30,14 +30,18 @@ class Socket extends Duplex {
   async readAll(): Promise<string[]> {
     // What is written in one turn goes to the connection in the next.
     for (await turn(); this.#unread.length > 0; await turn()) for (const done of this.#unread.splice(0)) done();
-    return this.#text.split('\r\n').filter((line) => line.startsWith('{') || line === '\n').map((line) => line.trimEnd());
+    return this.#text
+      .split('\r\n')
+      .filter((line) => line.startsWith('{') || line === '\n')
+      .map((line) => line.trimEnd());
   }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const text = (name: string): string => `{"kind":"Post","metadata":{"name":"${name}"}}`;
 const added = (name: string): string => `{"type":"ADDED","object":${text(name)}}`;
-const bookmark = (revision: number): string => `{"type":"BOOKMARK","object":{"kind":"Post","apiVersion":"blog.example.com/v1","metadata":{"resourceVersion":"${revision}"}}}`;
+const bookmark = (revision: number): string =>
+  `{"type":"BOOKMARK","object":{"kind":"Post","apiVersion":"blog.example.com/v1","metadata":{"resourceVersion":"${revision}"}}}`;
 
 function object(name: string): SharedRepresentation {
   return { revision: 1, text: () => text(name), encoded: (_format, make) => make(text(name)) };
@@ -66,20 +70,37 @@ beforeEach(() => {
 afterEach(() => void jest.useRealTimers());
 
 /** Node's own request and response, on the connection in memory. */
-async function open(input: Omit<Partial<WatchConnectionInput>, 'options'> & { options?: Partial<WatchConnectionInput['options']> } = {}): Promise<{ socket: Socket; response: ServerResponse; connection: WatchConnection }> {
+async function open(
+  input: Omit<Partial<WatchConnectionInput>, 'options'> & { options?: Partial<WatchConnectionInput['options']> } = {},
+): Promise<{ socket: Socket; response: ServerResponse; connection: WatchConnection }> {
   const socket = new Socket();
   const { request, response } = await new Promise<{ request: IncomingMessage; response: ServerResponse }>((resolve) => {
     createServer((incoming, outgoing) => resolve({ request: incoming, response: outgoing })).emit('connection', socket);
     socket.push('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
   });
-  const context = { request, response, warnings: [], user: { name: 'ada', uid: '', groups: [] }, info: { path: '/' }, log: pino({ level: 'silent' }), draining: draining.signal, signal: gone.signal, bytes };
+  const context = {
+    request,
+    response,
+    warnings: [],
+    user: { name: 'ada', uid: '', groups: [] },
+    info: { path: '/' },
+    log: pino({ level: 'silent' }),
+    draining: draining.signal,
+    signal: gone.signal,
+    bytes,
+  };
   const connection = new WatchConnection({
     context: context as unknown as RequestContext,
     kind: { group: 'blog.example.com', version: 'v1', kind: 'Post' },
     format: watchFormat('application/json'),
     bookmarks: false,
     durationMs: 3_600_000,
-    observer: { began: () => told.push('began'), ended: (how) => told.push(how), sent: () => told.push('sent'), told: () => undefined },
+    observer: {
+      began: () => told.push('began'),
+      ended: (how) => told.push(how),
+      sent: () => told.push('sent'),
+      told: () => undefined,
+    },
     ...input,
     options: { ...defaultWatchOptions, ...input.options },
   });
@@ -168,7 +189,9 @@ test('a silent stream has a heartbeat, one with events has none', async () => {
 
 test('initial objects go at the pace of the client, and stop with the watch', async () => {
   const { socket, connection } = await open();
-  const written = connection.writeObjects(['a', 'b', 'c'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })));
+  const written = connection.writeObjects(
+    ['a', 'b', 'c'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })),
+  );
   await turn();
   expect(told).toEqual(['began', 'sent']);
   connection.end();
@@ -181,7 +204,10 @@ test.each<[string, (connection: WatchConnection) => void]>([
   ['the server drains', () => draining.abort()],
   ['the model is gone', (connection) => connection.end()],
 ])('when %s a watch ends with a bookmark that tells how far it is', async (_reason, end) => {
-  const { socket, connection } = await open({ bookmarks: true, options: { heartbeatMs: 10_000_000, bookmarkMs: 10_000_000 } });
+  const { socket, connection } = await open({
+    bookmarks: true,
+    options: { heartbeatMs: 10_000_000, bookmarkMs: 10_000_000 },
+  });
   connection.begin();
   connection.follow({ cursor: 7, stop: () => undefined });
   end(connection);
@@ -204,7 +230,9 @@ test('a failure is told, and is the end', async () => {
   const { socket, connection } = await open();
   connection.fail(newExpired('too old'));
   connection.fail(newExpired('twice'));
-  expect((await socket.readAll()).map((line) => JSON.parse(line) as object)).toMatchObject([{ type: 'ERROR', object: { code: 410, message: 'too old' } }]);
+  expect((await socket.readAll()).map((line) => JSON.parse(line) as object)).toMatchObject([
+    { type: 'ERROR', object: { code: 410, message: 'too old' } },
+  ]);
 });
 
 test('a client that does not read the end loses its connection after closeGraceMs', async () => {
@@ -219,12 +247,19 @@ test('a client that does not read the end loses its connection after closeGraceM
 
 test('a client that is gone ends the watch at once, and leaves no timer and no listener', async () => {
   const { response, connection } = await open();
-  const written = connection.writeObjects(['a', 'b'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })));
+  const written = connection.writeObjects(
+    ['a', 'b'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })),
+  );
   gone.abort();
   await written;
   await connection.ended;
   await turn();
-  expect([response.destroyed, told, jest.getTimerCount(), response.listenerCount('drain')]).toEqual([true, ['began', 'sent', 'over'], 0, 0]);
+  expect([response.destroyed, told, jest.getTimerCount(), response.listenerCount('drain')]).toEqual([
+    true,
+    ['began', 'sent', 'over'],
+    0,
+    0,
+  ]);
   connection.dispose();
   expect(told).toEqual(['began', 'sent', 'over']);
   expect([draining, gone].map(({ signal }) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);

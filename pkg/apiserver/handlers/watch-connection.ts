@@ -1,4 +1,9 @@
-import { formatApiVersion, initialEventsEndAnnotation, type GroupVersionKind, type StatusError } from '#pkg/apimachinery/index';
+import {
+  formatApiVersion,
+  initialEventsEndAnnotation,
+  type GroupVersionKind,
+  type StatusError,
+} from '#pkg/apimachinery/index';
 import { beginAnswer, uncountedBytes, type RequestContext } from '#pkg/http/index';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../registry/served-resource.ts';
@@ -18,9 +23,9 @@ export interface WatchConnectionInput {
 /**
  * One watcher's end of a watch: writes events as they come, keeps the stream alive, and ends it in time.
  *
- * Whatever ends it, `ended` resolves once. A client that does not keep up is not waited for: it is told no more, may still read what was
- * written, so that it resumes further on than it began, and loses its connection after `closeGraceMs`. So it is with one whose unread events, where they are large,
- * find no room in the budget of bytes.
+ * Whatever ends it, `ended` resolves once. A client that does not keep up is not waited for: it is told no more, may
+ * still read what was written, so that it resumes further on than it began, and loses its connection after
+ * `closeGraceMs`. So it is with one whose unread events, where they are large, find no room in the budget of bytes.
  */
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
@@ -78,12 +83,16 @@ export class WatchConnection implements WatchSink {
     }
   }
 
-  /** From here on bookmarks tell how far `stream` is, and what the client has not read counts instead of the history that was told. */
+  /**
+   * From here on bookmarks tell how far `stream` is, and what the client has not read counts instead of the history
+   * that was told.
+   */
   follow(stream: WatchStream): void {
     this.stream = stream;
     const { bookmarks, context, format, options } = this.input;
     this.count(context.response.writableLength);
-    if ((bookmarks || format.isEventStream) && !this.isOver) this.timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
+    if ((bookmarks || format.isEventStream) && !this.isOver)
+      this.timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
   }
 
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
@@ -97,7 +106,9 @@ export class WatchConnection implements WatchSink {
     if (this.isOver) return;
     const { format, kind } = this.input;
     const annotations = endsInitialEvents ? { annotations: { [initialEventsEndAnnotation]: 'true' } } : {};
-    const typeMeta = format.isMetadata ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' } : { kind: kind.kind, apiVersion: formatApiVersion(kind) };
+    const typeMeta = format.isMetadata
+      ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }
+      : { kind: kind.kind, apiVersion: formatApiVersion(kind) };
     const object = { ...typeMeta, metadata: { resourceVersion: String(revision), ...annotations } };
     this.write(format.event('BOOKMARK', revision, JSON.stringify(object)));
   }
@@ -176,7 +187,10 @@ export class WatchConnection implements WatchSink {
   private cutOff(): void {
     this.isSlow = true;
     const { context } = this.input;
-    context.log.info({ path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength }, 'a watcher that does not keep up is disconnected');
+    context.log.info(
+      { path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength },
+      'a watcher that does not keep up is disconnected',
+    );
     this.finish();
   }
 

@@ -4,7 +4,10 @@ export interface WatchOptions {
   heartbeatMs: number;
   /** Default 60 s. */
   bookmarkMs: number;
-  /** A watch without `timeoutSeconds` lasts a random time between these, so that clients do not come back all at once. Default 30 and 60 min. */
+  /**
+   * A watch without `timeoutSeconds` lasts a random time between these, so that clients do not come back all at once.
+   * Default 30 and 60 min.
+   */
   minDurationMs: number;
   maxDurationMs: number;
   /** What a client may leave unread before it is disconnected. Default 4 MiB. */

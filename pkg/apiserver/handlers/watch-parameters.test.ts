@@ -17,7 +17,11 @@ describe('watch parameters', () => {
     [streaming, undefined, { type: 'objects', notOlderThan: 0 }],
     [`${streaming}&resourceVersion=7`, undefined, { type: 'objects', notOlderThan: 7 }],
     ['sendInitialEvents=false&resourceVersionMatch=NotOlderThan', undefined, { type: 'now' }],
-    ['sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=7', undefined, { type: 'after', revision: 7 }],
+    [
+      'sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=7',
+      undefined,
+      { type: 'after', revision: 7 },
+    ],
     ['resourceVersion=7', '9', { type: 'after', revision: 9 }],
     ['', '9', { type: 'after', revision: 9 }],
     ['resourceVersion=7', '', { type: 'after', revision: 7 }],
@@ -71,15 +75,27 @@ describe('watch format', () => {
     expect(watchFormat(accept).contentType).toBe(contentType);
   });
 
-  test.each(['application/yaml', 'application/json;as=Table;v=v1;g=meta.k8s.io', 'text/html'])('for %p is 406', (accept) => {
-    expect(() => watchFormat(accept)).toThrow(expect.objectContaining({ code: 406 }));
-  });
+  test.each(['application/yaml', 'application/json;as=Table;v=v1;g=meta.k8s.io', 'text/html'])(
+    'for %p is 406',
+    (accept) => {
+      expect(() => watchFormat(accept)).toThrow(expect.objectContaining({ code: 406 }));
+    },
+  );
 
   test('writes one document a line, or one event a block', () => {
     const text = '{"metadata":{"name":"a"}}';
-    expect(watchFormat('application/json').event('ADDED', 5, text).toString()).toBe(`{"type":"ADDED","object":${text}}\n`);
-    expect(watchFormat('text/event-stream').event('DELETED', 5, text).toString()).toBe(`id: 5\ndata: {"type":"DELETED","object":${text}}\n\n`);
-    const partial = watchFormat('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io').event('ADDED', 5, text).toString();
-    expect(JSON.parse(partial)).toEqual({ type: 'ADDED', object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } } });
+    expect(watchFormat('application/json').event('ADDED', 5, text).toString()).toBe(
+      `{"type":"ADDED","object":${text}}\n`,
+    );
+    expect(watchFormat('text/event-stream').event('DELETED', 5, text).toString()).toBe(
+      `id: 5\ndata: {"type":"DELETED","object":${text}}\n\n`,
+    );
+    const partial = watchFormat('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')
+      .event('ADDED', 5, text)
+      .toString();
+    expect(JSON.parse(partial)).toEqual({
+      type: 'ADDED',
+      object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } },
+    });
   });
 });

@@ -1,7 +1,10 @@
 import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 
 export interface WatchRight {
-  /** Rejects with a StatusError 401 or 403 where the right to watch is gone; with anything else where that cannot be told. */
+  /**
+   * Rejects with a StatusError 401 or 403 where the right to watch is gone; with anything else where that cannot be
+   * told.
+   */
   recheck: () => Promise<void>;
   /** At most, between two looks. Milliseconds. */
   everyMs: number;
@@ -10,8 +13,9 @@ export interface WatchRight {
 }
 
 /**
- * Looks from time to time whether a watch may go on; the answer stops that. While it cannot be told the watch stays: news come by the same stream of changes
- * as roles do, and in order, so nothing is told that is newer than what is known of them.
+ * Looks from time to time whether a watch may go on; the answer stops that. While it cannot be told the watch stays:
+ * news come by the same stream of changes as roles do, and in order, so nothing is told that is newer than what is
+ * known of them.
  */
 export function keepChecking({ recheck, everyMs, onLost }: WatchRight): () => void {
   let isOver = false;

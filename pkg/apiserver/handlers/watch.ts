@@ -15,12 +15,36 @@ export async function watch(request: ResourceRequest): Promise<void> {
   const { headers, method } = context.request;
   const format = watchFormat(headers.accept);
   const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
-  const parameters = parseWatchParameters(context.query, options.watch, typeof lastEventId === 'string' ? lastEventId : undefined);
-  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector: parseSelector(context.query, served), sort: [], room: readRoom(context), signal: context.signal };
+  const parameters = parseWatchParameters(
+    context.query,
+    options.watch,
+    typeof lastEventId === 'string' ? lastEventId : undefined,
+  );
+  const query: ListRequest = {
+    ...(namespace === undefined ? {} : { namespace }),
+    selector: parseSelector(context.query, served),
+    sort: [],
+    room: readRoom(context),
+    signal: context.signal,
+  };
   const { bookmarks, durationMs } = parameters;
-  const connection = new WatchConnection({ context, kind: kindOf(served), format, bookmarks, durationMs, options: options.watch, observer: options.watchObserver });
+  const connection = new WatchConnection({
+    context,
+    kind: kindOf(served),
+    format,
+    bookmarks,
+    durationMs,
+    options: options.watch,
+    observer: options.watchObserver,
+  });
   const { recheck } = request;
-  const stopChecking = recheck && keepChecking({ recheck: () => recheck(context), everyMs: options.watch.recheckMs, onLost: (error) => connection.fail(error) });
+  const stopChecking =
+    recheck &&
+    keepChecking({
+      recheck: () => recheck(context),
+      everyMs: options.watch.recheckMs,
+      onLost: (error) => connection.fail(error),
+    });
   try {
     if (method === 'HEAD') connection.close();
     else await run(request, { query, parameters, connection, byRevision: format.isEventStream });
@@ -47,7 +71,12 @@ async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> 
   const { query, connection } = watchRun;
   const after = await begin(request, watchRun);
   if (connection.over) return;
-  const stream = await storage.watch({ ...query, after, sink: connection, room: readRoom(request.context, copiesOfReplay) });
+  const stream = await storage.watch({
+    ...query,
+    after,
+    sink: connection,
+    room: readRoom(request.context, copiesOfReplay),
+  });
   try {
     connection.begin();
     connection.follow(stream);
@@ -58,7 +87,10 @@ async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> 
 }
 
 /** Writes what comes before the changes, and answers the revision after which they begin. */
-async function begin({ served: { storage }, context }: ResourceRequest, { query, parameters, connection, byRevision }: WatchRun): Promise<number> {
+async function begin(
+  { served: { storage }, context }: ResourceRequest,
+  { query, parameters, connection, byRevision }: WatchRun,
+): Promise<number> {
   const { start, marksInitialEnd } = parameters;
   if (start.type === 'after') return start.revision;
   if (start.type === 'now') return await currentRevision(storage, context.signal);
@@ -74,7 +106,8 @@ async function begin({ served: { storage }, context }: ResourceRequest, { query,
     await present.close();
     context.bytes.lower(0);
   }
-  // In an event stream the bookmark moves the id to the snapshot: that of the last object may be too old to resume from.
+  // In an event stream the bookmark moves the id to the snapshot: that of the last object may be too old to resume
+  // from.
   if (marksInitialEnd || byRevision) connection.bookmark(present.revision, { endsInitialEvents: marksInitialEnd });
   return present.revision;
 }

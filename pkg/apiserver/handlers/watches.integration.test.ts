@@ -8,7 +8,11 @@ import { post, posts, startReplica, startTestApi, type TestApi } from './start-t
 let api: TestApi;
 
 beforeAll(async () => {
-  api = await startTestApi({ handlers: { watch: { ...defaultWatchOptions, heartbeatMs: 50, bookmarkMs: 120, bufferLimit: 512 * 1024, closeGraceMs: 500 } } });
+  api = await startTestApi({
+    handlers: {
+      watch: { ...defaultWatchOptions, heartbeatMs: 50, bookmarkMs: 120, bufferLimit: 512 * 1024, closeGraceMs: 500 },
+    },
+  });
 });
 
 afterAll(() => api?.stop());
@@ -42,11 +46,17 @@ class Reader {
   }
 
   get lines(): Told[] {
-    return this.text.split('\n').slice(0, -1).filter((line) => line !== '').map((line) => JSON.parse(line.replace(/^data: /, '')) as Told);
+    return this.text
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line.replace(/^data: /, '')) as Told);
   }
 
   get told(): string[] {
-    return this.lines.filter(({ type }) => type !== 'BOOKMARK').map(({ type, object }) => `${type} ${object.metadata.name ?? object.reason}`);
+    return this.lines
+      .filter(({ type }) => type !== 'BOOKMARK')
+      .map(({ type, object }) => `${type} ${object.metadata.name ?? object.reason}`);
   }
 
   async until(done: (reader: Reader) => boolean): Promise<this> {
@@ -64,7 +74,8 @@ class Reader {
 }
 
 const merge = { 'Content-Type': 'application/merge-patch+json' };
-const create = (name: string, labels = {}, spec = {}) => api.call('POST', posts, { body: post(name, spec, { labels }) });
+const create = (name: string, labels = {}, spec = {}) =>
+  api.call('POST', posts, { body: post(name, spec, { labels }) });
 const revision = async (): Promise<string> => (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion;
 
 describe('watch', () => {
@@ -81,7 +92,10 @@ describe('watch', () => {
     expect(red.told).toEqual(['ADDED w1', 'DELETED w1']);
     const revisions = all.lines.map(({ object }) => Number(object.metadata.resourceVersion));
     expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
-    expect(red.lines[1]?.object.metadata).toMatchObject({ labels: { color: 'red' }, resourceVersion: String(revisions[1]) });
+    expect(red.lines[1]?.object.metadata).toMatchObject({
+      labels: { color: 'red' },
+      resourceVersion: String(revisions[1]),
+    });
     const again = await Reader.open(`&resourceVersion=${from}`);
     await again.until(({ told }) => told.length === 3);
     expect(again.told).toEqual(all.told);
@@ -101,11 +115,17 @@ describe('watch', () => {
 
   test('marks the end of a streaming list', async () => {
     await create('w3', { streaming: 'yes' });
-    const reader = await Reader.open('&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&labelSelector=streaming');
+    const reader = await Reader.open(
+      '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&labelSelector=streaming',
+    );
     await reader.until(({ lines }) => lines.length === 2);
     expect(reader.lines[1]).toEqual({
       type: 'BOOKMARK',
-      object: { kind: 'Post', apiVersion: 'blog.example.com/v1', metadata: { resourceVersion: expect.any(String), annotations: { 'k8s.io/initial-events-end': 'true' } } },
+      object: {
+        kind: 'Post',
+        apiVersion: 'blog.example.com/v1',
+        metadata: { resourceVersion: expect.any(String), annotations: { 'k8s.io/initial-events-end': 'true' } },
+      },
     });
     reader.close();
   });
@@ -126,7 +146,9 @@ describe('watch', () => {
 
   test('ends when asked to, after a last bookmark', async () => {
     const from = await revision();
-    const reader = await Reader.open(`&resourceVersion=${from}&timeoutSeconds=3&allowWatchBookmarks=true&labelSelector=none`);
+    const reader = await Reader.open(
+      `&resourceVersion=${from}&timeoutSeconds=3&allowWatchBookmarks=true&labelSelector=none`,
+    );
     await reader.until(() => false);
     expect(reader.ended).toBe(true);
     expect(reader.lines.at(-1)?.type).toBe('BOOKMARK');
@@ -151,12 +173,15 @@ describe('watch', () => {
   test('a client that does not read loses its connection, and nobody else does', async () => {
     const from = await revision();
     const healthy = await Reader.open(`&resourceVersion=${from}&labelSelector=big`);
-    // A socket that nobody ever read from has small buffers; fetch would read ahead, and the system would make them larger.
+    // A socket that nobody ever read from has small buffers; fetch would read ahead, and the system would make them
+    // larger.
     const slow = connect(Number(new URL(api.url).port), '127.0.0.1').pause();
     slow.write(`GET ${posts}?watch=true&resourceVersion=${from}&labelSelector=big HTTP/1.1\r\nHost: slow\r\n\r\n`);
     const tags = Array.from({ length: 2000 }, () => 'y'.repeat(100));
     const count = 60;
-    const heard = healthy.until(({ text: { length } }) => length > count * JSON.stringify(tags).length).then((reader) => reader.until(({ told }) => told.length === count));
+    const heard = healthy
+      .until(({ text: { length } }) => length > count * JSON.stringify(tags).length)
+      .then((reader) => reader.until(({ told }) => told.length === count));
     for (let i = 0; i < count; i += 1) {
       const { status } = await create(`big-${i}`, { big: 'yes' }, { tags: [...tags, String(i)] });
       expect(status).toBe(201);
@@ -189,10 +214,17 @@ describe('event stream', () => {
     await first.until((reader) => events(reader).length === 3 && ids(reader).length >= 4);
     expect(first.headers.get('content-type')).toBe('text/event-stream');
     expect(events(first)).toEqual(['ADDED e2', 'ADDED e1', 'ADDED e3']);
-    expect(ids(first).map(Number)).toEqual(ids(first).map(Number).toSorted((a, b) => a - b));
+    expect(ids(first).map(Number)).toEqual(
+      ids(first)
+        .map(Number)
+        .toSorted((a, b) => a - b),
+    );
     expect(first.text).not.toMatch(/^event:/m);
     first.close();
-    const resumed = await Reader.open('&labelSelector=stream&resourceVersion=1', { ...sse, 'Last-Event-ID': ids(first)[1]! });
+    const resumed = await Reader.open('&labelSelector=stream&resourceVersion=1', {
+      ...sse,
+      'Last-Event-ID': ids(first)[1]!,
+    });
     await api.call('DELETE', `${posts}/e2`);
     await resumed.until((reader) => events(reader).length === 2);
     expect(events(resumed)).toEqual(['ADDED e3', 'DELETED e2']);
@@ -216,7 +248,17 @@ describe('history that is gone', () => {
     const replica = await startReplica(api.store);
     const reader = await (await Reader.open(`&resourceVersion=${from}`, {}, replica.url)).until(() => false);
     expect(reader.status).toBe(200);
-    expect(reader.lines).toEqual([{ type: 'ERROR', object: expect.objectContaining({ kind: 'Status', code: 410, reason: 'Expired', message: expect.stringMatching(/^too old resource version: \d+ \(\d+\)$/) }) }]);
+    expect(reader.lines).toEqual([
+      {
+        type: 'ERROR',
+        object: expect.objectContaining({
+          kind: 'Status',
+          code: 410,
+          reason: 'Expired',
+          message: expect.stringMatching(/^too old resource version: \d+ \(\d+\)$/),
+        }),
+      },
+    ]);
     const stream = await (await Reader.open('', { ...sse, 'Last-Event-ID': from }, replica.url)).until(() => false);
     await replica.stop();
     expect(stream.text).toMatch(/^id:\ndata: \{"type":"ERROR",.*\}\n\n$/);
@@ -232,6 +274,9 @@ describe('drain', () => {
     const stopped = own.stop();
     await reader.until(() => false);
     await stopped;
-    expect(reader.lines.at(-1)).toMatchObject({ type: 'BOOKMARK', object: { metadata: { resourceVersion: reader.lines[0]?.object.metadata.resourceVersion } } });
+    expect(reader.lines.at(-1)).toMatchObject({
+      type: 'BOOKMARK',
+      object: { metadata: { resourceVersion: reader.lines[0]?.object.metadata.resourceVersion } },
+    });
   });
 });

@@ -6,7 +6,11 @@ import { copiesOfWrite, readRoom } from './read-room.ts';
 import type { WriteOptions } from './write-options.ts';
 
 /** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
-export function writeContext(context: RequestContext, { dryRun, fieldValidation }: WriteOptions, idempotency?: IdempotencyClaim): WriteContext {
+export function writeContext(
+  context: RequestContext,
+  { dryRun, fieldValidation }: WriteOptions,
+  idempotency?: IdempotencyClaim,
+): WriteContext {
   const fence = readFence(context);
   return {
     user: context.user,
@@ -18,7 +22,10 @@ export function writeContext(context: RequestContext, { dryRun, fieldValidation 
     ...(fence === undefined ? {} : { fence }),
     warn: (text) => context.warnings.push(text),
     signal: context.signal,
-    memory: { room: readRoom(context, copiesOfWrite), parse: (bytes, options) => context.bytes.parse(bytes, { extra: true, ...options }) },
+    memory: {
+      room: readRoom(context, copiesOfWrite),
+      parse: (bytes, options) => context.bytes.parse(bytes, { extra: true, ...options }),
+    },
   };
 }
 

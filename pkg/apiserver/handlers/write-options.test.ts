@@ -13,36 +13,74 @@ describe('write options', () => {
   });
 
   test.each([
-    ['fieldValidation=Zzz', 'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Zzz": supported values: "", "Ignore", "Strict", "Warn"'],
-    ['dryRun=Some', 'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: "Some": supported values: "All"'],
+    [
+      'fieldValidation=Zzz',
+      'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Zzz": supported values: "", "Ignore", "Strict", "Warn"',
+    ],
+    [
+      'dryRun=Some',
+      'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: "Some": supported values: "All"',
+    ],
     ['dryRun=', 'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: "": supported values: "All"'],
-    [`fieldManager=${'m'.repeat(129)}`, 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes'],
-    ['fieldManager=a%00b', 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\u0000b": should only contain printable characters'],
+    [
+      `fieldManager=${'m'.repeat(129)}`,
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+    ],
+    [
+      'fieldManager=a%00b',
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\u0000b": should only contain printable characters',
+    ],
   ])('%p is a 422', (query, message) => {
-    expect(() => parseWriteOptions(new URLSearchParams(query), 'CreateOptions')).toThrow(expect.objectContaining({ code: 422, message }));
+    expect(() => parseWriteOptions(new URLSearchParams(query), 'CreateOptions')).toThrow(
+      expect.objectContaining({ code: 422, message }),
+    );
   });
 
-  test.each(['dryRun=All&dryRun=All', 'fieldValidation=Warn&fieldValidation=Strict', 'fieldManager=a&fieldManager=b'])('%p is a 400: given twice', (query) => {
-    expect(() => parseWriteOptions(new URLSearchParams(query), 'PatchOptions')).toThrow(expect.objectContaining({ code: 400 }));
-  });
+  test.each(['dryRun=All&dryRun=All', 'fieldValidation=Warn&fieldValidation=Strict', 'fieldManager=a&fieldManager=b'])(
+    '%p is a 400: given twice',
+    (query) => {
+      expect(() => parseWriteOptions(new URLSearchParams(query), 'PatchOptions')).toThrow(
+        expect.objectContaining({ code: 400 }),
+      );
+    },
+  );
 });
 
 function parse(query: string, body: unknown): Promise<DeleteOptions> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return parseDeleteOptions(new URLSearchParams(query), { bytes, isYaml: false, memory: { parse: () => Promise.resolve(() => {}) } });
+  return parseDeleteOptions(new URLSearchParams(query), {
+    bytes,
+    isYaml: false,
+    memory: { parse: () => Promise.resolve(() => {}) },
+  });
 }
 
 describe('delete options', () => {
   test.each([
     ['no body', '', '', { write: { dryRun: false }, preconditions: {} }],
     ['what kubectl sends', '', { propagationPolicy: 'Background' }, { propagationPolicy: 'Background' }],
-    ['what client-go sends', '', { kind: 'DeleteOptions', apiVersion: 'blog.example.com/v1', preconditions: { uid: 'u', resourceVersion: '5' } }, { preconditions: { uid: 'u', resourceVersion: '5' } }],
+    [
+      'what client-go sends',
+      '',
+      { kind: 'DeleteOptions', apiVersion: 'blog.example.com/v1', preconditions: { uid: 'u', resourceVersion: '5' } },
+      { preconditions: { uid: 'u', resourceVersion: '5' } },
+    ],
     ['the query alone', 'propagationPolicy=Orphan&gracePeriodSeconds=0', '', { propagationPolicy: 'Orphan' }],
-    ['the body wins', 'propagationPolicy=Orphan', { propagationPolicy: 'Foreground' }, { propagationPolicy: 'Foreground' }],
+    [
+      'the body wins',
+      'propagationPolicy=Orphan',
+      { propagationPolicy: 'Foreground' },
+      { propagationPolicy: 'Foreground' },
+    ],
     ['a dry run in the body', '', { dryRun: ['All'] }, { write: { dryRun: true } }],
     ['a dry run in the query, with a body', 'dryRun=All', { gracePeriodSeconds: 30 }, { write: { dryRun: true } }],
     ['the old word for it', '', { orphanDependents: true }, { propagationPolicy: 'Orphan' }],
-    ['nulls are absence', '', { preconditions: null, dryRun: null, propagationPolicy: null, gracePeriodSeconds: null, orphanDependents: null }, { preconditions: {} }],
+    [
+      'nulls are absence',
+      '',
+      { preconditions: null, dryRun: null, propagationPolicy: null, gracePeriodSeconds: null, orphanDependents: null },
+      { preconditions: {} },
+    ],
     ['unknown fields', '', { somethingElse: 1 }, { preconditions: {} }],
   ])('%s', async (_reason, query, body, options) => {
     await expect(parse(query, body)).resolves.toMatchObject(options);

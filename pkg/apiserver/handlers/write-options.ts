@@ -15,8 +15,8 @@ export interface WriteOptions {
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
 
 /**
- * Reads `dryRun`, `fieldValidation` and `fieldManager`; any other parameter is ignored, as Kubernetes clients send some.
- * An empty `dryRun` is refused too: taken for absent, it would store what was meant to be tried.
+ * Reads `dryRun`, `fieldValidation` and `fieldManager`; any other parameter is ignored, as Kubernetes clients send
+ * some. An empty `dryRun` is refused too: taken for absent, it would store what was meant to be tried.
  * @throws StatusError 400 for one given twice, 422 for a value that is not known.
  */
 export function parseWriteOptions(query: URLSearchParams, kind: WriteOptionsKind): WriteOptions {
@@ -24,7 +24,8 @@ export function parseWriteOptions(query: URLSearchParams, kind: WriteOptionsKind
   const fieldValidation = singleParameter(query, 'fieldValidation') ?? '';
   const causes: StatusCause[] = [];
   if (dryRun !== undefined && dryRun !== 'All') causes.push(fieldError.notSupported('dryRun', dryRun, ['All']));
-  if (!isFieldValidation(fieldValidation)) causes.push(fieldError.notSupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
+  if (!isFieldValidation(fieldValidation))
+    causes.push(fieldError.notSupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
   causes.push(...fieldManagerCauses(singleParameter(query, 'fieldManager') ?? ''));
   if (causes.length > 0 || !isFieldValidation(fieldValidation)) throw newInvalidOptions(kind, causes);
   return { dryRun: dryRun !== undefined, fieldValidation: fieldValidation === '' ? 'Warn' : fieldValidation };
@@ -39,6 +40,9 @@ function isFieldValidation(text: string): text is '' | WriteContext['fieldValida
 }
 
 function fieldManagerCauses(manager: string): StatusCause[] {
-  if (Buffer.byteLength(manager) > maxFieldManagerBytes) return [fieldError.tooLong('fieldManager', maxFieldManagerBytes)];
-  return unprintable.test(manager) ? [fieldError.invalid('fieldManager', manager, 'should only contain printable characters')] : [];
+  if (Buffer.byteLength(manager) > maxFieldManagerBytes)
+    return [fieldError.tooLong('fieldManager', maxFieldManagerBytes)];
+  return unprintable.test(manager)
+    ? [fieldError.invalid('fieldManager', manager, 'should only contain printable characters')]
+    : [];
 }

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { allNotes, note, notes, oldPosts, post, posts, startTestApi, type Answer, type TestApi } from './start-test-api.ts';
+import {
+  allNotes,
+  note,
+  notes,
+  oldPosts,
+  post,
+  posts,
+  startTestApi,
+  type Answer,
+  type TestApi,
+} from './start-test-api.ts';
 
 let api: TestApi;
 
@@ -15,7 +25,10 @@ const json = { 'Content-Type': 'application/json-patch+json' };
 async function stored(name: string, spec: Parameters<typeof post>[1] = {}, metadata: Parameters<typeof post>[2] = {}) {
   const answer = await api.call('POST', posts, { body: post(name, spec, metadata) });
   expect(answer.status).toBe(201);
-  return answer.body as { metadata: { name: string; uid: string; resourceVersion: string; generation: number }; spec: unknown };
+  return answer.body as {
+    metadata: { name: string; uid: string; resourceVersion: string; generation: number };
+    spec: unknown;
+  };
 }
 
 describe('create', () => {
@@ -24,8 +37,16 @@ describe('create', () => {
     expect(answer.status).toBe(201);
     expect(answer.headers.get('location')).toBe(`${posts}/created`);
     expect(answer.headers.get('etag')).toBe(`"${answer.body.metadata.resourceVersion}"`);
-    expect(answer.body).toMatchObject({ apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name: 'created', generation: 1 }, spec: { title: 't' } });
-    expect(await api.call('POST', posts, { body: post('created') })).toMatchObject({ status: 409, body: { reason: 'AlreadyExists', message: 'posts.blog.example.com "created" already exists' } });
+    expect(answer.body).toMatchObject({
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Post',
+      metadata: { name: 'created', generation: 1 },
+      spec: { title: 't' },
+    });
+    expect(await api.call('POST', posts, { body: post('created') })).toMatchObject({
+      status: 409,
+      body: { reason: 'AlreadyExists', message: 'posts.blog.example.com "created" already exists' },
+    });
   });
 
   test('generates a name', async () => {
@@ -36,7 +57,10 @@ describe('create', () => {
 
   test('takes and gives YAML', async () => {
     const body = 'apiVersion: blog.example.com/v1\nkind: Post\nmetadata:\n  name: in-yaml\nspec:\n  title: "yes"\n';
-    const answer = await api.call('POST', posts, { body, headers: { 'Content-Type': 'application/yaml', Accept: 'application/yaml' } });
+    const answer = await api.call('POST', posts, {
+      body,
+      headers: { 'Content-Type': 'application/yaml', Accept: 'application/yaml' },
+    });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('content-type')).toBe('application/yaml');
     expect(answer.text).toMatch(/^apiVersion: blog\.example\.com\/v1\nkind: Post\n/);
@@ -55,13 +79,28 @@ describe('create', () => {
     ['no object', '[]', 400, 'the body of the request must be an object'],
     ['no kind', { apiVersion: 'blog.example.com/v1', metadata: { name: 'x' } }, 400, /'Kind' is missing/],
     ['no apiVersion', { kind: 'Post', metadata: { name: 'x' } }, 400, /'apiVersion' is missing/],
-    ['another version', { ...post('x'), apiVersion: 'other/v1' }, 400, 'the API version in the data (other/v1) does not match the expected API version (blog.example.com/v1)'],
-    ['another kind', { ...post('x'), kind: 'Note' }, 400, 'the kind in the data (Note) does not match the expected kind (Post)'],
+    [
+      'another version',
+      { ...post('x'), apiVersion: 'other/v1' },
+      400,
+      'the API version in the data (other/v1) does not match the expected API version (blog.example.com/v1)',
+    ],
+    [
+      'another kind',
+      { ...post('x'), kind: 'Note' },
+      400,
+      'the kind in the data (Note) does not match the expected kind (Post)',
+    ],
     ['metadata that is a list', { ...post('x'), metadata: [] }, 400, 'metadata must be an object'],
     ['labels that are text', post('x', {}, { labels: 'a' }), 400, /.*/],
     ['no metadata', { ...post('x'), metadata: undefined }, 422, /metadata\.name: Required value/],
     ['no name', post(undefined), 422, /metadata\.name: Required value/],
-    ['a title that is too long', post('x', { title: 'x'.repeat(101) }), 422, /^Post\.blog\.example\.com "x" is invalid: spec\.title: Too long/],
+    [
+      'a title that is too long',
+      post('x', { title: 'x'.repeat(101) }),
+      422,
+      /^Post\.blog\.example\.com "x" is invalid: spec\.title: Too long/,
+    ],
   ])('with %s is refused', async (_reason, body, status, message) => {
     const answer = await api.call('POST', posts, { body });
     expect(answer).toMatchObject({ status, body: { kind: 'Status', code: status } });
@@ -69,19 +108,34 @@ describe('create', () => {
     else expect(answer.body.message).toMatch(message);
   });
 
-  test.each(['text/plain', 'application/vnd.kubernetes.protobuf', 'application/json;charset=latin1', 'x'])('of content type %s is a 415', async (type) => {
-    expect(await api.call('POST', posts, { body: post('x'), headers: { 'Content-Type': type } })).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType' } });
-  });
+  test.each(['text/plain', 'application/vnd.kubernetes.protobuf', 'application/json;charset=latin1', 'x'])(
+    'of content type %s is a 415',
+    async (type) => {
+      expect(await api.call('POST', posts, { body: post('x'), headers: { 'Content-Type': type } })).toMatchObject({
+        status: 415,
+        body: { reason: 'UnsupportedMediaType' },
+      });
+    },
+  );
 
   test('that could not be answered is not carried out', async () => {
-    expect((await api.call('POST', posts, { body: post('unanswerable'), headers: { Accept: 'image/png' } })).status).toBe(406);
+    expect(
+      (await api.call('POST', posts, { body: post('unanswerable'), headers: { Accept: 'image/png' } })).status,
+    ).toBe(406);
     expect((await api.call('GET', `${posts}/unanswerable`)).status).toBe(404);
   });
 
   test('tells of duplicate and unknown fields as asked', async () => {
-    const body = '{"apiVersion":"blog.example.com/v1","kind":"Post","metadata":{"name":"fields"},"spec":{"title":"a","title":"b"}}';
+    const body =
+      '{"apiVersion":"blog.example.com/v1","kind":"Post","metadata":{"name":"fields"},"spec":{"title":"a","title":"b"}}';
     const strict = await api.call('POST', `${posts}?fieldValidation=Strict`, { body });
-    expect(strict).toMatchObject({ status: 400, body: { message: 'Post in version "v1" cannot be handled as a Post: strict decoding error: duplicate field "spec.title"' } });
+    expect(strict).toMatchObject({
+      status: 400,
+      body: {
+        message:
+          'Post in version "v1" cannot be handled as a Post: strict decoding error: duplicate field "spec.title"',
+      },
+    });
     const ignored = await api.call('POST', `${posts}?fieldValidation=Ignore&dryRun=All`, { body });
     expect([ignored.status, ignored.headers.get('warning')]).toEqual([201, null]);
     const warned = await api.call('POST', posts, { body });
@@ -91,7 +145,10 @@ describe('create', () => {
 
 describe('idempotency', () => {
   test('repeats the first outcome, as it was', async () => {
-    const request = { body: post(undefined, { title: 'once' }, { generateName: 'once-' }), headers: { 'Idempotency-Key': 'k1' } };
+    const request = {
+      body: post(undefined, { title: 'once' }, { generateName: 'once-' }),
+      headers: { 'Idempotency-Key': 'k1' },
+    };
     const first = await api.call('POST', posts, request);
     const name = first.body.metadata.name as string;
     await api.call('PATCH', `${posts}/${name}`, { body: { spec: { title: 'changed' } }, headers: merge });
@@ -100,7 +157,10 @@ describe('idempotency', () => {
     expect(second.headers.get('idempotent-replayed')).toBe('true');
     expect(second.headers.get('location')).toBe(first.headers.get('location'));
     expect((await api.call('POST', posts, { ...request, body: post('other') })).status).toBe(422);
-    expect((await api.call('POST', posts, { ...request, headers: { ...request.headers, 'x-user': 'other' } })).body.metadata.name).not.toBe(name);
+    expect(
+      (await api.call('POST', posts, { ...request, headers: { ...request.headers, 'x-user': 'other' } })).body.metadata
+        .name,
+    ).not.toBe(name);
   });
 
   test('of changes and deletions', async () => {
@@ -121,7 +181,14 @@ describe('idempotency', () => {
     ['a dry run', 'POST', `${posts}?dryRun=All`, 'k'],
     ['a collection', 'DELETE', posts, 'k'],
   ])('with %s is a 400', async (_reason, method, path, key) => {
-    expect((await api.call(method, path, { ...(method === 'POST' ? { body: post('x') } : {}), headers: { 'Idempotency-Key': key } })).status).toBe(400);
+    expect(
+      (
+        await api.call(method, path, {
+          ...(method === 'POST' ? { body: post('x') } : {}),
+          headers: { 'Idempotency-Key': key },
+        })
+      ).status,
+    ).toBe(400);
   });
 });
 
@@ -151,7 +218,10 @@ describe('get', () => {
   test('shows metadata alone, or nothing it cannot', async () => {
     await stored('partial');
     const accept = (value: string) => api.call('GET', `${posts}/partial`, { headers: { Accept: value } });
-    expect((await accept('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')).body).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'partial' } });
+    expect((await accept('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')).body).toMatchObject({
+      kind: 'PartialObjectMetadata',
+      metadata: { name: 'partial' },
+    });
     expect((await accept('application/json;as=Table;v=v1;g=meta.k8s.io,application/json')).body.kind).toBe('Post');
     expect((await accept('application/json;as=Table;v=v1;g=meta.k8s.io')).status).toBe(406);
     expect((await api.call('HEAD', `${posts}/partial`)).text).toBe('');
@@ -162,15 +232,30 @@ describe('update', () => {
   test('replaces, unconditionally or under conditions', async () => {
     const first = await stored('put', { title: 'a' });
     const second = await api.call('PUT', `${posts}/put`, { body: post('put', { title: 'b' }) });
-    expect(second).toMatchObject({ status: 200, body: { spec: { title: 'b' }, metadata: { generation: 2, uid: first.metadata.uid } } });
+    expect(second).toMatchObject({
+      status: 200,
+      body: { spec: { title: 'b' }, metadata: { generation: 2, uid: first.metadata.uid } },
+    });
     const stale = first.metadata.resourceVersion;
     const body = post('put', { title: 'c' });
-    expect((await api.call('PUT', `${posts}/put`, { body: post('put', { title: 'c' }, { resourceVersion: stale }) })).status).toBe(409);
+    expect(
+      (await api.call('PUT', `${posts}/put`, { body: post('put', { title: 'c' }, { resourceVersion: stale }) })).status,
+    ).toBe(409);
     for (const tag of [`"${stale}"`, `"${stale}", "1"`, `W/${second.headers.get('etag')}`]) {
-      expect([tag, (await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': tag } })).status]).toEqual([tag, 412]);
+      expect([tag, (await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': tag } })).status]).toEqual([
+        tag,
+        412,
+      ]);
     }
     expect((await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': '5' } })).status).toBe(400);
-    expect((await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': `"${stale}", ${second.headers.get('etag')}` } })).status).toBe(200);
+    expect(
+      (
+        await api.call('PUT', `${posts}/put`, {
+          body,
+          headers: { 'If-Match': `"${stale}", ${second.headers.get('etag')}` },
+        })
+      ).status,
+    ).toBe(200);
     const same = await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': '*' } });
     expect(same.body.metadata.generation).toBe(3);
   });
@@ -193,9 +278,18 @@ describe('update', () => {
 
   test('of status leaves the rest, and the other way round', async () => {
     await stored('sub', { title: 'a' });
-    const answer = await api.call('PUT', `${posts}/sub/status`, { body: { ...post('sub', { title: 'ignored' }), status: { phase: 'Ready' } } });
-    expect(answer.body).toMatchObject({ spec: { title: 'a' }, status: { phase: 'Ready' }, metadata: { generation: 1 } });
-    const main = await api.call('PATCH', `${posts}/sub`, { body: { spec: { title: 'b' }, status: { phase: 'ignored' } }, headers: merge });
+    const answer = await api.call('PUT', `${posts}/sub/status`, {
+      body: { ...post('sub', { title: 'ignored' }), status: { phase: 'Ready' } },
+    });
+    expect(answer.body).toMatchObject({
+      spec: { title: 'a' },
+      status: { phase: 'Ready' },
+      metadata: { generation: 1 },
+    });
+    const main = await api.call('PATCH', `${posts}/sub`, {
+      body: { spec: { title: 'b' }, status: { phase: 'ignored' } },
+      headers: merge,
+    });
     expect(main.body).toMatchObject({ spec: { title: 'b' }, status: { phase: 'Ready' } });
   });
 });
@@ -203,18 +297,28 @@ describe('update', () => {
 describe('patch', () => {
   test('merges, or applies operations', async () => {
     await stored('patched', { title: 'a', tags: ['x'] });
-    const merged = await api.call('PATCH', `${posts}/patched`, { body: { spec: { title: null, tags: ['y'] } }, headers: merge });
+    const merged = await api.call('PATCH', `${posts}/patched`, {
+      body: { spec: { title: null, tags: ['y'] } },
+      headers: merge,
+    });
     expect(merged).toMatchObject({ status: 200, body: { spec: { tags: ['y'] } } });
     expect(merged.headers.get('etag')).toBe(`"${merged.body.metadata.resourceVersion}"`);
-    const operated = await api.call('PATCH', `${posts}/patched`, { body: [{ op: 'add', path: '/spec/tags/-', value: 'z' }], headers: json });
+    const operated = await api.call('PATCH', `${posts}/patched`, {
+      body: [{ op: 'add', path: '/spec/tags/-', value: 'z' }],
+      headers: json,
+    });
     expect(operated).toMatchObject({ status: 200, body: { spec: { tags: ['y', 'z'] } } });
-    expect((await api.call('PATCH', `${posts}/patched`, { body: {}, headers: merge })).body.metadata.resourceVersion).toBe(operated.body.metadata.resourceVersion);
+    expect(
+      (await api.call('PATCH', `${posts}/patched`, { body: {}, headers: merge })).body.metadata.resourceVersion,
+    ).toBe(operated.body.metadata.resourceVersion);
   });
 
   test('names a revision, or is retried on a race', async () => {
     const { metadata } = await stored('raced');
     const results = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => api.call('PATCH', `${posts}/raced`, { body: { metadata: { labels: { [`l${i}`]: 'x' } } }, headers: merge })),
+      Array.from({ length: 8 }, (_, i) =>
+        api.call('PATCH', `${posts}/raced`, { body: { metadata: { labels: { [`l${i}`]: 'x' } } }, headers: merge }),
+      ),
     );
     expect(results.map(({ status }) => status)).toEqual(results.map(() => 200));
     expect(Object.keys((await api.call('GET', `${posts}/raced`)).body.metadata.labels)).toHaveLength(8);
@@ -228,20 +332,38 @@ describe('patch', () => {
     ['plain JSON', 'application/json', {}],
   ])('of type %s is a 415 that lists what is served', async (_reason, type, body) => {
     const answer = await api.call('PATCH', `${posts}/patched`, { body, headers: { 'Content-Type': type } });
-    expect(answer).toMatchObject({ status: 415, body: { message: expect.stringContaining('application/json-patch+json, application/merge-patch+json') } });
+    expect(answer).toMatchObject({
+      status: 415,
+      body: { message: expect.stringContaining('application/json-patch+json, application/merge-patch+json') },
+    });
   });
 
-  test.each(['', '/status', '/scale'])('of the object%s is no apply, which alone can be forced', async (subresource) => {
-    await stored(`forced${subresource.length}`);
-    const path = `${posts}/forced${subresource.length}${subresource}`;
-    for (const force of ['?force=true', '?force=false', '?force']) {
-      const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
-      expect([status, body.message]).toEqual([422, 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch']);
-      expect(body.details.causes).toEqual([expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' })]);
-    }
-    expect((await api.call('PATCH', `${path}?force=true`, { body: {}, headers: { 'Content-Type': 'application/apply-patch+yaml' } })).status).toBe(415);
-    expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
-  });
+  test.each(['', '/status', '/scale'])(
+    'of the object%s is no apply, which alone can be forced',
+    async (subresource) => {
+      await stored(`forced${subresource.length}`);
+      const path = `${posts}/forced${subresource.length}${subresource}`;
+      for (const force of ['?force=true', '?force=false', '?force']) {
+        const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
+        expect([status, body.message]).toEqual([
+          422,
+          'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+        ]);
+        expect(body.details.causes).toEqual([
+          expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' }),
+        ]);
+      }
+      expect(
+        (
+          await api.call('PATCH', `${path}?force=true`, {
+            body: {},
+            headers: { 'Content-Type': 'application/apply-patch+yaml' },
+          })
+        ).status,
+      ).toBe(415);
+      expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
+    },
+  );
 
   test.each([
     ['a merge patch that is a list', merge, [], 400],
@@ -263,7 +385,9 @@ describe('patch', () => {
 describe('delete', () => {
   test('answers Success with the uid', async () => {
     const { metadata } = await stored('gone');
-    const dry = await api.call('DELETE', `${posts}/gone`, { body: { kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] } });
+    const dry = await api.call('DELETE', `${posts}/gone`, {
+      body: { kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] },
+    });
     expect(dry.status).toBe(200);
     const answer = await api.call('DELETE', `${posts}/gone`, { body: { propagationPolicy: 'Background' } });
     expect(answer.body).toEqual({
@@ -273,35 +397,62 @@ describe('delete', () => {
       status: 'Success',
       details: { name: 'gone', group: 'blog.example.com', kind: 'posts', uid: metadata.uid },
     });
-    expect(await api.call('DELETE', `${posts}/gone`)).toMatchObject({ status: 404, body: { message: 'posts.blog.example.com "gone" not found' } });
+    expect(await api.call('DELETE', `${posts}/gone`)).toMatchObject({
+      status: 404,
+      body: { message: 'posts.blog.example.com "gone" not found' },
+    });
   });
 
   test('waits for finalizers, and the last one removed ends it', async () => {
     await stored('held', {}, { finalizers: ['example.com/hold'] });
     const answer = await api.call('DELETE', `${posts}/held`);
-    expect(answer).toMatchObject({ status: 200, body: { kind: 'Post', metadata: { deletionTimestamp: expect.any(String), generation: 2 } } });
-    const released = await api.call('PATCH', `${posts}/held`, { body: { metadata: { finalizers: null } }, headers: merge });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { kind: 'Post', metadata: { deletionTimestamp: expect.any(String), generation: 2 } },
+    });
+    const released = await api.call('PATCH', `${posts}/held`, {
+      body: { metadata: { finalizers: null } },
+      headers: merge,
+    });
     expect(released.status).toBe(200);
     expect((await api.call('GET', `${posts}/held`)).status).toBe(404);
   });
 
   test('honours its preconditions', async () => {
     const { metadata } = await stored('guarded');
-    expect(await api.call('DELETE', `${posts}/guarded`, { body: { preconditions: { uid: 'other' } } })).toMatchObject({ status: 409, body: { message: expect.stringContaining('does not match the UID in record') } });
-    expect((await api.call('DELETE', `${posts}/guarded`, { body: { preconditions: { resourceVersion: '1' } } })).status).toBe(409);
+    expect(await api.call('DELETE', `${posts}/guarded`, { body: { preconditions: { uid: 'other' } } })).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('does not match the UID in record') },
+    });
+    expect(
+      (await api.call('DELETE', `${posts}/guarded`, { body: { preconditions: { resourceVersion: '1' } } })).status,
+    ).toBe(409);
     expect((await api.call('DELETE', `${posts}/guarded`, { headers: { 'If-Match': '"1"' } })).status).toBe(412);
     expect((await api.call('DELETE', `${posts}/guarded`, { body: { kind: 'Post' } })).status).toBe(400);
-    expect((await api.call('DELETE', `${posts}/guarded`, { body: '', headers: { 'If-Match': `"${metadata.resourceVersion}"` } })).status).toBe(200);
+    expect(
+      (
+        await api.call('DELETE', `${posts}/guarded`, {
+          body: '',
+          headers: { 'If-Match': `"${metadata.resourceVersion}"` },
+        })
+      ).status,
+    ).toBe(200);
   });
 
   test('of a collection takes what the selectors match', async () => {
-    for (const name of ['many-a', 'many-b', 'many-c']) await stored(name, {}, { labels: { many: name === 'many-c' ? 'keep' : 'go' } });
+    for (const name of ['many-a', 'many-b', 'many-c'])
+      await stored(name, {}, { labels: { many: name === 'many-c' ? 'keep' : 'go' } });
     const answer = await api.call('DELETE', `${posts}?labelSelector=many%3Dgo`);
     expect(answer).toMatchObject({ status: 200, body: { apiVersion: 'blog.example.com/v1', kind: 'PostList' } });
-    expect(answer.body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual(['many-a', 'many-b']);
+    expect(answer.body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual([
+      'many-a',
+      'many-b',
+    ]);
     expect((await api.call('GET', `${posts}/many-c`)).status).toBe(200);
     expect((await api.call('DELETE', `${posts}?labelSelector=many%3Dkeep&limit=1`)).status).toBe(400);
-    expect((await api.call('DELETE', `${posts}?labelSelector=many%3D`, { headers: { 'If-Match': '"1"' } })).status).toBe(400);
+    expect(
+      (await api.call('DELETE', `${posts}?labelSelector=many%3D`, { headers: { 'If-Match': '"1"' } })).status,
+    ).toBe(400);
   });
 });
 
@@ -310,12 +461,25 @@ describe('scale', () => {
     await stored('scaled', { title: 'a' });
     expect((await api.call('GET', `${posts}/scaled/scale`)).status).toBe(400);
     const set = await api.call('PATCH', `${posts}/scaled/scale`, { body: { spec: { replicas: 3 } }, headers: merge });
-    expect(set).toMatchObject({ status: 200, body: { kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name: 'scaled' }, spec: { replicas: 3 }, status: { replicas: 0 } } });
+    expect(set).toMatchObject({
+      status: 200,
+      body: {
+        kind: 'Scale',
+        apiVersion: 'autoscaling/v1',
+        metadata: { name: 'scaled' },
+        spec: { replicas: 3 },
+        status: { replicas: 0 },
+      },
+    });
     const scale = { ...set.body, spec: { replicas: 5 } };
     expect((await api.call('PUT', `${posts}/scaled/scale`, { body: scale })).body.spec.replicas).toBe(5);
-    expect((await api.call('PUT', `${posts}/scaled/scale`, { body: { ...scale, spec: { replicas: 6 } } })).status).toBe(409);
+    expect((await api.call('PUT', `${posts}/scaled/scale`, { body: { ...scale, spec: { replicas: 6 } } })).status).toBe(
+      409,
+    );
     expect((await api.call('PUT', `${posts}/scaled/scale`, { body: { ...scale, kind: 'Post' } })).status).toBe(400);
-    expect((await api.call('PATCH', `${posts}/scaled/scale`, { body: { spec: { replicas: -1 } }, headers: merge })).status).toBe(422);
+    expect(
+      (await api.call('PATCH', `${posts}/scaled/scale`, { body: { spec: { replicas: -1 } }, headers: merge })).status,
+    ).toBe(422);
     expect((await api.call('GET', `${posts}/scaled`)).body.spec).toEqual({ title: 'a', replicas: 5 });
     expect((await api.call('GET', `${posts}/scaled/scale`)).body.spec).toEqual({ replicas: 5 });
   });
@@ -349,11 +513,15 @@ describe('paths', () => {
     expect((await api.call('POST', `${posts}/a`)).headers.get('allow')).toBe('GET, HEAD, PUT, PATCH, DELETE');
     expect((await api.call('POST', allNotes)).headers.get('allow')).toBe('GET, HEAD');
     expect((await api.call('OPTIONS', posts)).headers.get('allow')).toBe('GET, HEAD, POST, DELETE');
-    expect((await api.call('GET', notes.replace('default', 'absent'))).body.message).toBe('namespaces "absent" not found');
+    expect((await api.call('GET', notes.replace('default', 'absent'))).body.message).toBe(
+      'namespaces "absent" not found',
+    );
   });
 
   test('namespaces hold objects of their own', async () => {
-    await api.call('POST', '/api/v1/namespaces', { body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } } });
+    await api.call('POST', '/api/v1/namespaces', {
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
+    });
     const elsewhere = notes.replace('default', 'other');
     const created = await api.call('POST', notes, { body: note('n') });
     expect(created).toMatchObject({ status: 201, body: { metadata: { namespace: 'default' } } });
@@ -367,7 +535,9 @@ describe('paths', () => {
 
   test('a deprecated version warns', async () => {
     const answer = await api.call('GET', oldPosts);
-    expect(answer.headers.get('warning')).toBe('299 - "blog.example.com/v1alpha1 Post is deprecated; use blog.example.com/v1 Post"');
+    expect(answer.headers.get('warning')).toBe(
+      '299 - "blog.example.com/v1alpha1 Post is deprecated; use blog.example.com/v1 Post"',
+    );
     expect(answer.body.apiVersion).toBe('blog.example.com/v1alpha1');
   });
 });
@@ -381,7 +551,8 @@ test('where status has no path of its own, a change of it raises the generation 
 
 test('a finalizer is added to what is not being deleted, and to nothing else', async () => {
   const path = `${notes}/held`;
-  const add = (...finalizers: string[]): Promise<Answer> => api.call('PATCH', path, { body: { metadata: { finalizers } }, headers: merge });
+  const add = (...finalizers: string[]): Promise<Answer> =>
+    api.call('PATCH', path, { body: { metadata: { finalizers } }, headers: merge });
   await api.call('POST', notes, { body: note('held') });
   expect((await add('example.com/a')).body.metadata.finalizers).toEqual(['example.com/a']);
   expect((await api.call('DELETE', path)).body.metadata.generation).toBe(2);

@@ -4,7 +4,15 @@ import type { Change } from '#pkg/storage/index';
 import { ChangeRing } from './change-ring.ts';
 
 function change(revision: number, modelId: number, size = 1): Change {
-  return { revision, modelId, type: 'create', namespace: '', name: String(revision), body: 'x'.repeat(size), fingerprint: '' };
+  return {
+    revision,
+    modelId,
+    type: 'create',
+    namespace: '',
+    name: String(revision),
+    body: 'x'.repeat(size),
+    fingerprint: '',
+  };
 }
 
 describe('ChangeRing', () => {
@@ -34,15 +42,20 @@ describe('ChangeRing', () => {
 
   test('is complete wherever it answers, however long it ran', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat(2), { maxLength: 3_000 }), fc.integer({ min: 1, max: 50 }), fc.nat(3_100), (models, count, after) => {
-        const ring = new ChangeRing(0, { size: 1e9, count });
-        const all = models.map((modelId, index) => change(index + 1, modelId));
-        for (const each of all) ring.push(each);
-        const answer = ring.after(after, 1);
-        if (after < all.length - count) return answer === undefined;
-        expect(answer).toEqual(all.filter(({ revision, modelId }) => revision > after && modelId === 1));
-        return true;
-      }),
+      fc.property(
+        fc.array(fc.nat(2), { maxLength: 3_000 }),
+        fc.integer({ min: 1, max: 50 }),
+        fc.nat(3_100),
+        (models, count, after) => {
+          const ring = new ChangeRing(0, { size: 1e9, count });
+          const all = models.map((modelId, index) => change(index + 1, modelId));
+          for (const each of all) ring.push(each);
+          const answer = ring.after(after, 1);
+          if (after < all.length - count) return answer === undefined;
+          expect(answer).toEqual(all.filter(({ revision, modelId }) => revision > after && modelId === 1));
+          return true;
+        },
+      ),
       { numRuns: 50 },
     );
   });

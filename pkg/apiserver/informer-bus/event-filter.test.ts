@@ -11,9 +11,24 @@ function textOf(color: string | undefined): string {
   return JSON.stringify({ metadata: { name: 'x', ...(color === undefined ? {} : { labels: { color } }) } });
 }
 
-function event(type: Change['type'], color: string | undefined, old: string | undefined, more: Partial<Change> = {}): ChangeEvent {
+function event(
+  type: Change['type'],
+  color: string | undefined,
+  old: string | undefined,
+  more: Partial<Change> = {},
+): ChangeEvent {
   const before = old === undefined ? {} : { old: { revision: 1, body: textOf(old), fingerprint: 'f' } };
-  return new ChangeEvent({ revision: 2, modelId: 1, type, namespace: 'ns', name: 'x', body: textOf(color), fingerprint: 'f', ...before, ...more });
+  return new ChangeEvent({
+    revision: 2,
+    modelId: 1,
+    type,
+    namespace: 'ns',
+    name: 'x',
+    body: textOf(color),
+    fingerprint: 'f',
+    ...before,
+    ...more,
+  });
 }
 
 describe('compileEventFilter', () => {
@@ -22,10 +37,22 @@ describe('compileEventFilter', () => {
     ['a new object that does not match', event('create', 'blue', undefined), undefined],
     ['a match that stays one', event('update', 'red', 'red'), { type: 'MODIFIED', state: 'current' }],
     ['one that comes to match', event('update', 'red', 'blue'), { type: 'ADDED', state: 'current' }],
-    ['one that ceases to match is shown as it was', event('update', 'blue', 'red'), { type: 'DELETED', state: 'previous' }],
+    [
+      'one that ceases to match is shown as it was',
+      event('update', 'blue', 'red'),
+      { type: 'DELETED', state: 'previous' },
+    ],
     ['one that never matched', event('update', 'blue', 'blue'), undefined],
-    ['a match deleted is shown in its final state, whatever that is', event('delete', 'blue', 'red'), { type: 'DELETED', state: 'current' }],
-    ['one deleted that the watcher never saw, though its final state would match', event('delete', 'red', 'blue'), undefined],
+    [
+      'a match deleted is shown in its final state, whatever that is',
+      event('delete', 'blue', 'red'),
+      { type: 'DELETED', state: 'current' },
+    ],
+    [
+      'one deleted that the watcher never saw, though its final state would match',
+      event('delete', 'red', 'blue'),
+      undefined,
+    ],
   ])('%s', (_reason, changed, expected) => {
     expect(compileEventFilter(undefined, red)(changed)).toEqual(expected);
   });
@@ -37,9 +64,18 @@ describe('compileEventFilter', () => {
 
   test('objects of other namespaces and other names are not parsed', () => {
     const unreadable = event('update', undefined, undefined, { body: 'not JSON' });
-    const index = { name: 'metadata.name', path: 'metadata.name', type: 'string' as const, multi: false, unique: false, nullable: false };
+    const index = {
+      name: 'metadata.name',
+      path: 'metadata.name',
+      type: 'string' as const,
+      multi: false,
+      unique: false,
+      nullable: false,
+    };
     expect(compileEventFilter('other', red)(unreadable)).toBeUndefined();
-    expect(compileEventFilter(undefined, { labels: [], fields: [{ index, operator: 'In', values: ['y'] }] })(unreadable)).toBeUndefined();
+    expect(
+      compileEventFilter(undefined, { labels: [], fields: [{ index, operator: 'In', values: ['y'] }] })(unreadable),
+    ).toBeUndefined();
   });
 });
 
@@ -53,7 +89,11 @@ describe('ChangeEvent', () => {
       },
     };
     const changed = event('update', 'blue', 'red');
-    expect([changed.current(reader).text(), changed.current(reader).text(), changed.previous(reader).text()]).toEqual(['2 blue', '2 blue', '2 red']);
+    expect([changed.current(reader).text(), changed.current(reader).text(), changed.previous(reader).text()]).toEqual([
+      '2 blue',
+      '2 blue',
+      '2 red',
+    ]);
     expect(made).toBe(2);
     expect(changed.current({ text: () => 'other' }).text()).toBe('other');
   });

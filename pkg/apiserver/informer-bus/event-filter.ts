@@ -5,11 +5,15 @@ import type { ChangeEvent } from './change-event.ts';
 export type FilteredEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED'; state: 'current' | 'previous' };
 
 /**
- * What a watcher with this namespace and selector hears of a change. An object that comes to match is ADDED; one that ceases to is DELETED
- * in its last matching state; one that is deleted is shown in its final state. Without a selector nothing is parsed.
- * Throws KeyNotComputed where it asks for what was not computed at the time of the change. Source: k8s.io/apiserver, watch cache.
+ * What a watcher with this namespace and selector hears of a change. An object that comes to match is ADDED; one that
+ * ceases to is DELETED in its last matching state; one that is deleted is shown in its final state. Without a selector
+ * nothing is parsed. Throws KeyNotComputed where it asks for what was not computed at the time of the change. Source:
+ * k8s.io/apiserver, watch cache.
  */
-export function compileEventFilter(namespace: string | undefined, selector: Selector): (event: ChangeEvent) => FilteredEvent | undefined {
+export function compileEventFilter(
+  namespace: string | undefined,
+  selector: Selector,
+): (event: ChangeEvent) => FilteredEvent | undefined {
   const names = wantedNames(selector);
   const matches = selector.labels.length + selector.fields.length === 0 ? undefined : compileSelector(selector);
   return (event) => {

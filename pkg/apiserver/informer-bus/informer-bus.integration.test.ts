@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type FieldSelector, type IndexDefinition, type LabelSelector } from '#pkg/apimachinery/index';
-import { ApiClient, eventually, noSelector, Recorder, revisionOf, writing } from '../registry/registrytest/api-client.ts';
+import {
+  ApiClient,
+  eventually,
+  noSelector,
+  Recorder,
+  revisionOf,
+  writing,
+} from '../registry/registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
 import { definition, post, postDefinition } from '../registry/registrytest/sample-objects.ts';
 import type { SharedRepresentation } from '../registry/served-resource.ts';
@@ -9,14 +16,30 @@ let pair: ReplicaPair;
 let posts: ApiClient;
 let others: ApiClient;
 
-const slug: IndexDefinition = { name: 'spec.slug', path: 'spec.slug', type: 'string', multi: false, unique: true, nullable: true };
-const byName: IndexDefinition = { name: 'metadata.name', path: 'metadata.name', type: 'string', multi: false, unique: false, nullable: false };
+const slug: IndexDefinition = {
+  name: 'spec.slug',
+  path: 'spec.slug',
+  type: 'string',
+  multi: false,
+  unique: true,
+  nullable: true,
+};
+const byName: IndexDefinition = {
+  name: 'metadata.name',
+  path: 'metadata.name',
+  type: 'string',
+  multi: false,
+  unique: false,
+  nullable: false,
+};
 
 beforeAll(async () => {
   pair = await startReplicas();
   const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
   await definitions.create(postDefinition);
-  await definitions.create(definition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }));
+  await definitions.create(
+    definition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }),
+  );
   await pair.two.registry.findNewest('blog.example.com', 'v1', 'posts');
   posts = ApiClient.of(pair.one.registry, 'blog.example.com', 'v1', 'posts');
   others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
@@ -59,7 +82,11 @@ describe('events', () => {
     await posts.put(post('b', { slug: 'b3' }, { labels: { team: 'red' } }));
     const left = await posts.put(post('b', { slug: 'b4' }, { labels: { team: 'blue' } }));
     await posts.delete('b');
-    expect(watch.events.map(({ type, object }) => `${type} ${(object.spec as { slug: string }).slug}`)).toEqual(['ADDED b2', 'MODIFIED b3', 'DELETED b3']);
+    expect(watch.events.map(({ type, object }) => `${type} ${(object.spec as { slug: string }).slug}`)).toEqual([
+      'ADDED b2',
+      'MODIFIED b3',
+      'DELETED b3',
+    ]);
     expect(revisionOf(watch.events[2]!.object)).toBe(revisionOf(left));
   });
 
@@ -83,7 +110,11 @@ describe('events', () => {
     await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
     const [one, all] = await Promise.all([things.watch(cursor(), noSelector, 'team'), things.watch(cursor())]);
     for (const namespace of ['default', 'team']) {
-      await things.create({ apiVersion: 'ns.example.com/v1', kind: 'Thing', metadata: { name: `in-${namespace}` }, spec: { title: 'T' } }, writing(), namespace);
+      await things.create(
+        { apiVersion: 'ns.example.com/v1', kind: 'Thing', metadata: { name: `in-${namespace}` }, spec: { title: 'T' } },
+        writing(),
+        namespace,
+      );
     }
     expect([one.lines(), all.lines()]).toEqual([['ADDED in-team'], ['ADDED in-default', 'ADDED in-team']]);
   });
@@ -108,9 +139,16 @@ describe('start', () => {
     await Promise.all(Array.from({ length: 40 }, (_, index) => posts.create(post(`s-${index}`))));
     // The third replica was not there: its memory is empty, and history comes from the log.
     const third = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
-    const writes = Promise.all(Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? posts : others).create(post(`t-${index}`))));
+    const writes = Promise.all(
+      Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? posts : others).create(post(`t-${index}`))),
+    );
     const middle = start + 20;
-    const watches = await Promise.all([third.watch(start), third.watch(middle), posts.watch(start), others.watch(middle)]);
+    const watches = await Promise.all([
+      third.watch(start),
+      third.watch(middle),
+      posts.watch(start),
+      others.watch(middle),
+    ]);
     await writes;
     await settled();
     await eventually(() => watches.every(({ stream }) => stream!.cursor >= cursor()));

@@ -1,5 +1,16 @@
 import type { Logger } from 'pino';
-import { EventLoopTurns, isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
+import {
+  EventLoopTurns,
+  isComputedIndex,
+  KeyNotComputed,
+  newExpired,
+  newServiceUnavailable,
+  newTooLargeResourceVersion,
+  newUnknownPath,
+  type GroupResource,
+  type Selector,
+  type StatusError,
+} from '#pkg/apimachinery/index';
 import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadRoom } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
@@ -54,7 +65,13 @@ export class InformerBus {
   private delivered: number;
   private stopped = false;
 
-  constructor({ changes, log, ringSize = 8 << 20, ringCount = 20_000, observer = noWatchObserver }: InformerBusOptions) {
+  constructor({
+    changes,
+    log,
+    ringSize = 8 << 20,
+    ringCount = 20_000,
+    observer = noWatchObserver,
+  }: InformerBusOptions) {
     this.changes = changes;
     this.log = log;
     this.observer = observer;
@@ -68,14 +85,18 @@ export class InformerBus {
     return this.delivered;
   }
 
-  /** Calls `observer` synchronously with every change of a model, before its watchers hear of it; the answer takes it back. */
+  /**
+   * Calls `observer` synchronously with every change of a model, before its watchers hear of it; the answer takes it
+   * back.
+   */
   observe(modelId: number, observer: (change: Change) => void): () => void {
     return addTo(this.observers, modelId, observer);
   }
 
   /**
-   * Starts a watch; resolves when it is live. The sink hears everything after `after`, without gap or repetition, the first of it before this resolves.
-   * StatusError 410 where the history is gone or lacks the keys that are asked for, 504 where it is not yet made, 404 where the model has no place, 503 where an index that is asked for is not ready.
+   * Starts a watch; resolves when it is live. The sink hears everything after `after`, without gap or repetition, the
+   * first of it before this resolves. StatusError 410 where the history is gone or lacks the keys that are asked for,
+   * 504 where it is not yet made, 404 where the model has no place, 503 where an index that is asked for is not ready.
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
     await this.reach(request.after);
@@ -86,7 +107,8 @@ export class InformerBus {
     const watcher = new Watcher({
       ...request,
       filter: compileEventFilter(request.namespace, request.selector),
-      onSinkError: (error) => this.log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
+      onSinkError: (error) =>
+        this.log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
     });
     try {
       await this.catchUp(watcher, request, incarnation.modelId);
@@ -113,8 +135,15 @@ export class InformerBus {
     throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.delivered));
   }
 
-  /** History goes at the pace of whoever takes it, a piece at a time; only the last piece and the beginning of the live part are one step. */
-  private async catchUp(watcher: Watcher, { resource, signal, group, sink, room }: BusWatchRequest, modelId: number): Promise<void> {
+  /**
+   * History goes at the pace of whoever takes it, a piece at a time; only the last piece and the beginning of the live
+   * part are one step.
+   */
+  private async catchUp(
+    watcher: Watcher,
+    { resource, signal, group, sink, room }: BusWatchRequest,
+    modelId: number,
+  ): Promise<void> {
     // Never less from one piece to the next: a watch that has begun rarely has to wait for room again.
     let held = unaskedSize;
     let hasTurn = false;
@@ -144,17 +173,32 @@ export class InformerBus {
         return;
       }
       hasTurn = false;
-      const { changes, upTo } = piece === undefined ? await this.history(resource, watcher.cursor, room) : { changes: piece, upTo: piece.at(-1)!.revision };
+      const { changes, upTo } =
+        piece === undefined
+          ? await this.history(resource, watcher.cursor, room)
+          : { changes: piece, upTo: piece.at(-1)!.revision };
       // Without progress this would go on for ever.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
-      if (piece === undefined) held = Math.max(held, changes.reduce((sum, change) => sum + sizeOf(change), 0));
+      if (piece === undefined)
+        held = Math.max(
+          held,
+          changes.reduce((sum, change) => sum + sizeOf(change), 0),
+        );
       room?.settle(held);
-      await replayPaced(watcher, sink, changes.filter((change) => change.modelId === modelId));
+      await replayPaced(
+        watcher,
+        sink,
+        changes.filter((change) => change.modelId === modelId),
+      );
       watcher.replay([], upTo);
     }
   }
 
-  private async history(resource: GroupResource, after: number, room: ReadRoom | undefined): Promise<{ changes: Change[]; upTo: number }> {
+  private async history(
+    resource: GroupResource,
+    after: number,
+    room: ReadRoom | undefined,
+  ): Promise<{ changes: Change[]; upTo: number }> {
     if (after < this.changes.compacted) throw tooOld(after, this.changes.compacted);
     try {
       return await this.changes.read(resource, after, room);
@@ -188,7 +232,7 @@ export class InformerBus {
 }
 
 async function replayPaced(watcher: Watcher, sink: WatchSink, changes: readonly Change[]): Promise<void> {
-  for (let rest = changes; rest.length > 0 && !watcher.isOver; ) {
+  for (let rest = changes; rest.length > 0 && !watcher.isOver;) {
     const piece = firstPiece(rest);
     await turnFor(piece);
     watcher.replay(piece, piece.at(-1)!.revision);

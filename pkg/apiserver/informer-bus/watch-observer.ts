@@ -6,8 +6,9 @@ export interface WatchObserver {
   /** An event was given to a connection. */
   sent(): void;
   /**
-   * A change was given to the last of its watchers. `own`: written by this process, and the time since the database's acknowledgement came;
-   * `log`: read from the log, and the time since its row was written, by the database's clock. Milliseconds.
+   * A change was given to the last of its watchers. `own`: written by this process, and the time since the database's
+   * acknowledgement came; `log`: read from the log, and the time since its row was written, by the database's clock.
+   * Milliseconds.
    */
   told(from: 'own' | 'log', ms: number): void;
 }

@@ -43,7 +43,10 @@ export class Watcher implements WatchStream {
     this.detachers.push(detach);
   }
 
-  /** Takes history, in order, that reaches up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that lacks it */
+  /**
+   * Takes history, in order, that reaches up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that
+   * lacks it
+   */
   replay(changes: readonly Change[], upTo: number): void {
     for (const change of changes) this.take(new ChangeEvent(change));
     this.position = Math.max(this.position, upTo);
@@ -57,11 +60,13 @@ export class Watcher implements WatchStream {
     const { filter, reader, sink, onSinkError } = this.options;
     try {
       const heard = filter(event);
-      if (heard !== undefined) sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
+      if (heard !== undefined)
+        sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
     } catch (error) {
       if (error instanceof KeyNotComputed) {
         if (this.liveCursor === undefined) throw error;
-        // The index it asks for is being made anew, or another release wrote: whoever resumes from here is told what to do.
+        // The index it asks for is being made anew, or another release wrote: whoever resumes from here is told what to
+        // do.
         this.position = before;
         this.end('the definition of this resource was changed');
         return;

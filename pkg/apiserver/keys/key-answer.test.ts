@@ -29,8 +29,14 @@ test('a fault has an end', () => {
 
 const problems: [answer: unknown, found: unknown][] = [
   [{ problems: [] }, []],
-  [{ problems: [{ function: 'f', message: 'no' }, { message: 'none' }] }, [{ function: 'f', message: 'no' }, { message: 'none' }]],
-  [{ problems: [null, { function: 7, message: 7 }] }, [{ message: 'it cannot be read' }, { message: 'it cannot be read' }]],
+  [
+    { problems: [{ function: 'f', message: 'no' }, { message: 'none' }] },
+    [{ function: 'f', message: 'no' }, { message: 'none' }],
+  ],
+  [
+    { problems: [null, { function: 7, message: 7 }] },
+    [{ message: 'it cannot be read' }, { message: 'it cannot be read' }],
+  ],
   [{ problems: null }, undefined],
   [undefined, undefined],
 ];

@@ -19,11 +19,17 @@ export function problemsIn(answer: unknown): KeyProblem[] | undefined {
   return problems.map((problem: unknown) => {
     const name = fieldOf(problem, 'function');
     const message = fieldOf(problem, 'message');
-    return { ...(typeof name === 'string' && { function: name }), message: typeof message === 'string' ? message.slice(0, maxMessage) : 'it cannot be read' };
+    return {
+      ...(typeof name === 'string' && { function: name }),
+      message: typeof message === 'string' ? message.slice(0, maxMessage) : 'it cannot be read',
+    };
   });
 }
 
-/** A row for each of the first so many objects, in it a result for each call; undefined where there are none in it, or too many. */
+/**
+ * A row for each of the first so many objects, in it a result for each call; undefined where there are none in it, or
+ * too many.
+ */
 export function rowsIn(answer: unknown, objects: number, calls: number): ComputedResult[][] | undefined {
   const rows = fieldOf(answer, 'rows');
   if (!Array.isArray(rows) || rows.length === 0 || rows.length > objects) return undefined;
@@ -32,14 +38,19 @@ export function rowsIn(answer: unknown, objects: number, calls: number): Compute
 
 function resultsIn(row: unknown, calls: number): ComputedResult[] {
   const results = parsed(row);
-  return Array.from({ length: calls }, (_, i) => (Array.isArray(results) && results.length === calls ? resultIn(results[i]) : unreadable));
+  return Array.from({ length: calls }, (_, i) =>
+    Array.isArray(results) && results.length === calls ? resultIn(results[i]) : unreadable,
+  );
 }
 
 function resultIn(result: unknown): ComputedResult {
   const fault = fieldOf(result, 'f');
   if (typeof fault === 'string') return { fault: fault.slice(0, maxMessage) };
   const values = fieldOf(result, 'v');
-  return Array.isArray(values) && values.every((value) => ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)) ? { values } : unreadable;
+  return Array.isArray(values) &&
+    values.every((value) => ['string', 'boolean'].includes(typeof value) || Number.isFinite(value))
+    ? { values }
+    : unreadable;
 }
 
 function parsed(json: unknown): unknown {
@@ -51,5 +62,7 @@ function parsed(json: unknown): unknown {
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
 }

@@ -2,8 +2,9 @@ import { compileFunction, createContext, Script, type Context } from 'node:vm';
 import type { KeyProblem } from './key-messages.ts';
 
 /**
- * A call of `import`, or what could be one: it would answer with an error from outside the context, and through that with all of Node. No text that runs can
- * be made into code, so looking at this text is enough; a comment that looks like it is refused as well.
+ * A call of `import`, or what could be one: it would answer with an error from outside the context, and through that
+ * with all of Node. No text that runs can be made into code, so looking at this text is enough; a comment that looks
+ * like it is refused as well.
  */
 const importCall = /(?<![\w$])import\s*[(./<-]/;
 /** For a script to be read and to define its functions. Milliseconds. */
@@ -12,9 +13,10 @@ const loadMs = 1000;
 const maxResult = 1024 * 1024;
 
 /**
- * Runs first in a context. Keys must be the same whenever and wherever they are computed, so there is no clock and no chance; and what takes memory that
- * the process's limits do not count, or waits, is gone, too. Errors keep no stack, since Node's own code would make it, in which an overflow throws an error from
- * outside the context. `run` parses each object for each function: one never sees what another has changed. Results are put together of texts and numbers
+ * Runs first in a context. Keys must be the same whenever and wherever they are computed, so there is no clock and no
+ * chance; and what takes memory that the process's limits do not count, or waits, is gone, too. Errors keep no stack,
+ * since Node's own code would make it, in which an overflow throws an error from outside the context. `run` parses each
+ * object for each function: one never sees what another has changed. Results are put together of texts and numbers
  * alone, as whatever a list or an object inherits is the script's to change.
  */
 const prelude = new Script(
@@ -122,7 +124,10 @@ const running = new Script(`this['svc:run'](this['svc:input'])`, { filename: 'sv
 /** Runs what should be over within so many milliseconds, where something looks to it if it is not. */
 export type Within = <T>(limitMs: number, run: () => T) => T;
 
-/** One script's functions, in a global scope of their own with nothing of Node in it. Strings go in and come out, nothing else. */
+/**
+ * One script's functions, in a global scope of their own with nothing of Node in it. Strings go in and come out,
+ * nothing else.
+ */
 export class KeyContext {
   private readonly text: string;
   private readonly within: Within;
@@ -133,14 +138,31 @@ export class KeyContext {
     this.within = within;
   }
 
-  /** What is wrong with the script, and which of these functions it has not. @throws SyntaxError, or one of code ERR_SCRIPT_EXECUTION_TIMEOUT */
+  /**
+   * What is wrong with the script, and which of these functions it has not. @throws SyntaxError, or one of code
+   * ERR_SCRIPT_EXECUTION_TIMEOUT
+   */
   load(names: readonly string[] = []): KeyProblem[] {
-    if (importCall.test(this.text)) return [{ message: 'it can import nothing: "import" with a bracket, a dot or a comment behind it may stand nowhere in it' }];
+    if (importCall.test(this.text))
+      return [
+        {
+          message:
+            'it can import nothing: "import" with a bracket, a dot or a comment behind it may stand nowhere in it',
+        },
+      ];
     return this.within(loadMs, () => {
-      const context = createContext({ __proto__: null }, { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate' });
+      const context = createContext(
+        { __proto__: null },
+        { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate' },
+      );
       prelude.runInContext(context);
-      // A function, so that what the script throws is caught in there: to look at it here could run more of the script, without a limit.
-      context['svc:script'] = compileFunction(`${this.text}\n;return typeof indexKeys === 'undefined' ? undefined : indexKeys;`, [], { filename: 'index-keys.js', parsingContext: context });
+      // A function, so that what the script throws is caught in there: to look at it here could run more of the script,
+      // without a limit.
+      context['svc:script'] = compileFunction(
+        `${this.text}\n;return typeof indexKeys === 'undefined' ? undefined : indexKeys;`,
+        [],
+        { filename: 'index-keys.js', parsingContext: context },
+      );
       context['svc:names'] = JSON.stringify(names);
       const problems = JSON.parse(textOf(binding.runInContext(context, { timeout: loadMs }))) as KeyProblem[];
       this.context = context;
@@ -148,7 +170,10 @@ export class KeyContext {
     });
   }
 
-  /** A row of JSON an object. @throws an error of code ERR_SCRIPT_EXECUTION_TIMEOUT past the time; what was half done is forgotten */
+  /**
+   * A row of JSON an object. @throws an error of code ERR_SCRIPT_EXECUTION_TIMEOUT past the time; what was half done is
+   * forgotten
+   */
   run(input: string, timeoutMs: number): string[] {
     if (this.context === undefined) {
       const [problem] = this.load();

@@ -26,7 +26,11 @@ export class KeyHangs {
 
   /** @throws StorageError KeysUnavailable where the script is not to be run for now */
   check(hash: string): void {
-    if (this.countOf(hash) >= maxHangs) throw new StorageError('KeysUnavailable', 'the functions that compute keys have hung too often: try again in a minute');
+    if (this.countOf(hash) >= maxHangs)
+      throw new StorageError(
+        'KeysUnavailable',
+        'the functions that compute keys have hung too often: try again in a minute',
+      );
   }
 
   private countOf(hash: string): number {

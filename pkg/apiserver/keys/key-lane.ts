@@ -24,7 +24,8 @@ export class KeyLane {
   }
 
   /**
-   * The same, so that the process's end is this work's doing and nobody else's: where it may not be, the work is done once more, in a new one.
+   * The same, so that the process's end is this work's doing and nobody else's: where it may not be, the work is done
+   * once more, in a new one.
    * @param hasHung has it been seen to hang before?
    */
   turnAlone<T>(work: (process: KeyProcess) => Promise<T>, hasHung = false): Promise<T> {
@@ -48,7 +49,8 @@ export class KeyLane {
 
   private begin(): KeyProcess {
     if (this.isStopped) throw new StorageError('KeysUnavailable', 'the server is stopping');
-    if (performance.now() < this.notBefore) throw new StorageError('KeysUnavailable', 'the process that computes keys could not be begun just now');
+    if (performance.now() < this.notBefore)
+      throw new StorageError('KeysUnavailable', 'the process that computes keys could not be begun just now');
     // Until it has begun.
     this.notBefore = performance.now() + pauseMs;
     const process = new KeyProcess(this.options);

@@ -18,10 +18,14 @@ const contexts = new Map<string, KeyContext>();
 type Evaluation = Extract<KeyRequest, { kind: 'evaluate' }>;
 
 process.on('message', (request: KeyRequest) => {
-  const answer: KeyAnswer = request.kind === 'check' ? { id: request.id, kind: 'check', problems: check(request.text, request.functions) } : evaluate(request);
+  const answer: KeyAnswer =
+    request.kind === 'check'
+      ? { id: request.id, kind: 'check', problems: check(request.text, request.functions) }
+      : evaluate(request);
   process.send?.(answer);
 });
-// The server's end is this process's, however it comes; a signal to all of a terminal is the server's to heed, which may have writes under way.
+// The server's end is this process's, however it comes; a signal to all of a terminal is the server's to heed, which
+// may have writes under way.
 process.on('disconnect', () => process.exit());
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
@@ -40,7 +44,9 @@ function check(text: string, functions: readonly string[]): KeyProblem[] {
 /** Of an error that may be of a script's own scope: looked at without running anything of it. */
 function wordsOf(error: unknown): string {
   if (isTimeout(error)) return 'it takes too long';
-  const message: unknown = types.isNativeError(error) ? Object.getOwnPropertyDescriptor(error, 'message')?.value : undefined;
+  const message: unknown = types.isNativeError(error)
+    ? Object.getOwnPropertyDescriptor(error, 'message')?.value
+    : undefined;
   return typeof message === 'string' ? message.slice(0, 300) : 'it cannot be read';
 }
 
@@ -62,10 +68,14 @@ function evaluate(request: Evaluation): KeyAnswer {
 }
 
 /** Undefined where several took too long together. */
-function runPiece(context: KeyContext, { calls, piece, limits }: Pick<Evaluation, 'calls' | 'limits'> & { piece: readonly string[] }): string[] | undefined {
+function runPiece(
+  context: KeyContext,
+  { calls, piece, limits }: Pick<Evaluation, 'calls' | 'limits'> & { piece: readonly string[] },
+): string[] | undefined {
   const input = JSON.stringify({ calls, objects: piece });
   const timeoutMs = Math.ceil(limits.objectMs + input.length / 10_000);
-  // A machine may be busy with something else: what is alone is tried again until it has had its time, of which only what it really got counts.
+  // A machine may be busy with something else: what is alone is tried again until it has had its time, of which only
+  // what it really got counts.
   const patience = performance.now() + patienceMs;
   let usedMs = 0;
   for (let tries = 0; ; tries += 1) {
@@ -78,7 +88,9 @@ function runPiece(context: KeyContext, { calls, piece, limits }: Pick<Evaluation
       usedMs += (user + system) / 1000;
       const isSlow = isTimeout(error);
       if (isSlow && (tries === 0 || (usedMs < timeoutMs && performance.now() < patience))) continue;
-      const fault = isSlow ? `its functions ran longer than ${timeoutMs} ms` : `its functions could not be run: ${wordsOf(error)}`;
+      const fault = isSlow
+        ? `its functions ran longer than ${timeoutMs} ms`
+        : `its functions could not be run: ${wordsOf(error)}`;
       return [JSON.stringify(calls.map(() => ({ f: fault })))];
     }
   }
@@ -87,7 +99,11 @@ function runPiece(context: KeyContext, { calls, piece, limits }: Pick<Evaluation
 function firstPiece(objects: readonly string[], from: number, count: number): string[] {
   const piece: string[] = [];
   let length = 0;
-  for (let i = from; i < objects.length && piece.length < count && (piece.length === 0 || length + objects[i]!.length <= togetherLength); i += 1) {
+  for (
+    let i = from;
+    i < objects.length && piece.length < count && (piece.length === 0 || length + objects[i]!.length <= togetherLength);
+    i += 1
+  ) {
     piece.push(objects[i]!);
     length += objects[i]!.length;
   }
@@ -104,5 +120,8 @@ function contextOf({ hash, text }: Evaluation): KeyContext | undefined {
 }
 
 function isTimeout(error: unknown): boolean {
-  return types.isNativeError(error) && Object.getOwnPropertyDescriptor(error, 'code')?.value === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+  return (
+    types.isNativeError(error) &&
+    Object.getOwnPropertyDescriptor(error, 'code')?.value === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  );
 }

@@ -9,13 +9,18 @@ import type { KeyLimits, KeyProblem, KeyRequest } from './key-messages.ts';
 
 const isSource = import.meta.url.endsWith('.ts');
 const file = fileURLToPath(new URL(isSource ? 'key-process-main.ts' : 'key-process-main.js', import.meta.url));
-/** Megabytes; what needs more ends the process. Should a script get out of its scope, it finds neither code made of text nor files nor programs. */
+/**
+ * Megabytes; what needs more ends the process. Should a script get out of its scope, it finds neither code made of text
+ * nor files nor programs.
+ */
 const execArgv = [
   '--max-old-space-size=128',
   '--max-semi-space-size=8',
   '--disallow-code-generation-from-strings',
   // Sources are run by tests alone, with what compiles them.
-  ...(isSource ? ['--conditions=source', '--import', 'tsx'] : [permission(), `--allow-fs-read=${dirname(file)}/*`, '--allow-worker']),
+  ...(isSource
+    ? ['--conditions=source', '--import', 'tsx']
+    : [permission(), `--allow-fs-read=${dirname(file)}/*`, '--allow-worker']),
 ];
 /** For a process to begin. Milliseconds. */
 const startMs = 30_000;
@@ -25,7 +30,10 @@ const answerMs = 20_000;
 type KeyRequestBody = KeyRequest extends infer R ? (R extends KeyRequest ? Omit<R, 'id'> : never) : never;
 
 export interface KeyProcessOptions {
-  /** A function that no timeout interrupts ends the process once it has used so much of the processor's time beyond its limit. Milliseconds. */
+  /**
+   * A function that no timeout interrupts ends the process once it has used so much of the processor's time beyond its
+   * limit. Milliseconds.
+   */
   hangMs: number;
   /** The program of Node; default is ours. */
   execPath?: string | undefined;
@@ -46,9 +54,9 @@ export class KeyProcessEnded extends Error {
 }
 
 /**
- * One process, which is asked one thing at a time. A thread would not do: where a single step of a function needs more memory than a thread may have,
- * V8 ends the process that the thread is in. Its environment is empty but for the time zone, which is one for all machines. It does not keep our process
- * alive while it is idle.
+ * One process, which is asked one thing at a time. A thread would not do: where a single step of a function needs more
+ * memory than a thread may have, V8 ends the process that the thread is in. Its environment is empty but for the time
+ * zone, which is one for all machines. It does not keep our process alive while it is idle.
  */
 export class KeyProcess {
   /** Rejects with StorageError KeysUnavailable. */
@@ -91,9 +99,15 @@ export class KeyProcess {
   }
 
   /** A row for each of the first so many objects, one at least. Throws as `check` does. */
-  async evaluate({ hash, text }: KeyScript, calls: readonly KeyCall[], objects: readonly string[], limits: KeyLimits): Promise<ComputedResult[][]> {
+  async evaluate(
+    { hash, text }: KeyScript,
+    calls: readonly KeyCall[],
+    objects: readonly string[],
+    limits: KeyLimits,
+  ): Promise<ComputedResult[][]> {
     const request = { kind: 'evaluate' as const, hash, calls, objects, limits };
-    const ask = async (isGiven: boolean) => rowsIn(await this.ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
+    const ask = async (isGiven: boolean) =>
+      rowsIn(await this.ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
     const isGiven = this.given.has(hash);
     this.given.add(hash);
     // Where it has had many others since, it is given again.
@@ -170,7 +184,13 @@ export class KeyProcess {
 
 function forkProcess(execPath: string, hangMs: number): ChildProcess {
   try {
-    return fork(file, [String(hangMs)], { execPath, execArgv, env: { TZ: 'UTC' }, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced' });
+    return fork(file, [String(hangMs)], {
+      execPath,
+      execArgv,
+      env: { TZ: 'UTC' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      serialization: 'advanced',
+    });
   } catch (error) {
     throw newUnbegun(error);
   }

@@ -5,7 +5,10 @@ import type { Within } from './key-context.ts';
 /** How often it looks. Milliseconds. */
 const everyMs = 250;
 
-/** Its own text, so that it is begun without a file to be read. It has nothing of the functions in it, so a signal to the whole process is what is left to it. */
+/**
+ * Its own text, so that it is begun without a file to be read. It has nothing of the functions in it, so a signal to
+ * the whole process is what is left to it.
+ */
 const text = `
 const { parent, cpuLimit } = require('node:worker_threads').workerData;
 setInterval(() => {
@@ -15,8 +18,9 @@ setInterval(() => {
 }, ${everyMs});`;
 
 /**
- * A thread that ends this process where a built-in function keeps it that no timeout interrupts: with SIGXCPU once that has taken too much of the
- * processor's time, with SIGKILL once the process's parent is gone. The time is the processor's, so a machine that is busy with something else changes nothing.
+ * A thread that ends this process where a built-in function keeps it that no timeout interrupts: with SIGXCPU once that
+ * has taken too much of the processor's time, with SIGKILL once the process's parent is gone. The time is the
+ * processor's, so a machine that is busy with something else changes nothing.
  */
 export class KeyWatch {
   private readonly hangMs: number;
@@ -31,7 +35,13 @@ export class KeyWatch {
   /** Once the thread runs. Where it fails the process ends. */
   async begin(): Promise<void> {
     const workerData = { parent: process.ppid, cpuLimit: this.cpuLimit };
-    const worker = new Worker(text, { eval: true, execArgv: [], env: {}, workerData, resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 } });
+    const worker = new Worker(text, {
+      eval: true,
+      execArgv: [],
+      env: {},
+      workerData,
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+    });
     worker.unref();
     await once(worker, 'online');
   }

@@ -29,10 +29,11 @@ interface Line {
 }
 
 /**
- * Runs the functions that compute keys, in a process of their own, begun when it is first needed. What comes while that is busy goes to it in one
- * message; scripts have their turn one after the other. Where it hangs, or has used up its memory, it is ended and begun anew. Those whose objects it was at
- * are tried alone, in a second process, so that whose object it was that did it learns that, and nobody else; scripts are tried there, too. Nobody is blamed
- * where the process ended otherwise.
+ * Runs the functions that compute keys, in a process of their own, begun when it is first needed. What comes while that
+ * is busy goes to it in one message; scripts have their turn one after the other. Where it hangs, or has used up its
+ * memory, it is ended and begun anew. Those whose objects it was at are tried alone, in a second process, so that whose
+ * object it was that did it learns that, and nobody else; scripts are tried there, too. Nobody is blamed where the
+ * process ended otherwise.
  */
 export class KeyWorker implements KeyEvaluator {
   private readonly limits: KeyLimits;
@@ -50,13 +51,23 @@ export class KeyWorker implements KeyEvaluator {
     this.trials = new KeyLane({ hangMs, execPath });
   }
 
-  async evaluate(script: KeyScript, calls: readonly KeyCall[], objects: readonly string[]): Promise<ComputedResult[][]> {
+  async evaluate(
+    script: KeyScript,
+    calls: readonly KeyCall[],
+    objects: readonly string[],
+  ): Promise<ComputedResult[][]> {
     if (this.isStopped) throw newStopped();
-    if (this.waiting + objects.length > maxWaiting) throw new StorageError('Overloaded', 'too many objects wait for their keys: try again later');
+    if (this.waiting + objects.length > maxWaiting)
+      throw new StorageError('Overloaded', 'too many objects wait for their keys: try again later');
     const line = this.lineOf(script, calls);
     this.waiting += objects.length;
     try {
-      return await Promise.all(objects.map((object) => new Promise<ComputedResult[]>((done, failed) => line.jobs.push({ object, done, failed }) && this.begin())));
+      return await Promise.all(
+        objects.map(
+          (object) =>
+            new Promise<ComputedResult[]>((done, failed) => line.jobs.push({ object, done, failed }) && this.begin()),
+        ),
+      );
     } finally {
       this.waiting -= objects.length;
     }
@@ -130,7 +141,17 @@ export class KeyWorker implements KeyEvaluator {
   }
 
   /** Never rejects. */
-  private async tryAlone({ script, calls, job, hasHung }: { script: KeyScript; calls: readonly KeyCall[]; job: Job; hasHung: boolean }): Promise<void> {
+  private async tryAlone({
+    script,
+    calls,
+    job,
+    hasHung,
+  }: {
+    script: KeyScript;
+    calls: readonly KeyCall[];
+    job: Job;
+    hasHung: boolean;
+  }): Promise<void> {
     try {
       const rows = await this.trials.turnAlone(async (process) => {
         this.hangs.check(script.hash);
@@ -138,7 +159,8 @@ export class KeyWorker implements KeyEvaluator {
       }, hasHung);
       job.done(rows[0]!);
     } catch (error) {
-      if (this.isStopped || !(error instanceof KeyProcessEnded)) return job.failed(this.isStopped ? newStopped() : error);
+      if (this.isStopped || !(error instanceof KeyProcessEnded))
+        return job.failed(this.isStopped ? newStopped() : error);
       if (error.reason === 'hang') this.hangs.add(script.hash);
       if (error.reason === 'other') job.failed(newEnded(error));
       else job.done(calls.map(() => ({ fault: `the process that runs its functions ${error.message}` })));
@@ -153,7 +175,11 @@ function objectsOf(jobs: readonly Job[]): string[] {
 function takeJobs(line: Line): Job[] {
   let length = 0;
   let count = 0;
-  while (count < line.jobs.length && count < maxObjects && (count === 0 || length + line.jobs[count]!.object.length <= maxLength)) {
+  while (
+    count < line.jobs.length &&
+    count < maxObjects &&
+    (count === 0 || length + line.jobs[count]!.object.length <= maxLength)
+  ) {
     length += line.jobs[count]!.object.length;
     count += 1;
   }

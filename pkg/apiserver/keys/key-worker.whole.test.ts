@@ -12,9 +12,16 @@ afterAll(() => Promise.all([worker.stop(), patient.stop()]));
 let scripts = 0;
 
 /** What `source` gives for one object, alone in its script. */
-async function resultOf(source: string, { object = {}, multi = false, by = worker }: { object?: unknown; multi?: boolean; by?: KeyWorker } = {}): Promise<ComputedResult> {
+async function resultOf(
+  source: string,
+  { object = {}, multi = false, by = worker }: { object?: unknown; multi?: boolean; by?: KeyWorker } = {},
+): Promise<ComputedResult> {
   scripts += 1;
-  const [row] = await by.evaluate({ hash: `s${scripts}`, text: `var indexKeys = { f: ${source} };` }, [{ function: 'f', multi }], [JSON.stringify(object)]);
+  const [row] = await by.evaluate(
+    { hash: `s${scripts}`, text: `var indexKeys = { f: ${source} };` },
+    [{ function: 'f', multi }],
+    [JSON.stringify(object)],
+  );
   return row![0]!;
 }
 
@@ -30,7 +37,9 @@ function newMark(): number {
 
 function processesOf(mark: number): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  return lines.filter((line) => /key-process-main/.test(line) && line.trimEnd().endsWith(` ${mark}`)).map((line) => Number.parseInt(line, 10));
+  return lines
+    .filter((line) => /key-process-main/.test(line) && line.trimEnd().endsWith(` ${mark}`))
+    .map((line) => Number.parseInt(line, 10));
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -48,16 +57,23 @@ describe('values', () => {
     ["() => ['a', null, 'b', 'a']", ['a', 'b', 'a'], true],
     ["() => new Set(['a', 'b'])", ['a', 'b'], true],
     ['() => null', [], true],
-    ["() => (class extends Date {}).name + (new Date(0) instanceof Date)", ['true']],
+    ['() => (class extends Date {}).name + (new Date(0) instanceof Date)', ['true']],
     ['() => Date.UTC(2020, 0)', [Date.UTC(2020, 0)]],
     ['() => new Date(2020, 0).getTime() - Date.UTC(2020, 0)', [0]],
     ["() => 'the import of goods, $import(), reimport.'", ['the import of goods, $import(), reimport.']],
     // Whatever its lists and objects inherit, what it gives is what comes out.
     ["() => { Object.prototype.toJSON = () => ({ v: 5 }); return 'a'; }", ['a']],
-    ["() => { Array.prototype.toJSON = () => null; Array.prototype[Symbol.iterator] = () => ({ next: () => ({ done: true }) }); return 'a'; }", ['a']],
+    [
+      "() => { Array.prototype.toJSON = () => null; Array.prototype[Symbol.iterator] = () => ({ next: () => ({ done: true }) }); return 'a'; }",
+      ['a'],
+    ],
     ["() => { Object.defineProperty(Array.prototype, 0, { set() {} }); return ['a', 'b']; }", ['a', 'b'], true],
-    ["() => { try { globalThis['svc:run'] = () => 7; delete globalThis['svc:run']; Object.defineProperty(globalThis, 'svc:run', { value: () => 7 }); } catch {} return 'a'; }", ['a']],
-    // Errors from outside the scope, which an overflow in the making of a stack would throw, lead to another Object.prototype.
+    [
+      "() => { try { globalThis['svc:run'] = () => 7; delete globalThis['svc:run']; Object.defineProperty(globalThis, 'svc:run', { value: () => 7 }); } catch {} return 'a'; }",
+      ['a'],
+    ],
+    // Errors from outside the scope, which an overflow in the making of a stack would throw, lead to another
+    // Object.prototype.
     [
       `() => {
         let strangers = 0;
@@ -78,7 +94,11 @@ describe('faults', () => {
   const rows: [reason: string, source: string, fault: RegExp, multi?: boolean][] = [
     ['a throw', "() => { throw new RangeError('far'); }", /^f threw RangeError: far$/],
     ['something else that is thrown', '() => { throw 7; }', /^f threw 7$/],
-    ['a trap that is thrown', '() => { throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } }); }', /longer than/],
+    [
+      'a trap that is thrown',
+      '() => { throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } }); }',
+      /longer than/,
+    ],
     ['no number', '() => NaN', /gave NaN/],
     ['an object', '() => ({})', /gave an object as a value/],
     ['a promise', 'async () => 1', /gave an object as a value/],
@@ -98,12 +118,20 @@ describe('faults', () => {
     ['memory that no limit counts', '() => new Uint8Array(1)', /Uint8Array is not defined/],
     ['code made of text', "() => eval('1')", /disallowed/],
     ['code made of text', "() => [].constructor.constructor('return process')()", /disallowed/],
-    ['an import', "() => { import('fs').catch((error) => error.constructor.constructor('return process')()); return 'a'; }", /can import nothing/],
+    [
+      'an import',
+      "() => { import('fs').catch((error) => error.constructor.constructor('return process')()); return 'a'; }",
+      /can import nothing/,
+    ],
     ['endless recursion', '() => { const f = () => f(); return f(); }', /call stack/],
     ['a loop', '() => { for (;;); }', /ran longer than 5\d ms/],
     ['a loop after the answer', '() => { Promise.resolve().then(() => { for (;;); }); return 1; }', /ran longer than/],
     ['an expression that takes ages', "() => /^(a+)+$/.test('a'.repeat(50) + 'b')", /ran longer than/],
-    ['memory, step by step', '() => { const all = []; for (;;) all.push(new Array(1000).fill({})); }', /ran longer than|ran out of memory/],
+    [
+      'memory, step by step',
+      '() => { const all = []; for (;;) all.push(new Array(1000).fill({})); }',
+      /ran longer than|ran out of memory/,
+    ],
   ];
   test.each(rows)('%s: %s', async (_reason, source, fault, multi = false) => {
     expect(await resultOf(source, { multi })).toEqual({ fault: expect.stringMatching(fault) });
@@ -112,38 +140,71 @@ describe('faults', () => {
 
   // On a slow machine the default time ends before the memory does.
   test('a great deal of memory in one step', async () => {
-    expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patient })).toEqual({ fault: expect.stringMatching(/ran out of memory/) });
+    expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patient })).toEqual({
+      fault: expect.stringMatching(/ran out of memory/),
+    });
     expect(await resultOf('(o) => o.x', { object: { x: 1 }, by: patient })).toEqual({ values: [1] });
   });
 });
 
 test('another globalThis is the same to whom it does not belong', async () => {
-  const text = "globalThis.globalThis = { 'svc:run': () => ({ toString: () => 'hello' }) }; var indexKeys = { f: () => 'a' };";
-  expect(await worker.evaluate({ hash: 'other', text }, [{ function: 'f', multi: false }], ['{}'])).toEqual([[{ values: ['a'] }]]);
+  const text =
+    "globalThis.globalThis = { 'svc:run': () => ({ toString: () => 'hello' }) }; var indexKeys = { f: () => 'a' };";
+  expect(await worker.evaluate({ hash: 'other', text }, [{ function: 'f', multi: false }], ['{}'])).toEqual([
+    [{ values: ['a'] }],
+  ]);
 });
 
 test('what one function or object does to its copy, no other sees', async () => {
   const text = 'var indexKeys = { a: (o) => { const x = o.list.pop(); return x; }, b: (o) => o.list.length };';
-  const rows = await worker.evaluate({ hash: 'copies', text }, [{ function: 'a', multi: false }, { function: 'b', multi: false }], ['{"list":[1,2]}', '{"list":[1,2]}']);
-  expect(rows).toEqual([[{ values: [2] }, { values: [2] }], [{ values: [2] }, { values: [2] }]]);
+  const rows = await worker.evaluate(
+    { hash: 'copies', text },
+    [
+      { function: 'a', multi: false },
+      { function: 'b', multi: false },
+    ],
+    ['{"list":[1,2]}', '{"list":[1,2]}'],
+  );
+  expect(rows).toEqual([
+    [{ values: [2] }, { values: [2] }],
+    [{ values: [2] }, { values: [2] }],
+  ]);
 });
 
 test('neighbours of what loops, or uses up the memory, get their keys all the same', async () => {
-  const text = "var indexKeys = { f: (o) => { if (o.loop) for (;;); if (o.eat) 'x'.repeat(2 ** 28).split(''); return o.i; } };";
+  const text =
+    "var indexKeys = { f: (o) => { if (o.loop) for (;;); if (o.eat) 'x'.repeat(2 ** 28).split(''); return o.i; } };";
   const objects = Array.from({ length: 40 }, (_, i) => ({ i, loop: i % 19 === 7, eat: i === 30 }));
-  const of = (hash: string) => objects.map((object) => worker.evaluate({ hash, text }, [{ function: 'f', multi: false }], [JSON.stringify(object)]));
+  const of = (hash: string) =>
+    objects.map((object) =>
+      worker.evaluate({ hash, text }, [{ function: 'f', multi: false }], [JSON.stringify(object)]),
+    );
   const [one, two] = await Promise.all([Promise.all(of('one')), Promise.all(of('two'))]);
   for (const rows of [one, two]) {
     // On a slow machine the time of the one that eats may be over before the memory is.
-    expect(rows.map((row) => row[0]![0])).toEqual(objects.map(({ i, loop, eat }) => (loop || eat ? { fault: expect.stringMatching(loop ? /longer than/ : /ran out of memory|could not be interrupted/) } : { values: [i] })));
+    expect(rows.map((row) => row[0]![0])).toEqual(
+      objects.map(({ i, loop, eat }) =>
+        loop || eat
+          ? { fault: expect.stringMatching(loop ? /longer than/ : /ran out of memory|could not be interrupted/) }
+          : { values: [i] },
+      ),
+    );
   }
 }, 60_000);
 
 test('many scripts have their turn, and are read again when they were forgotten', async () => {
-  const of = (i: number) => worker.evaluate({ hash: `many${i}`, text: `var indexKeys = { f: () => ${i} };` }, [{ function: 'f', multi: false }], ['{}']);
+  const of = (i: number) =>
+    worker.evaluate(
+      { hash: `many${i}`, text: `var indexKeys = { f: () => ${i} };` },
+      [{ function: 'f', multi: false }],
+      ['{}'],
+    );
   for (const round of [0, 1]) {
     const rows = await Promise.all(Array.from({ length: 60 }, (_, i) => of(i)));
-    expect([round, rows.map((row) => row[0]![0])]).toEqual([round, Array.from({ length: 60 }, (_, i) => ({ values: [i] }))]);
+    expect([round, rows.map((row) => row[0]![0])]).toEqual([
+      round,
+      Array.from({ length: 60 }, (_, i) => ({ values: [i] })),
+    ]);
   }
 });
 
@@ -152,30 +213,67 @@ describe('a script is refused', () => {
     ['that is none', 'var x = (', { message: expect.stringMatching(/Unexpected/) }],
     ['that needs Node', 'process.exit()', { message: 'ReferenceError: process is not defined' }],
     ['that never ends', 'for (;;);', { message: 'it takes too long' }],
-    ['that throws a trap', 'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })', { message: 'it takes too long' }],
-    ['without the function', 'var indexKeys = { g: 1, f: 2 };', { function: 'f', message: 'the text exports no function f' }],
+    [
+      'that throws a trap',
+      'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })',
+      { message: 'it takes too long' },
+    ],
+    [
+      'without the function',
+      'var indexKeys = { g: 1, f: 2 };',
+      { function: 'f', message: 'the text exports no function f' },
+    ],
     ['that defines nothing', '', { function: 'f', message: 'the text exports no function f' }],
-    ...['import("x")', 'import\n("x")', 'import/**/("x")', 'import//\n("x")', 'import<!--\n("x")', 'import\n-->\n("x")', '[...import("x")]', '`${import("x")}`', 'import.source("x")', 'import\ufeff("x")'].map(
-      (text): [string, string, { message: unknown }] => ['that imports', text, { message: expect.stringMatching(/can import nothing/) }],
-    ),
-    ['that changes what its lists inherit', 'Object.prototype.toJSON = Array.prototype.toJSON = () => null', { function: 'f', message: 'the text exports no function f' }],
-    ['that uses up the memory', "var indexKeys = 'x'.repeat(2 ** 28).split('')", { message: 'the process that tried it ran out of memory' }],
+    ...[
+      'import("x")',
+      'import\n("x")',
+      'import/**/("x")',
+      'import//\n("x")',
+      'import<!--\n("x")',
+      'import\n-->\n("x")',
+      '[...import("x")]',
+      '`${import("x")}`',
+      'import.source("x")',
+      'import\ufeff("x")',
+    ].map((text): [string, string, { message: unknown }] => [
+      'that imports',
+      text,
+      { message: expect.stringMatching(/can import nothing/) },
+    ]),
+    [
+      'that changes what its lists inherit',
+      'Object.prototype.toJSON = Array.prototype.toJSON = () => null',
+      { function: 'f', message: 'the text exports no function f' },
+    ],
+    [
+      'that uses up the memory',
+      "var indexKeys = 'x'.repeat(2 ** 28).split('')",
+      { message: 'the process that tried it ran out of memory' },
+    ],
   ];
   test.each(rows)('%s: %s', async (_reason, text, problem) => {
     expect(await worker.check(text, ['f'])).toEqual([problem]);
   });
 
   test('and taken as esbuild writes it', async () => {
-    const text = '"use strict"; var indexKeys = (() => { var a = {}; Object.defineProperty(a, "f", { get: () => f, enumerable: true }); function f(o) { return 1; } return a; })();\n// end';
+    const text =
+      '"use strict"; var indexKeys = (() => { var a = {}; Object.defineProperty(a, "f", { get: () => f, enumerable: true }); function f(o) { return 1; } return a; })();\n// end';
     expect(await worker.check(text, ['f'])).toEqual([]);
   });
 });
 
 test('a promise that nobody waits for ends no process', async () => {
-  const count = () => worker.evaluate({ hash: 'count', text: 'let n = 0; var indexKeys = { f: () => (n += 1) };' }, [{ function: 'f', multi: false }], ['{}']);
+  const count = () =>
+    worker.evaluate(
+      { hash: 'count', text: 'let n = 0; var indexKeys = { f: () => (n += 1) };' },
+      [{ function: 'f', multi: false }],
+      ['{}'],
+    );
   expect(await count()).toEqual([[{ values: [1] }]]);
   for (let i = 2; i < 10; i += 1) {
-    expect(await resultOf('() => { Promise.reject(new Error()); (async () => { throw 7; })(); return 1; }')).toEqual({ values: [1] });
+    expect(await resultOf('() => { Promise.reject(new Error()); (async () => { throw 7; })(); return 1; }')).toEqual({
+      values: [1],
+    });
     // In the same process, which has kept its count.
     expect(await count()).toEqual([[{ values: [i] }]]);
   }
@@ -184,7 +282,8 @@ test('a promise that nobody waits for ends no process', async () => {
 test('who cannot be interrupted is told so, while others have their keys, and waits when that was too often', async () => {
   // So long the others' process has to start, before the one that is tried alone is given up.
   const own = new KeyWorker({ hangMs: 2000 });
-  const hanging = () => own.evaluate({ hash: 'hang', text: `var indexKeys = { f: ${hang} };` }, [{ function: 'f', multi: false }], ['{}']);
+  const hanging = () =>
+    own.evaluate({ hash: 'hang', text: `var indexKeys = { f: ${hang} };` }, [{ function: 'f', multi: false }], ['{}']);
   const fault = [[{ fault: 'the process that runs its functions could not be interrupted' }]];
   const order: string[] = [];
   const first = hanging().finally(() => order.push('hanging'));
@@ -194,7 +293,9 @@ test('who cannot be interrupted is told so, while others have their keys, and wa
   expect(await hanging()).toEqual(fault);
   await expect(hanging()).rejects.toMatchObject({ code: 'KeysUnavailable' });
   expect(await resultOf('() => 1', { by: own })).toEqual({ values: [1] });
-  expect(await own.check(`var indexKeys = { f: (${hang})() };`, ['f'])).toEqual([{ message: 'the process that tried it could not be interrupted' }]);
+  expect(await own.check(`var indexKeys = { f: (${hang})() };`, ['f'])).toEqual([
+    { message: 'the process that tried it could not be interrupted' },
+  ]);
   await own.stop();
 });
 
@@ -212,19 +313,29 @@ test('a process whose parent is gone ends, whatever it is at', async () => {
   const mark = newMark();
   const source = `import { KeyWorker } from ${JSON.stringify(new URL('key-worker.ts', import.meta.url).href)};
     await new KeyWorker({ hangMs: ${mark} }).evaluate({ hash: 'h', text: ${JSON.stringify(`var indexKeys = { f: ${hang} };`)} }, [{ function: 'f', multi: false }], ['{}']);`;
-  const parent = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', '--input-type=module', '-e', source], { stdio: 'ignore' });
+  const parent = spawn(
+    process.execPath,
+    ['--conditions=source', '--import', 'tsx', '--input-type=module', '-e', source],
+    { stdio: 'ignore' },
+  );
   await until(() => processesOf(mark).length === 1);
   parent.kill('SIGKILL');
   await until(() => processesOf(mark).length === 0);
 });
 
-test('a process that cannot be begun is nobody\'s fault', async () => {
+test("a process that cannot be begun is nobody's fault", async () => {
   for (const execPath of ['/dev/null/node', '/nowhere/node']) {
     const own = new KeyWorker({ execPath });
-    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'KeysUnavailable', message: 'the process that computes keys could not be begun' });
+    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({
+      code: 'KeysUnavailable',
+      message: 'the process that computes keys could not be begun',
+    });
     await expect(own.check('', [])).rejects.toMatchObject({ code: 'KeysUnavailable' });
     // Not tried anew for each write.
-    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'KeysUnavailable', message: 'the process that computes keys could not be begun just now' });
+    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({
+      code: 'KeysUnavailable',
+      message: 'the process that computes keys could not be begun just now',
+    });
     await own.stop();
   }
 });

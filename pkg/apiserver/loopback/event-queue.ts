@@ -35,7 +35,9 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   #error: StatusError | undefined;
   #markFull!: () => void;
   readonly #release: () => void;
-  /** Resolves when there is more history than is taken at first, or when it is over: there is nothing more to wait for. */
+  /**
+   * Resolves when there is more history than is taken at first, or when it is over: there is nothing more to wait for.
+   */
   readonly full: Promise<void>;
 
   /** `release` is called once, when the stream is over for whatever reason. */

@@ -20,7 +20,10 @@ export interface Access {
   name?: string;
 }
 
-/** The wall in front of the storage for requests that come from within: the same questions, in the same order, as over HTTP. */
+/**
+ * The wall in front of the storage for requests that come from within: the same questions, in the same order, as over
+ * HTTP.
+ */
 export class LoopbackAccess {
   readonly #options: LoopbackAccessOptions;
 
@@ -33,10 +36,24 @@ export class LoopbackAccess {
   }
 
   /** @throws StatusError 403, or 404 for a type, version, subresource or namespace that is not there. */
-  async open(type: ResourceType, { verb, subresource = '', namespace = '', name = '' }: Access): Promise<ServedResource> {
+  async open(
+    type: ResourceType,
+    { verb, subresource = '', namespace = '', name = '' }: Access,
+  ): Promise<ServedResource> {
     const { group, version, plural } = type;
     const { registry, authorizer, user } = this.#options;
-    const attributes = { user, verb, group, version, resource: plural, subresource, namespace, name, isResourceRequest: true, path: '' };
+    const attributes = {
+      user,
+      verb,
+      group,
+      version,
+      resource: plural,
+      subresource,
+      namespace,
+      name,
+      isResourceRequest: true,
+      path: '',
+    };
     const decision = await authorizer.authorize(attributes);
     if (!decision.allowed) throw newForbiddenRequest(attributes, decision.reason);
     const served = registry.find(group, version, plural) ?? (await registry.findNewest(group, version, plural));
@@ -48,6 +65,7 @@ export class LoopbackAccess {
 
   async #checkNamespace({ model }: ServedResource, namespace: string, name: string): Promise<void> {
     if ((model.scope === 'Cluster') !== (namespace === '') && (namespace !== '' || name !== '')) throw newUnknownPath();
-    if (namespace !== '' && !(await this.#options.registry.hasNamespace(namespace))) throw newNotFound({ group: '', resource: 'namespaces' }, namespace);
+    if (namespace !== '' && !(await this.#options.registry.hasNamespace(namespace)))
+      throw newNotFound({ group: '', resource: 'namespaces' }, namespace);
   }
 }

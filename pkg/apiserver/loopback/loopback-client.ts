@@ -58,8 +58,8 @@ export interface LoopbackClientOptions extends LoopbackAccessOptions {
 }
 
 /**
- * The API from within its own process: the same permissions, checks, storage and bus as over HTTP, without the wire. Nothing is shared with
- * the caller: what goes in and what comes out are copies.
+ * The API from within its own process: the same permissions, checks, storage and bus as over HTTP, without the wire.
+ * Nothing is shared with the caller: what goes in and what comes out are copies.
  */
 export class LoopbackClient implements Client {
   readonly #access: LoopbackAccess;
@@ -83,7 +83,11 @@ export class LoopbackClient implements Client {
   list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     return this.#call(options.signal, async () => {
       checkNamespaceName(options.namespace);
-      const served = await this.#access.open(type, { verb: 'list', namespace: options.namespace, name: selectedName(options.fieldSelector) });
+      const served = await this.#access.open(type, {
+        verb: 'list',
+        namespace: options.namespace,
+        name: selectedName(options.fieldSelector),
+      });
       // Everything is taken in one chunk after another, so that no list is ever held by the database for long.
       return gatherList<T>(options, defaultHandlerOptions.maxChunkSize, (chunk) => this.#chunk<T>(served, chunk));
     });
@@ -94,7 +98,8 @@ export class LoopbackClient implements Client {
       const { namespace = '' } = object.metadata;
       checkNamespaceName(namespace);
       const served = await this.#access.open(type, { verb: 'create', namespace });
-      if (served.terminating) throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
+      if (served.terminating)
+        throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       settleNamespace(body, namespace);
@@ -110,22 +115,42 @@ export class LoopbackClient implements Client {
     return this.#replace(type, object, 'status', options);
   }
 
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<Stored<T>> {
     return this.#patch(type, key, { patch, subresource: '' }, options);
   }
 
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<Stored<T>> {
     return this.#patch(type, key, { patch, subresource: 'status' }, options);
   }
 
-  delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: DeleteOptions = {}): Promise<Deletion<T>> {
+  delete<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: DeleteOptions = {},
+  ): Promise<Deletion<T>> {
     return this.#call(options.signal, async () => {
       checkObjectKey(key);
       checkPreconditions(options);
       const { uid, resourceVersion, propagationPolicy } = options;
       const { storage } = await this.#access.open(type, { verb: 'delete', ...key });
-      const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-      const outcome = await storage.delete({ key, preconditions, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) }, this.#context(options));
+      const preconditions = {
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      };
+      const outcome = await storage.delete(
+        { key, preconditions, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) },
+        this.#context(options),
+      );
       if (outcome.deleted) return { uid: outcome.uid };
       const object = parsed<T>(outcome.object);
       return { uid: object.metadata.uid, object };
@@ -153,9 +178,20 @@ export class LoopbackClient implements Client {
     try {
       const served = await this.#access.open(type, access);
       const selector = parseSelector(selectionQuery(options), served);
-      const opening = served.storage.watch({ ...inNamespace(namespace), selector, after, sink: queue, signal: giving.signal });
+      const opening = served.storage.watch({
+        ...inNamespace(namespace),
+        selector,
+        after,
+        sink: queue,
+        signal: giving.signal,
+      });
       const recheck = async (): Promise<void> => void (await this.#access.open(type, access));
-      if (!giving.signal.aborted) stopChecking = keepChecking({ recheck, everyMs: defaultWatchOptions.recheckMs, onLost: (error) => queue.fail(error) });
+      if (!giving.signal.aborted)
+        stopChecking = keepChecking({
+          recheck,
+          everyMs: defaultWatchOptions.recheckMs,
+          onLost: (error) => queue.fail(error),
+        });
       opening.then(
         (stream) => queue.follow(stream),
         (error: unknown) => queue.fail(isStatusError(error) ? error : newInternalError(error)),
@@ -182,20 +218,42 @@ export class LoopbackClient implements Client {
     for (const sort of options.sort ?? []) query.append('sort', sort);
     query.set('limit', String(options.limit));
     if (options.continue !== undefined) query.set('continue', options.continue);
-    const { selector, sort, extent } = parseListOptions({ query, served, namespace: inNamespace(namespace).namespace, options: defaultHandlerOptions, warn: this.#warn });
+    const { selector, sort, extent } = parseListOptions({
+      query,
+      served,
+      namespace: inNamespace(namespace).namespace,
+      options: defaultHandlerOptions,
+      warn: this.#warn,
+    });
     if (extent.type !== 'chunk') throw newBadRequest('a list is taken in chunks');
     const { limit, after, fingerprint } = extent;
     try {
-      const found = await served.storage.chunk({ ...inNamespace(namespace), selector, sort, signal, limit, ...(after === undefined ? {} : { after }) });
+      const found = await served.storage.chunk({
+        ...inNamespace(namespace),
+        selector,
+        sort,
+        signal,
+        limit,
+        ...(after === undefined ? {} : { after }),
+      });
       const items: Stored<T>[] = [];
       for await (const batch of found.objects) for (const item of batch) items.push(parsed<T>(item));
-      return { resourceVersion: String(found.revision), items, ...(found.next === undefined ? {} : { continue: encodeContinueToken(found.next, fingerprint) }) };
+      return {
+        resourceVersion: String(found.revision),
+        items,
+        ...(found.next === undefined ? {} : { continue: encodeContinueToken(found.next, fingerprint) }),
+      };
     } catch (error) {
       throw after !== undefined && isStatusError(error, 'Expired') ? newExpiredToken(after, fingerprint) : error;
     }
   }
 
-  #replace<T extends AnyObject>(type: ResourceType<T>, object: T, subresource: UpdateRequest['subresource'], options: WriteOptions): Promise<Stored<T>> {
+  #replace<T extends AnyObject>(
+    type: ResourceType<T>,
+    object: T,
+    subresource: UpdateRequest['subresource'],
+    options: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#call(options.signal, async () => {
       const { namespace = '', name } = object.metadata;
       const key = { namespace, name };
@@ -204,7 +262,9 @@ export class LoopbackClient implements Client {
       const body = copiedObject(object);
       checkTypeMeta(body, type);
       checkKey(body, key);
-      return parsed<T>(await storage.update({ key, subresource, preconditions: {}, transform: () => body }, this.#context(options)));
+      return parsed<T>(
+        await storage.update({ key, subresource, preconditions: {}, transform: () => body }, this.#context(options)),
+      );
     });
   }
 
@@ -226,7 +286,9 @@ export class LoopbackClient implements Client {
         releaseRevision(patched, current);
         return patched;
       };
-      return parsed<T>(await storage.update({ key, subresource, preconditions: {}, transform }, this.#context(options)));
+      return parsed<T>(
+        await storage.update({ key, subresource, preconditions: {}, transform }, this.#context(options)),
+      );
     });
   }
 
@@ -266,10 +328,14 @@ function parsed<T extends AnyObject>({ text }: Representation): Stored<T> {
   return JSON.parse(text) as Stored<T>;
 }
 
-/** By way of its text, as over the wire: what JSON cannot say is refused or left out, and the caller's object stays its own. */
+/**
+ * By way of its text, as over the wire: what JSON cannot say is refused or left out, and the caller's object stays its
+ * own.
+ */
 function copied(value: unknown): JsonValue {
   const bytes = Buffer.from(encodeBody(value));
-  if (bytes.length > defaultHandlerOptions.bodyLimit) throw newRequestEntityTooLarge(`the body of the request is larger than ${defaultHandlerOptions.bodyLimit} bytes`);
+  if (bytes.length > defaultHandlerOptions.bodyLimit)
+    throw newRequestEntityTooLarge(`the body of the request is larger than ${defaultHandlerOptions.bodyLimit} bytes`);
   return decodeJson(bytes).value;
 }
 

@@ -23,7 +23,12 @@ class Rounds {
 test('rounds follow each other, one at a time, a failed one too, and stop waits for the last', async () => {
   const store = new Rounds();
   const lines: string[] = [];
-  const maintenance = new Maintenance({ store, limits, log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), everyMs: 1 });
+  const maintenance = new Maintenance({
+    store,
+    limits,
+    log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
+    everyMs: 1,
+  });
   maintenance.start();
   maintenance.start();
   await store.until(1);

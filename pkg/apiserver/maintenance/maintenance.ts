@@ -11,7 +11,10 @@ export interface MaintenanceOptions {
   observer?: (ms: number, failed: boolean) => void;
 }
 
-/** Keeps the history of changes within its limits, round by round; a round that fails is logged and the next one tries again. */
+/**
+ * Keeps the history of changes within its limits, round by round; a round that fails is logged and the next one tries
+ * again.
+ */
 export class Maintenance {
   private readonly options: MaintenanceOptions;
   private timer: NodeJS.Timeout | undefined;

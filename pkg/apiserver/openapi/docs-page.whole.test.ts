@@ -1,18 +1,40 @@
 import { existsSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { ModelList, registered, startDocumentServer, testModel, type DocumentTestServer } from './document-test-server.ts';
+import {
+  ModelList,
+  registered,
+  startDocumentServer,
+  testModel,
+  type DocumentTestServer,
+} from './document-test-server.ts';
 
 const executablePath = '/usr/bin/chromium';
 // Where there ought to be a browser, its absence is a failure.
 const runs = existsSync(executablePath) || process.env['CI'] === 'true';
-const args = ['--no-sandbox', '--headless', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic'];
-const hostile = '</script><script>window.broken = 1</script><img src=/x onerror="window.broken = 2"> ![](http://elsewhere.invalid/x.png) [link](javascript:window.broken=3)';
+const args = [
+  '--no-sandbox',
+  '--headless',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+];
+const hostile =
+  '</script><script>window.broken = 1</script><img src=/x onerror="window.broken = 2"> ![](http://elsewhere.invalid/x.png) [link](javascript:window.broken=3)';
 
 if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no ${executablePath}`, () => undefined);
 
 (runs ? describe : describe.skip)('the documentation page in a browser', () => {
-  const registry = new ModelList([testModel({ indexes: [{ name: 'spec.title', path: 'spec.title', type: 'string', multi: false, unique: false, nullable: true }] })]);
+  const registry = new ModelList([
+    testModel({
+      indexes: [
+        { name: 'spec.title', path: 'spec.title', type: 'string', multi: false, unique: false, nullable: true },
+      ],
+    }),
+  ]);
   let server: DocumentTestServer;
   let browser: Browser;
   let page: Page;
@@ -94,7 +116,10 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
     await page.goto(`${server.origin}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).click();
     await page.locator('.auth-container', { hasText: 'personalToken' }).locator('input').fill('pat_good');
-    await page.locator('.auth-container', { hasText: 'personalToken' }).getByRole('button', { name: 'Apply credentials' }).click();
+    await page
+      .locator('.auth-container', { hasText: 'personalToken' })
+      .getByRole('button', { name: 'Apply credentials' })
+      .click();
     await page.locator('.modal-ux').getByRole('button', { name: 'Close' }).first().click();
     await page.getByLabel('Document').selectOption('extension');
     await page.locator('.opblock-tag', { hasText: 'blog.example.com/v1 Post' }).waitFor();
@@ -103,7 +128,21 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
 
   test('shows texts of a model as texts, whatever they hold', async () => {
     const before = registry.models();
-    registry.set([...before, registered(testModel({ group: 'hostile.example.com' }, { schema: { type: 'object', description: hostile, properties: { spec: { type: 'object', description: hostile } } } }))]);
+    registry.set([
+      ...before,
+      registered(
+        testModel(
+          { group: 'hostile.example.com' },
+          {
+            schema: {
+              type: 'object',
+              description: hostile,
+              properties: { spec: { type: 'object', description: hostile } },
+            },
+          },
+        ),
+      ),
+    ]);
     await page.goto(`${server.origin}/docs`);
     await useToken('pat_good');
     await page.getByLabel('Document').selectOption('extension');

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ModelList, registered, startDocumentServer, testModel, type DocumentTestServer } from './document-test-server.ts';
+import {
+  ModelList,
+  registered,
+  startDocumentServer,
+  testModel,
+  type DocumentTestServer,
+} from './document-test-server.ts';
 
 const registry = new ModelList([testModel()]);
 const anonymous = { authorization: '' };
@@ -12,25 +18,40 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function urlInIndex(): Promise<string> {
-  const { paths } = (await server.get('/openapi/v3')).json() as { paths: Record<string, { serverRelativeURL: string }> };
+  const { paths } = (await server.get('/openapi/v3')).json() as {
+    paths: Record<string, { serverRelativeURL: string }>;
+  };
   return paths['apis/blog.example.com/v1']!.serverRelativeURL;
 }
 
 describe('/openapi/v3', () => {
   test('the right hash is kept by caches for a year', async () => {
     const answer = await server.get(await urlInIndex(), { accept: 'application/json' });
-    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'private, immutable', etag: expect.stringMatching(/^"[0-9A-F]{64}"$/) } });
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: {
+        'content-type': 'application/json',
+        'cache-control': 'private, immutable',
+        etag: expect.stringMatching(/^"[0-9A-F]{64}"$/),
+      },
+    });
     expect(Date.parse(answer.headers.expires!)).toBeGreaterThan(Date.now() + 364 * 86_400_000);
     expect(answer.json()).toMatchObject({ openapi: '3.0.0' });
     expect((await server.get(await urlInIndex(), { 'if-none-match': answer.headers.etag! })).status).toBe(304);
   });
 
   test('a wrong hash leads to the right one', async () => {
-    expect(await server.get('/openapi/v3/apis/blog.example.com/v1?hash=OLD')).toMatchObject({ status: 301, headers: { location: await urlInIndex() } });
+    expect(await server.get('/openapi/v3/apis/blog.example.com/v1?hash=OLD')).toMatchObject({
+      status: 301,
+      headers: { location: await urlInIndex() },
+    });
   });
 
   test('no hash is not kept', async () => {
-    expect(await server.get('/openapi/v3/apis/blog.example.com/v1')).toMatchObject({ status: 200, headers: { 'cache-control': 'no-cache, private' } });
+    expect(await server.get('/openapi/v3/apis/blog.example.com/v1')).toMatchObject({
+      status: 200,
+      headers: { 'cache-control': 'no-cache, private' },
+    });
   });
 
   test('the hash moves with the model', async () => {
@@ -49,15 +70,25 @@ describe('/openapi/v3', () => {
 test.each([
   ['an unknown group', '/openapi/v3/apis/no.example.com/v1', {}, 404],
   ['a name of Object.prototype', '/openapi/v3/__proto__', {}, 404],
-  ['protobuf alone, version 3', '/openapi/v3', { accept: 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf' }, 406],
-  ['protobuf alone, version 2', '/openapi/v2', { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }, 406],
+  [
+    'protobuf alone, version 3',
+    '/openapi/v3',
+    { accept: 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf' },
+    406,
+  ],
+  [
+    'protobuf alone, version 2',
+    '/openapi/v2',
+    { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
+    406,
+  ],
   ['version 2 is never JSON', '/openapi/v2', { accept: 'application/json' }, 404],
   ['version 2, as a browser asks', '/openapi/v2', {}, 404],
   ['no such document', '/docs/openapi/none.json', {}, 404],
   ['a name of Object.prototype again', '/docs/openapi/constructor.json', {}, 404],
   ['the folder of documents', '/docs/openapi', {}, 404],
   ['a file below the open document', '/docs/openapi/public.json/extension.json', {}, 404],
-  ['a file of the package that is not the page\'s', '/docs/package.json', {}, 404],
+  ["a file of the package that is not the page's", '/docs/package.json', {}, 404],
   ['a way out of the folder', '/docs/..%2f..%2fpackage.json', {}, 400],
   ['the page as a folder', '/docs/', {}, 308],
   ['documents need a credential', '/docs/openapi/extension.json', anonymous, 401],
@@ -73,14 +104,20 @@ test.each([
 
 test('nothing is written here', async () => {
   for (const path of ['/docs', '/docs/openapi/public.json', '/openapi/v3', '/openapi/v2']) {
-    expect(await server.get(path, {}, { method: 'POST' })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+    expect(await server.get(path, {}, { method: 'POST' })).toMatchObject({
+      status: 405,
+      headers: { allow: 'GET, HEAD' },
+    });
   }
 });
 
 describe('the page', () => {
   test('allows nothing inline and nothing from elsewhere', async () => {
     const answer = await server.get('/docs', anonymous);
-    expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'x-content-type-options': 'nosniff' });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    });
     expect(answer.headers['content-security-policy']).toMatch(/^default-src 'self'; img-src 'self' data:;/);
     expect(answer.headers['content-security-policy']).not.toContain('unsafe');
     expect(answer.text).not.toMatch(/<script>|<style|style=|\son\w+=|https?:\/\//);
@@ -88,9 +125,17 @@ describe('the page', () => {
 
   test('its files are revalidated, compressed where that is accepted, and have a length', async () => {
     const plain = await server.get('/docs/swagger-ui.css', anonymous);
-    expect(plain.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-length': String(Buffer.byteLength(plain.text)) });
-    expect(await server.get('/docs/swagger-ui.css', { ...anonymous, 'if-none-match': plain.headers.etag! })).toMatchObject({ status: 304, text: '' });
-    expect(await server.get('/docs/swagger-ui.css', anonymous, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+    expect(plain.headers).toMatchObject({
+      'cache-control': 'no-cache',
+      'content-length': String(Buffer.byteLength(plain.text)),
+    });
+    expect(
+      await server.get('/docs/swagger-ui.css', { ...anonymous, 'if-none-match': plain.headers.etag! }),
+    ).toMatchObject({ status: 304, text: '' });
+    expect(await server.get('/docs/swagger-ui.css', anonymous, { method: 'HEAD' })).toMatchObject({
+      status: 200,
+      text: '',
+    });
     const zipped = await fetch(`${server.origin}/docs/init.js`, { headers: { 'accept-encoding': 'gzip' } });
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(await zipped.text()).toContain('SwaggerUIBundle');

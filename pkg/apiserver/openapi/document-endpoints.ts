@@ -1,6 +1,16 @@
 import { Router, type Request } from 'express';
 import { newNotAcceptable, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
-import { answerPageFile, contextOf, negotiate, PageFiles, referencePageFiles, send, type EndpointGroup, type Handler, type RequestContext } from '#pkg/http/index';
+import {
+  answerPageFile,
+  contextOf,
+  negotiate,
+  PageFiles,
+  referencePageFiles,
+  send,
+  type EndpointGroup,
+  type Handler,
+  type RequestContext,
+} from '#pkg/http/index';
 import { answerDocument } from '../discovery/answer-document.ts';
 import { OpenApiDocuments, type OpenApiDocumentsOptions } from './open-api-documents.ts';
 import { indexHtml } from './page/index-html.ts';
@@ -16,8 +26,9 @@ const pageFiles = {
 } as const;
 
 /**
- * `/openapi/v2`, `/openapi/v3`, `/docs` and `/docs/openapi/*.json` as endpoint groups. Open are the page with its files, and the document of the
- * Public group; the other documents need what their paths need (`get` on the path). Discovery is not among them: see `withDiscovery`.
+ * `/openapi/v2`, `/openapi/v3`, `/docs` and `/docs/openapi/*.json` as endpoint groups. Open are the page with its
+ * files, and the document of the Public group; the other documents need what their paths need (`get` on the path).
+ * Discovery is not among them: see `withDiscovery`.
  */
 export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGroup[] {
   const documents = new OpenApiDocuments(options);
@@ -27,13 +38,18 @@ export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGro
     { prefix: '/openapi/v3', router: getOnly((context) => answerKubernetes(context, documents)) },
     { prefix: '/docs', isOpen: true, router: getOnly((context) => answerPage(context, files)) },
     { prefix: '/docs/openapi', router: getOnly((context) => answerReference(context, documents)) },
-    { prefix: '/docs/openapi/public.json', isOpen: true, router: getOnly((context) => answerReference(context, documents)) },
+    {
+      prefix: '/docs/openapi/public.json',
+      isOpen: true,
+      router: getOnly((context) => answerReference(context, documents)),
+    },
   ];
 }
 
 /** Clients that ask for protobuf alone go on without on 406; JSON, which they cannot read, would stop them. */
 async function refuseVersion2({ request }: RequestContext): Promise<void> {
-  if (negotiate(request.headers.accept, json) === undefined) throw newNotAcceptable('there is no OpenAPI v2 document; see /openapi/v3');
+  if (negotiate(request.headers.accept, json) === undefined)
+    throw newNotAcceptable('there is no OpenAPI v2 document; see /openapi/v3');
   throw newUnknownPath();
 }
 
@@ -45,8 +61,14 @@ async function answerKubernetes(context: RequestContext, documents: OpenApiDocum
   if (document === undefined) throw newUnknownPath();
   const asked = context.query.get('hash');
   if (asked === null || asked === '') return answerDocument(context, document);
-  if (asked !== document.hash) return send(context, 301, 'text/plain; charset=utf-8', '', { Location: `/openapi/v3/${path}?hash=${document.hash}` });
-  return answerDocument(context, document, { 'Cache-Control': 'private, immutable', Expires: new Date(Date.now() + yearMs).toUTCString() });
+  if (asked !== document.hash)
+    return send(context, 301, 'text/plain; charset=utf-8', '', {
+      Location: `/openapi/v3/${path}?hash=${document.hash}`,
+    });
+  return answerDocument(context, document, {
+    'Cache-Control': 'private, immutable',
+    Expires: new Date(Date.now() + yearMs).toUTCString(),
+  });
 }
 
 async function answerReference(context: RequestContext, documents: OpenApiDocuments): Promise<void> {
@@ -65,7 +87,8 @@ async function answerPage(context: RequestContext, files: PageFiles): Promise<vo
 }
 
 function checkAccept({ request }: RequestContext): void {
-  if (negotiate(request.headers.accept, json) === undefined) throw newNotAcceptable('only the following media types are accepted: application/json');
+  if (negotiate(request.headers.accept, json) === undefined)
+    throw newNotAcceptable('only the following media types are accepted: application/json');
 }
 
 /** A router that hands every path below its prefix to one handler, for GET and HEAD. */

@@ -19,7 +19,11 @@ export interface FragmentParts {
 
 /** `JSON.stringify` escapes all that could end a string, lone surrogates included: texts of a model stay texts. */
 export function* newFragment({ paths, schemas, tags = [] }: FragmentParts): SlicedWork<DocumentFragment> {
-  const fragment = { paths: yield* texts(paths), schemas: yield* texts(schemas), tags: tags.map((tag) => JSON.stringify(tag)) };
+  const fragment = {
+    paths: yield* texts(paths),
+    schemas: yield* texts(schemas),
+    tags: tags.map((tag) => JSON.stringify(tag)),
+  };
   const hash = createHash('sha256');
   for (const [name, text] of [...fragment.paths, ...fragment.schemas]) {
     hash.update(`${name}\n${text}\n`);
@@ -73,6 +77,7 @@ export class FragmentCache {
 /** A JSON object's text in pieces; of two members of one name the later one stays. */
 export function objectPieces(members: Iterable<readonly [string, string]>): string[] {
   const pieces: string[] = [];
-  for (const [name, text] of new Map(members)) pieces.push(pieces.length === 0 ? '{' : ',', `${JSON.stringify(name)}:${text}`);
+  for (const [name, text] of new Map(members))
+    pieces.push(pieces.length === 0 ? '{' : ',', `${JSON.stringify(name)}:${text}`);
   return pieces.length === 0 ? ['{}'] : [...pieces, '}'];
 }

@@ -3,9 +3,25 @@ import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions }
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { parse } from 'yaml';
-import { newUnauthorized, newUnknownPath, type JsonObject, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import {
+  newUnauthorized,
+  newUnknownPath,
+  type JsonObject,
+  type Model,
+  type ModelVersion,
+} from '#pkg/apimachinery/index';
 import { defaultDefinition, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
-import { chain, expressHandler, findEndpointGroup, HttpServer, isOpenEndpoint, withRequestId, withSecurityHeaders, withStatus, type Filter } from '#pkg/http/index';
+import {
+  chain,
+  expressHandler,
+  findEndpointGroup,
+  HttpServer,
+  isOpenEndpoint,
+  withRequestId,
+  withSecurityHeaders,
+  withStatus,
+  type Filter,
+} from '#pkg/http/index';
 import { withDiscovery } from '../discovery/with-discovery.ts';
 import type { ModelRegistry, RegisteredModel } from '../registry/served-resource.ts';
 import { documentEndpoints } from './document-endpoints.ts';
@@ -75,7 +91,11 @@ export function realModels(): Model[] {
   const data = join(import.meta.dirname, '../../../../shared/data');
   return ['gateway-api', 'cert-manager'].flatMap((project) => {
     const folder = join(data, project, 'crds');
-    return readdirSync(folder).map((file) => modelFromDefinition(defaultDefinition(parse(readFileSync(join(folder, file), 'utf8')) as CustomResourceDefinition)));
+    return readdirSync(folder).map((file) =>
+      modelFromDefinition(
+        defaultDefinition(parse(readFileSync(join(folder, file), 'utf8')) as CustomResourceDefinition),
+      ),
+    );
   });
 }
 
@@ -93,8 +113,15 @@ export interface DocumentTestServer {
 }
 
 /** Discovery and documents over HTTP; what is not open needs `Authorization: Bearer pat_good`. */
-export async function startDocumentServer(registry: ModelRegistry, endpoints?: EndpointDocuments): Promise<DocumentTestServer> {
-  const groups = documentEndpoints({ registry, svcVersion: '2.22.0', ...(endpoints === undefined ? {} : { endpoints }) });
+export async function startDocumentServer(
+  registry: ModelRegistry,
+  endpoints?: EndpointDocuments,
+): Promise<DocumentTestServer> {
+  const groups = documentEndpoints({
+    registry,
+    svcVersion: '2.22.0',
+    ...(endpoints === undefined ? {} : { endpoints }),
+  });
   const isOpen = isOpenEndpoint(groups);
   const served = expressHandler(groups);
   const guard: Filter = (next) => (context) => {
@@ -103,13 +130,23 @@ export async function startDocumentServer(registry: ModelRegistry, endpoints?: E
   };
   const discovery = withDiscovery(registry)(() => Promise.reject(newUnknownPath()));
   const server = new HttpServer({
-    handler: chain([withRequestId(), withSecurityHeaders(), withStatus(), guard], (context) => (findEndpointGroup(groups, context.info.path) === undefined ? discovery(context) : served(context))),
+    handler: chain([withRequestId(), withSecurityHeaders(), withStatus(), guard], (context) =>
+      findEndpointGroup(groups, context.info.path) === undefined ? discovery(context) : served(context),
+    ),
     log: pino({ level: 'silent' }),
   });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   return {
     origin: `http://127.0.0.1:${port}`,
-    get: (path, headers = {}, options = {}) => get({ host: '127.0.0.1', port, path, headers: { authorization: 'Bearer pat_good', ...headers }, agent: false, ...options }),
+    get: (path, headers = {}, options = {}) =>
+      get({
+        host: '127.0.0.1',
+        port,
+        path,
+        headers: { authorization: 'Bearer pat_good', ...headers },
+        agent: false,
+        ...options,
+      }),
     stop: () => server.close({ drainTimeoutMs: 1000 }),
   };
 }
@@ -122,7 +159,14 @@ function get(options: RequestOptions): Promise<Answer> {
         text += chunk;
       });
       response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: () => JSON.parse(text) as JsonObject }));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: () => JSON.parse(text) as JsonObject,
+        }),
+      );
     });
     request.on('error', reject);
     request.end();

@@ -4,7 +4,10 @@ import type { EndpointAudience } from '#pkg/apis/index';
 /** What a plugin says of endpoints it has mounted. */
 export interface EndpointDocument {
   readonly audience: EndpointAudience;
-  /** OpenAPI 3.1 path items by full path (`/apis/api.blog.example.com/v1/posts`); they may refer to the components of the reference (`Status`, `Failure404`...). */
+  /**
+   * OpenAPI 3.1 path items by full path (`/apis/api.blog.example.com/v1/posts`); they may refer to the components of
+   * the reference (`Status`, `Failure404`...).
+   */
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
@@ -34,7 +37,15 @@ export const ownEndpoints: EndpointDocument = {
         responses: {
           '200': {
             description: 'The version.',
-            content: { 'application/json': { schema: { type: 'object', required: ['gitVersion', 'svcVersion'], properties: { gitVersion: { type: 'string' }, svcVersion: { type: 'string' } } } } },
+            content: {
+              'application/json': {
+                schema: {
+                  type: 'object',
+                  required: ['gitVersion', 'svcVersion'],
+                  properties: { gitVersion: { type: 'string' }, svcVersion: { type: 'string' } },
+                },
+              },
+            },
           },
         },
       },
@@ -50,10 +61,24 @@ function probe(operationId: string, summary: string): JsonObject {
       tags: ['server'],
       security: [],
       parameters: [
-        { name: 'verbose', in: 'query', description: 'Lists the checks.', allowEmptyValue: true, schema: { type: 'string' } },
-        { name: 'exclude', in: 'query', description: 'A check that is left out of the verdict.', schema: { type: 'array', items: { type: 'string' } } },
+        {
+          name: 'verbose',
+          in: 'query',
+          description: 'Lists the checks.',
+          allowEmptyValue: true,
+          schema: { type: 'string' },
+        },
+        {
+          name: 'exclude',
+          in: 'query',
+          description: 'A check that is left out of the verdict.',
+          schema: { type: 'array', items: { type: 'string' } },
+        },
       ],
-      responses: { '200': { description: 'Yes.', content: plainText }, '503': { description: 'No.', content: plainText } },
+      responses: {
+        '200': { description: 'Yes.', content: plainText },
+        '503': { description: 'No.', content: plainText },
+      },
     },
   };
 }

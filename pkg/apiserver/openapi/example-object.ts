@@ -1,4 +1,12 @@
-import { formatApiVersion, isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue, type Scope } from '#pkg/apimachinery/index';
+import {
+  formatApiVersion,
+  isJsonObject,
+  type GroupVersionKind,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+  type Scope,
+} from '#pkg/apimachinery/index';
 
 /** Examples are to be read; beyond this many values or levels nobody does. */
 const mostValues = 100;
@@ -6,12 +14,19 @@ const mostLevels = 8;
 const longestText = 64;
 
 /**
- * An object one could post: what the schema requires, what it gives examples or defaults for, and plain fields near the top.
- * It holds to types, enums, bounds and lengths; not to patterns and combinations, which only an `example` in the schema can satisfy.
+ * An object one could post: what the schema requires, what it gives examples or defaults for, and plain fields near the
+ * top. It holds to types, enums, bounds and lengths; not to patterns and combinations, which only an `example` in the
+ * schema can satisfy.
  */
 export function exampleObject(schema: JsonSchema, kind: GroupVersionKind, scope: Scope): JsonObject {
   const budget = { left: mostValues };
-  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, status: _status, ...fields } = schema.properties ?? {};
+  const {
+    apiVersion: _apiVersion,
+    kind: _kind,
+    metadata: _metadata,
+    status: _status,
+    ...fields
+  } = schema.properties ?? {};
   const body = exampleValue({ ...schema, properties: fields }, budget, 0);
   return {
     apiVersion: formatApiVersion(kind),
@@ -48,7 +63,12 @@ function exampleFields(schema: JsonSchema, budget: { left: number }, level: numb
   const combines = [schema.allOf, schema.anyOf, schema.oneOf, schema.not].some(isSet);
   const shown: [string, JsonValue][] = [];
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
-    const isWanted = required.has(name) || isSet(field.example) || isSet(field.default) || (level === 0 && name === 'spec') || (level <= 2 && !combines && isPlain(field));
+    const isWanted =
+      required.has(name) ||
+      isSet(field.example) ||
+      isSet(field.default) ||
+      (level === 0 && name === 'spec') ||
+      (level <= 2 && !combines && isPlain(field));
     if (isWanted && budget.left > 0 && level < mostLevels) shown.push([name, exampleValue(field, budget, level + 1)]);
   }
   return Object.fromEntries(shown);
@@ -76,7 +96,13 @@ function exampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, m
 }
 
 function isPlain({ type, pattern, format, enum: values }: JsonSchema): boolean {
-  return type !== undefined && type !== 'object' && type !== 'array' && !isSet(pattern) && (!isSet(format) || isSet(values) || type !== 'string');
+  return (
+    type !== undefined &&
+    type !== 'object' &&
+    type !== 'array' &&
+    !isSet(pattern) &&
+    (!isSet(format) || isSet(values) || type !== 'string')
+  );
 }
 
 function isSet<T>(value: T | null | undefined): value is T {

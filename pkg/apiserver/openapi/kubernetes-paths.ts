@@ -16,7 +16,11 @@ const nameParameter = inPath('name', 'name of the object');
 const namespaceParameter = inPath('namespace', 'namespace of the object');
 const dryRun = inQuery('dryRun', 'string', 'All: the whole request is processed, but nothing is stored');
 const fieldManager = inQuery('fieldManager', 'string', 'name of who makes the change');
-const fieldValidation = inQuery('fieldValidation', 'string', 'what becomes of unknown and duplicate fields: Ignore, Warn or Strict');
+const fieldValidation = inQuery(
+  'fieldValidation',
+  'string',
+  'what becomes of unknown and duplicate fields: Ignore, Warn or Strict',
+);
 const force = inQuery('force', 'boolean', 'takes fields over from other managers; for apply alone');
 const selectors = [
   inQuery('labelSelector', 'string', 'restricts the list by labels'),
@@ -33,7 +37,11 @@ const listing = [
   inQuery('watch', 'boolean', 'watches for changes instead of listing'),
   inQuery('allowWatchBookmarks', 'boolean', 'asks for bookmarks in a watch'),
 ];
-const deleting = [dryRun, inQuery('gracePeriodSeconds', 'integer', 'without effect'), inQuery('propagationPolicy', 'string', 'Background, Foreground or Orphan')];
+const deleting = [
+  dryRun,
+  inQuery('gracePeriodSeconds', 'integer', 'without effect'),
+  inQuery('propagationPolicy', 'string', 'Background, Foreground or Orphan'),
+];
 
 const actionParameters: Record<Action, JsonObject[]> = {
   list: listing,
@@ -44,13 +52,28 @@ const actionParameters: Record<Action, JsonObject[]> = {
   patch: [dryRun, fieldManager, fieldValidation, force],
   delete: deleting,
 };
-const actionMethods: Record<Action, string> = { list: 'get', post: 'post', deletecollection: 'delete', get: 'get', put: 'put', patch: 'patch', delete: 'delete' };
+const actionMethods: Record<Action, string> = {
+  list: 'get',
+  post: 'post',
+  deletecollection: 'delete',
+  get: 'get',
+  put: 'put',
+  patch: 'patch',
+  delete: 'delete',
+};
 
-/** Paths and operations of one version. Clients read the kinds and the parameters: kubectl will not write where PATCH does not take fieldValidation. */
+/**
+ * Paths and operations of one version. Clients read the kinds and the parameters: kubectl will not write where PATCH
+ * does not take fieldValidation.
+ */
 export function kubernetesPaths(model: Model, { name: version, subresources }: ModelVersion): [string, JsonObject][] {
   const { everywhere, collection, object } = resourcePaths(model, version);
   const kind = { group: model.group, version, kind: model.names.kind };
-  const target: Target = { kind, schema: schemaName(kind), listSchema: schemaName({ ...kind, kind: model.names.listKind }) };
+  const target: Target = {
+    kind,
+    schema: schemaName(kind),
+    listSchema: schemaName({ ...kind, kind: model.names.listKind }),
+  };
   const inCollection = everywhere === undefined ? [] : [namespaceParameter];
   const inObject = [...inCollection, nameParameter];
   const paths: [string, JsonObject][] = [
@@ -59,7 +82,11 @@ export function kubernetesPaths(model: Model, { name: version, subresources }: M
   ];
   if (everywhere !== undefined) paths.push([everywhere, pathItem(target, [], ['list'])]);
   if (subresources.status) paths.push([`${object}/status`, pathItem(target, inObject, ['get', 'put', 'patch'])]);
-  if (subresources.scale !== undefined) paths.push([`${object}/scale`, pathItem({ kind: scaleKind, schema: scaleName }, inObject, ['get', 'put', 'patch'])]);
+  if (subresources.scale !== undefined)
+    paths.push([
+      `${object}/scale`,
+      pathItem({ kind: scaleKind, schema: scaleName }, inObject, ['get', 'put', 'patch']),
+    ]);
   return paths;
 }
 
@@ -70,12 +97,19 @@ function pathItem(target: Target, parameters: JsonObject[], actions: readonly Ac
 
 function operation({ kind, schema, listSchema = schema }: Target, action: Action): JsonObject {
   const parameters = actionParameters[action];
-  const answer = action === 'list' ? listSchema : action === 'delete' || action === 'deletecollection' ? statusName : schema;
+  const answer =
+    action === 'list' ? listSchema : action === 'delete' || action === 'deletecollection' ? statusName : schema;
   const body = requestBody(action, schema);
   return {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { [action === 'post' ? '201' : '200']: { description: 'OK', content: { 'application/json': { schema: reference(answer) } } }, '401': { description: 'Unauthorized' } },
+    responses: {
+      [action === 'post' ? '201' : '200']: {
+        description: 'OK',
+        content: { 'application/json': { schema: reference(answer) } },
+      },
+      '401': { description: 'Unauthorized' },
+    },
     'x-kubernetes-action': action,
     'x-kubernetes-group-version-kind': { ...kind },
   };
@@ -85,9 +119,21 @@ function requestBody(action: Action, schema: string): JsonObject | undefined {
   switch (action) {
     case 'post':
     case 'put':
-      return { required: true, content: { 'application/json': { schema: reference(schema) }, 'application/yaml': { schema: reference(schema) } } };
+      return {
+        required: true,
+        content: {
+          'application/json': { schema: reference(schema) },
+          'application/yaml': { schema: reference(schema) },
+        },
+      };
     case 'patch':
-      return { required: true, content: { 'application/json-patch+json': { schema: { type: 'array', items: { type: 'object' } } }, 'application/merge-patch+json': { schema: { type: 'object' } } } };
+      return {
+        required: true,
+        content: {
+          'application/json-patch+json': { schema: { type: 'array', items: { type: 'object' } } },
+          'application/merge-patch+json': { schema: { type: 'object' } },
+        },
+      };
     default:
       return undefined;
   }

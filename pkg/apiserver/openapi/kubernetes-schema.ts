@@ -1,4 +1,11 @@
-import type { GroupVersionKind, JsonObject, JsonSchema, JsonValue, ModelVersion, SlicedWork } from '#pkg/apimachinery/index';
+import type {
+  GroupVersionKind,
+  JsonObject,
+  JsonSchema,
+  JsonValue,
+  ModelVersion,
+  SlicedWork,
+} from '#pkg/apimachinery/index';
 import { convertSchema, withObjectFields } from './convert-schema.ts';
 
 const extensions = [
@@ -15,7 +22,10 @@ const extensions = [
   'x-kubernetes-validations',
 ] as const satisfies readonly (keyof JsonSchema)[];
 
-/** Clients that know Kubernetes look for these names. No model's schema can have one but in a group made to: then the shared one wins. */
+/**
+ * Clients that know Kubernetes look for these names. No model's schema can have one but in a group made to: then the
+ * shared one wins.
+ */
 export const objectMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 export const listMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
 export const ownerReferenceName = 'io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference';
@@ -30,11 +40,16 @@ export function schemaName({ group, version, kind }: GroupVersionKind): string {
 }
 
 /** A model's schema as Kubernetes publishes it: OpenAPI 3.0 with its extensions. */
-export function* kubernetesObjectSchema({ schema, selectableFields }: ModelVersion, kind: GroupVersionKind): SlicedWork<JsonObject> {
+export function* kubernetesObjectSchema(
+  { schema, selectableFields }: ModelVersion,
+  kind: GroupVersionKind,
+): SlicedWork<JsonObject> {
   return {
     ...withObjectFields(yield* convertSchema(schema, kubernetesNode), metadata),
     'x-kubernetes-group-version-kind': [{ ...kind }],
-    ...(selectableFields.length === 0 ? {} : { 'x-kubernetes-selectable-fields': selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, '') })) }),
+    ...(selectableFields.length === 0
+      ? {}
+      : { 'x-kubernetes-selectable-fields': selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, '') })) }),
   };
 }
 

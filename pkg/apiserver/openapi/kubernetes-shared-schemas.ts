@@ -1,6 +1,14 @@
 import type { GroupVersionKind, JsonObject } from '#pkg/apimachinery/index';
 import { scaleKind } from '../handlers/scale-object.ts';
-import { listMetaName, managedFieldsName, objectMetaName, ownerReferenceName, reference, scaleName, statusName } from './kubernetes-schema.ts';
+import {
+  listMetaName,
+  managedFieldsName,
+  objectMetaName,
+  ownerReferenceName,
+  reference,
+  scaleName,
+  statusName,
+} from './kubernetes-schema.ts';
 
 const text: JsonObject = { type: 'string' };
 const time: JsonObject = { type: 'string', format: 'date-time' };
@@ -48,12 +56,21 @@ const objectMeta: JsonObject = {
     labels: { ...texts, description: 'Keys and values to organize and select objects by.' },
     annotations: { ...texts, description: 'Further data, which is not indexed.' },
     uid: { ...text, description: 'Unique over time and space. Set by the server.' },
-    resourceVersion: { ...text, description: 'The state of the object, opaque to clients. Sent with an update, it is a precondition.' },
+    resourceVersion: {
+      ...text,
+      description: 'The state of the object, opaque to clients. Sent with an update, it is a precondition.',
+    },
     generation: { ...integer, description: 'Counts the changes of the desired state. Set by the server.' },
     creationTimestamp: { ...time, description: 'When the object was created. Set by the server.' },
     deletionTimestamp: { ...time, description: 'When its deletion was asked for. Set by the server.' },
     deletionGracePeriodSeconds: { ...integer, description: 'Set by the server with deletionTimestamp.' },
-    finalizers: { type: 'array', items: { ...text, default: '' }, description: 'Who must let go before the object is removed.', 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' },
+    finalizers: {
+      type: 'array',
+      items: { ...text, default: '' },
+      description: 'Who must let go before the object is removed.',
+      'x-kubernetes-list-type': 'set',
+      'x-kubernetes-patch-strategy': 'merge',
+    },
     ownerReferences: {
       type: 'array',
       items: { allOf: [reference(ownerReferenceName)], default: {} },
@@ -63,7 +80,12 @@ const objectMeta: JsonObject = {
       'x-kubernetes-patch-merge-key': 'uid',
       'x-kubernetes-patch-strategy': 'merge',
     },
-    managedFields: { type: 'array', items: { allOf: [reference(managedFieldsName)], default: {} }, description: 'Which manager set which fields.', 'x-kubernetes-list-type': 'atomic' },
+    managedFields: {
+      type: 'array',
+      items: { allOf: [reference(managedFieldsName)], default: {} },
+      description: 'Which manager set which fields.',
+      'x-kubernetes-list-type': 'atomic',
+    },
   },
 };
 
@@ -107,7 +129,11 @@ const scale: JsonObject = {
     kind: text,
     metadata: { allOf: [reference(objectMetaName)] },
     spec: { type: 'object', properties: { replicas: { type: 'integer', format: 'int32' } } },
-    status: { type: 'object', required: ['replicas'], properties: { replicas: { type: 'integer', format: 'int32' }, selector: text } },
+    status: {
+      type: 'object',
+      required: ['replicas'],
+      properties: { replicas: { type: 'integer', format: 'int32' }, selector: text },
+    },
   },
   'x-kubernetes-group-version-kind': [kindExtension(scaleKind)],
 };

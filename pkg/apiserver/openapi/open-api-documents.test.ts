@@ -55,7 +55,9 @@ function operations(document: JsonObject): Operation[] {
     Object.entries(object(item))
       .filter(([method]) => methods.has(method))
       .map(([method, operation]) => {
-        const parameters = [object(item)['parameters'] ?? [], object(operation)['parameters'] ?? []].flat().map((parameter) => object(resolved(document, parameter)));
+        const parameters = [object(item)['parameters'] ?? [], object(operation)['parameters'] ?? []]
+          .flat()
+          .map((parameter) => object(resolved(document, parameter)));
         return { path, method, operation: object(operation), parameters };
       }),
   );
@@ -64,7 +66,8 @@ function operations(document: JsonObject): Operation[] {
 /** What OpenAPI demands of any document, as far as a hand can check it. */
 function faults(document: JsonObject): string[] {
   const found: string[] = [];
-  for (const reference of everyReference(document, new Set())) if (resolved(document, { $ref: reference }) === undefined) found.push(`${reference} leads nowhere`);
+  for (const reference of everyReference(document, new Set()))
+    if (resolved(document, { $ref: reference }) === undefined) found.push(`${reference} leads nowhere`);
   const ids = new Set<string>();
   const tags = Array.isArray(document['tags']) ? document['tags'].map((tag) => object(tag)['name']) : [];
   if (new Set(tags).size !== tags.length) found.push('a tag is there twice');
@@ -76,13 +79,19 @@ function faults(document: JsonObject): string[] {
     ids.add(id);
     const keys = parameters.map((parameter) => `${text(parameter['in'])} ${text(parameter['name'])}`);
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => `path ${match[1]}`);
-    if (inPath.some((key) => !keys.includes(key)) || keys.filter((key) => key.startsWith('path ')).length !== inPath.length) found.push(`${at}: path parameters`);
+    if (
+      inPath.some((key) => !keys.includes(key)) ||
+      keys.filter((key) => key.startsWith('path ')).length !== inPath.length
+    )
+      found.push(`${at}: path parameters`);
     if (new Set(keys).size !== keys.length) found.push(`${at}: a parameter is there twice`);
     for (const [code, response] of Object.entries(object(operation['responses']))) {
-      if (!/^[1-5]\d\d$/.test(code) || typeof object(resolved(document, response))['description'] !== 'string') found.push(`${at}: response ${code}`);
+      if (!/^[1-5]\d\d$/.test(code) || typeof object(resolved(document, response))['description'] !== 'string')
+        found.push(`${at}: response ${code}`);
     }
   }
-  for (const name of Object.keys(object(object(document['components'])['schemas']))) if (!/^[\w.-]+$/.test(name)) found.push(`schema name ${name}`);
+  for (const name of Object.keys(object(object(document['components'])['schemas'])))
+    if (!/^[\w.-]+$/.test(name)) found.push(`schema name ${name}`);
   return found;
 }
 
@@ -103,14 +112,33 @@ describe('the reference, of two real projects', () => {
     const isStatus = ajv.compile({ $ref: 'document#/components/schemas/Status' });
     expect(isStatus({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 404 })).toBe(true);
     const isClass = ajv.compile({ $ref: 'document#/components/schemas/io.k8s.networking.gateway.v1.GatewayClass' });
-    expect(isClass({ apiVersion: 'a/v1', kind: 'GatewayClass', metadata: { name: 'x' }, spec: { controllerName: 'example.com/x' } })).toBe(true);
-    expect(isClass({ apiVersion: 'a/v1', kind: 'GatewayClass', metadata: { name: 'x' }, spec: { controllerName: 5 } })).toBe(false);
-    expect(isClass({ apiVersion: 'a/v1', kind: 'GatewayClass', metadata: { name: 5 }, spec: { controllerName: 'example.com/x' } })).toBe(false);
+    expect(
+      isClass({
+        apiVersion: 'a/v1',
+        kind: 'GatewayClass',
+        metadata: { name: 'x' },
+        spec: { controllerName: 'example.com/x' },
+      }),
+    ).toBe(true);
+    expect(
+      isClass({ apiVersion: 'a/v1', kind: 'GatewayClass', metadata: { name: 'x' }, spec: { controllerName: 5 } }),
+    ).toBe(false);
+    expect(
+      isClass({
+        apiVersion: 'a/v1',
+        kind: 'GatewayClass',
+        metadata: { name: 5 },
+        spec: { controllerName: 'example.com/x' },
+      }),
+    ).toBe(false);
   });
 
   test('the aggregated document is all the others', async () => {
-    const paths = async (name: (typeof referenceNames)[number]): Promise<string[]> => Object.keys(object(parsed(await documents.reference(name))['paths']));
-    expect(new Set(await paths('aggregated'))).toEqual(new Set([...(await paths('extension')), ...(await paths('public'))]));
+    const paths = async (name: (typeof referenceNames)[number]): Promise<string[]> =>
+      Object.keys(object(parsed(await documents.reference(name))['paths']));
+    expect(new Set(await paths('aggregated'))).toEqual(
+      new Set([...(await paths('extension')), ...(await paths('public'))]),
+    );
     await expect(paths('public')).resolves.toEqual(['/livez', '/readyz', '/version']);
     await expect(paths('console')).resolves.toEqual([]);
   });
@@ -125,7 +153,12 @@ describe('the operations of a model', () => {
         { name: 'spec.tags', path: 'spec.tags[*]', type: 'string', multi: true, unique: false, nullable: true },
       ],
     },
-    { subresources: { status: true, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } } },
+    {
+      subresources: {
+        status: true,
+        scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+      },
+    },
   );
   const own = new OpenApiDocuments({ registry: new ModelList([model]), svcVersion });
 
@@ -136,17 +169,41 @@ describe('the operations of a model', () => {
         ...['list', 'create', 'get', 'update', 'patch', 'delete'].map((verb) => `${verb}Post_blog_example_com_v1`),
         'listPost_blog_example_com_v1_AllNamespaces',
         'deletePost_blog_example_com_v1_Collection',
-        ...['Status', 'Scale'].flatMap((part) => ['get', 'update', 'patch'].map((verb) => `${verb}Post_blog_example_com_v1_${part}`)),
+        ...['Status', 'Scale'].flatMap((part) =>
+          ['get', 'update', 'patch'].map((verb) => `${verb}Post_blog_example_com_v1_${part}`),
+        ),
       ]),
     );
   });
 
   test('name the fields a list can select and sort by', async () => {
-    const list = operations(parsed(await own.reference('extension'))).find(({ path, method }) => path === '/apis/blog.example.com/v1/posts' && method === 'get');
+    const list = operations(parsed(await own.reference('extension'))).find(
+      ({ path, method }) => path === '/apis/blog.example.com/v1/posts' && method === 'get',
+    );
     const names = list?.parameters.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['page', 'size', 'sort', 'labelSelector', 'fieldSelector', 'limit', 'continue', 'exactTotal', 'watch', 'resourceVersion', 'timeoutSeconds']));
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'page',
+        'size',
+        'sort',
+        'labelSelector',
+        'fieldSelector',
+        'limit',
+        'continue',
+        'exactTotal',
+        'watch',
+        'resourceVersion',
+        'timeoutSeconds',
+      ]),
+    );
     const sort = list?.parameters.find(({ name }) => name === 'sort');
-    expect(sort).toMatchObject({ schema: { items: { enum: expect.arrayContaining(['name', 'metadata.creationTimestamp,desc', 'spec.slug', 'spec.slug,desc']) } } });
+    expect(sort).toMatchObject({
+      schema: {
+        items: {
+          enum: expect.arrayContaining(['name', 'metadata.creationTimestamp,desc', 'spec.slug', 'spec.slug,desc']),
+        },
+      },
+    });
     expect(JSON.stringify(sort)).not.toContain('spec.tags');
     const select = list?.parameters.find(({ name }) => name === 'fieldSelector');
     expect(select?.['description']).toContain('`spec.slug` (string), `spec.tags` (string, several values)');
@@ -154,14 +211,35 @@ describe('the operations of a model', () => {
 
   test('hold an example', async () => {
     const create = operations(parsed(await own.reference('extension'))).find(({ method }) => method === 'post');
-    expect(create?.operation).toMatchObject({ requestBody: { content: { 'application/json': { example: { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name: 'example', namespace: 'default' }, spec: { title: 'string' } } } } } });
+    expect(create?.operation).toMatchObject({
+      requestBody: {
+        content: {
+          'application/json': {
+            example: {
+              apiVersion: 'blog.example.com/v1',
+              kind: 'Post',
+              metadata: { name: 'example', namespace: 'default' },
+              spec: { title: 'string' },
+            },
+          },
+        },
+      },
+    });
   });
 });
 
 describe('the documents of Kubernetes, of two real projects', () => {
   test('are those of the index, without a fault', async () => {
     const { paths } = parsed(await documents.index()) as { paths: Record<string, { serverRelativeURL: string }> };
-    expect(Object.keys(paths)).toEqual(expect.arrayContaining(['api/v1', 'apis/apiextensions.k8s.io/v1', 'apis/gateway.networking.k8s.io/v1', 'apis/gateway.networking.k8s.io/v1beta1', 'apis/cert-manager.io/v1']));
+    expect(Object.keys(paths)).toEqual(
+      expect.arrayContaining([
+        'api/v1',
+        'apis/apiextensions.k8s.io/v1',
+        'apis/gateway.networking.k8s.io/v1',
+        'apis/gateway.networking.k8s.io/v1beta1',
+        'apis/cert-manager.io/v1',
+      ]),
+    );
     for (const [path, { serverRelativeURL }] of Object.entries(paths)) {
       const document = await documents.kubernetes(path);
       expect(serverRelativeURL).toBe(`/openapi/v3/${path}?hash=${document?.hash}`);
@@ -172,11 +250,23 @@ describe('the documents of Kubernetes, of two real projects', () => {
   test('say what kubectl looks for before it writes', async () => {
     const document = parsed((await documents.kubernetes('apis/gateway.networking.k8s.io/v1'))!);
     const kind = { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute' };
-    const patch = operations(document).find(({ path, method }) => path === '/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/{name}' && method === 'patch');
+    const patch = operations(document).find(
+      ({ path, method }) =>
+        path === '/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/{name}' && method === 'patch',
+    );
     expect(patch?.operation).toMatchObject({ 'x-kubernetes-action': 'patch', 'x-kubernetes-group-version-kind': kind });
-    expect(patch?.parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(['dryRun', 'fieldManager', 'fieldValidation', 'force']));
-    expect(object(document['components'])['schemas']).toMatchObject({ 'io.k8s.networking.gateway.v1.HTTPRoute': { 'x-kubernetes-group-version-kind': [kind], properties: { metadata: { allOf: [{}] }, spec: { type: 'object' } } } });
-    expect(Object.keys(object(document['paths']))).toContain('/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/{name}/status');
+    expect(patch?.parameters.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['dryRun', 'fieldManager', 'fieldValidation', 'force']),
+    );
+    expect(object(document['components'])['schemas']).toMatchObject({
+      'io.k8s.networking.gateway.v1.HTTPRoute': {
+        'x-kubernetes-group-version-kind': [kind],
+        properties: { metadata: { allOf: [{}] }, spec: { type: 'object' } },
+      },
+    });
+    expect(Object.keys(object(document['paths']))).toContain(
+      '/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/{name}/status',
+    );
   });
 });
 
@@ -187,9 +277,15 @@ describe('what changes when', () => {
   test('a model is in the documents the moment it is registered, and leaves with its registration', async () => {
     const registry = new ModelList([one]);
     const made = new OpenApiDocuments({ registry, svcVersion });
-    const before = { extension: await made.reference('extension'), index: await made.index(), own: await made.kubernetes('apis/blog.example.com/v1') };
+    const before = {
+      extension: await made.reference('extension'),
+      index: await made.index(),
+      own: await made.kubernetes('apis/blog.example.com/v1'),
+    };
     registry.set([registered(one), registered(two)]);
-    expect(Object.keys(object(parsed(await made.reference('extension'))['paths']))).toContain('/apis/other.example.com/v1/posts');
+    expect(Object.keys(object(parsed(await made.reference('extension'))['paths']))).toContain(
+      '/apis/other.example.com/v1/posts',
+    );
     expect((await made.reference('extension')).hash).not.toBe(before.extension.hash);
     expect((await made.kubernetes('apis/blog.example.com/v1'))?.hash).toBe(before.own?.hash);
     expect((await made.index()).hash).not.toBe(before.index.hash);
@@ -201,7 +297,9 @@ describe('what changes when', () => {
   test('documents do not depend on the order of registration', async () => {
     const forth = new OpenApiDocuments({ registry: new ModelList([one, two]), svcVersion });
     const back = new OpenApiDocuments({ registry: new ModelList([two, one]), svcVersion });
-    expect((await forth.reference('aggregated')).pieces.join('')).toBe((await back.reference('aggregated')).pieces.join(''));
+    expect((await forth.reference('aggregated')).pieces.join('')).toBe(
+      (await back.reference('aggregated')).pieces.join(''),
+    );
     expect((await forth.index()).hash).toBe((await back.index()).hash);
   });
 
@@ -211,9 +309,25 @@ describe('what changes when', () => {
   });
 
   test('endpoints come and go with the plugins that mount them', async () => {
-    const endpoints = { generation: 1, list: [{ audience: 'console' as const, paths: { '/apis/console.api.blog.example.com/v1/stats': { get: { responses: { '200': { description: 'Statistics.' } } } } } }], documents: () => endpoints.list };
+    const endpoints = {
+      generation: 1,
+      list: [
+        {
+          audience: 'console' as const,
+          paths: {
+            '/apis/console.api.blog.example.com/v1/stats': {
+              get: { responses: { '200': { description: 'Statistics.' } } },
+            },
+          },
+        },
+      ],
+      documents: () => endpoints.list,
+    };
     const made = new OpenApiDocuments({ registry: new ModelList([one]), svcVersion, endpoints });
-    for (const name of ['console', 'aggregated'] as const) expect(Object.keys(object(parsed(await made.reference(name))['paths']))).toContain('/apis/console.api.blog.example.com/v1/stats');
+    for (const name of ['console', 'aggregated'] as const)
+      expect(Object.keys(object(parsed(await made.reference(name))['paths']))).toContain(
+        '/apis/console.api.blog.example.com/v1/stats',
+      );
     expect((await made.reference('uc')).pieces.join('')).not.toContain('stats');
     endpoints.list = [];
     endpoints.generation += 1;
@@ -225,10 +339,22 @@ describe('texts of a model', () => {
   test('stay texts, whatever they hold', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), fc.string(), async (description, name) => {
-        const schema = { type: 'object' as const, description, properties: { spec: { type: 'object' as const, properties: Object.fromEntries([[name, { type: 'string' as const, description, default: description }]]) } } };
+        const schema = {
+          type: 'object' as const,
+          description,
+          properties: {
+            spec: {
+              type: 'object' as const,
+              properties: Object.fromEntries([[name, { type: 'string' as const, description, default: description }]]),
+            },
+          },
+        };
         const made = new OpenApiDocuments({ registry: new ModelList([testModel({}, { schema })]), svcVersion });
         const schemas = object(object(parsed(await made.reference('extension'))['components'])['schemas']);
-        expect(schemas['com.example.blog.v1.Post']).toMatchObject({ description, properties: { spec: { properties: { [name]: { description } } } } });
+        expect(schemas['com.example.blog.v1.Post']).toMatchObject({
+          description,
+          properties: { spec: { properties: { [name]: { description } } } },
+        });
         parsed((await made.kubernetes('apis/blog.example.com/v1'))!);
       }),
       { numRuns: 50 },
@@ -236,15 +362,25 @@ describe('texts of a model', () => {
   });
 
   test('a lone surrogate is escaped', async () => {
-    const made = new OpenApiDocuments({ registry: new ModelList([testModel({}, { schema: { type: 'object', description: '\ud800' } })]), svcVersion });
+    const made = new OpenApiDocuments({
+      registry: new ModelList([testModel({}, { schema: { type: 'object', description: '\ud800' } })]),
+      svcVersion,
+    });
     expect((await made.reference('extension')).pieces.join('')).toContain('"description":"\\ud800"');
   });
 
   test('a group made to take the name of a shared schema does not get it', async () => {
-    const thief = testModel({ group: 'meta.apis.pkg.apimachinery.k8s.io', names: { ...testModel().names, kind: 'ObjectMeta', listKind: 'ObjectMetaList' } });
+    const thief = testModel({
+      group: 'meta.apis.pkg.apimachinery.k8s.io',
+      names: { ...testModel().names, kind: 'ObjectMeta', listKind: 'ObjectMetaList' },
+    });
     const made = new OpenApiDocuments({ registry: new ModelList([thief]), svcVersion });
     const whole = (await made.kubernetes('apis/meta.apis.pkg.apimachinery.k8s.io/v1'))!.pieces.join('');
     expect(whole.split('"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":')).toHaveLength(2);
-    expect(object(object((JSON.parse(whole) as JsonObject)['components'])['schemas'])['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']).toMatchObject({ properties: { ownerReferences: { type: 'array' } } });
+    expect(
+      object(object((JSON.parse(whole) as JsonObject)['components'])['schemas'])[
+        'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
+      ],
+    ).toMatchObject({ properties: { ownerReferences: { type: 'array' } } });
   });
 });

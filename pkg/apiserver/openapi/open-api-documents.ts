@@ -18,8 +18,8 @@ export interface OpenApiDocumentsOptions {
 }
 
 /**
- * The OpenAPI documents of a registry as it is now. Each is made when first asked for and kept until the registry changes; the part of a model is
- * kept as long as the model, and made with pauses in which other requests run.
+ * The OpenAPI documents of a registry as it is now. Each is made when first asked for and kept until the registry
+ * changes; the part of a model is kept as long as the model, and made with pauses in which other requests run.
  */
 export class OpenApiDocuments {
   private readonly options: OpenApiDocumentsOptions & Required<Pick<OpenApiDocumentsOptions, 'endpoints'>>;
@@ -60,12 +60,23 @@ export class OpenApiDocuments {
     const mounted = [...endpoints.documents()];
     return keep(state, `reference ${name}`, async () => {
       const resources = showsModels(name) ? [...state.versions.values()].flatMap((version) => version.resources) : [];
-      return referenceDocument(name, { svcVersion, publicUrl, fragments: await fragmentsOf(resources, this.referenceFragments), endpoints: mounted });
+      return referenceDocument(name, {
+        svcVersion,
+        publicUrl,
+        fragments: await fragmentsOf(resources, this.referenceFragments),
+        endpoints: mounted,
+      });
     });
   }
 
-  private kubernetesDocument(state: RegistryState, path: string, { resources }: DiscoveredVersion): Promise<ServedDocument> {
-    return keep(state, path, async () => kubernetesDocument(this.options.svcVersion, await fragmentsOf(resources, this.kubernetesFragments)));
+  private kubernetesDocument(
+    state: RegistryState,
+    path: string,
+    { resources }: DiscoveredVersion,
+  ): Promise<ServedDocument> {
+    return keep(state, path, async () =>
+      kubernetesDocument(this.options.svcVersion, await fragmentsOf(resources, this.kubernetesFragments)),
+    );
   }
 
   /** What was made for an older registry is dropped with it. */
@@ -80,7 +91,10 @@ export class OpenApiDocuments {
   }
 }
 
-/** The registry at one generation, in an order that does not depend on that of registration: replicas give the same text. */
+/**
+ * The registry at one generation, in an order that does not depend on that of registration: replicas give the same
+ * text.
+ */
 interface RegistryState {
   /** By the path of the document. */
   versions: ReadonlyMap<string, DiscoveredVersion>;
@@ -88,7 +102,9 @@ interface RegistryState {
 }
 
 function newState(models: readonly RegisteredModel[]): RegistryState {
-  const versions = discoverGroups(models).flatMap(({ name: group, versions: all }) => all.map((version) => [kubernetesDocumentPath({ group, version: version.name }), version] as const));
+  const versions = discoverGroups(models).flatMap(({ name: group, versions: all }) =>
+    all.map((version) => [kubernetesDocumentPath({ group, version: version.name }), version] as const),
+  );
   return { versions: new Map(versions), made: new Map() };
 }
 
@@ -102,7 +118,10 @@ function keep({ made }: RegistryState, key: string, make: () => Promise<ServedDo
   return making;
 }
 
-async function fragmentsOf(resources: readonly DiscoveredResource[], cache: FragmentCache): Promise<DocumentFragment[]> {
+async function fragmentsOf(
+  resources: readonly DiscoveredResource[],
+  cache: FragmentCache,
+): Promise<DocumentFragment[]> {
   const turns = new EventLoopTurns();
   const fragments: DocumentFragment[] = [];
   for (const { model, version } of resources) {

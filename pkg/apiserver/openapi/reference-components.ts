@@ -20,7 +20,10 @@ const schemas: Readonly<Record<string, JsonObject>> = {
       labels: { ...texts, description: 'Indexed; keys `<prefix>/<name>`.' },
       annotations: { ...texts, description: 'Not indexed; at most 256 KiB together.' },
       uid: { ...text, ...setByServer },
-      resourceVersion: { ...text, description: 'Opaque. Sent with an update, it is a precondition: 409 if the object has changed since.' },
+      resourceVersion: {
+        ...text,
+        description: 'Opaque. Sent with an update, it is a precondition: 409 if the object has changed since.',
+      },
       generation: { type: 'integer', ...setByServer },
       creationTimestamp: { type: ['string', 'null'], format: 'date-time', ...setByServer },
       deletionTimestamp: { type: ['string', 'null'], format: 'date-time', ...setByServer },
@@ -31,7 +34,14 @@ const schemas: Readonly<Record<string, JsonObject>> = {
         items: {
           type: 'object',
           required: ['apiVersion', 'kind', 'name', 'uid'],
-          properties: { apiVersion: text, kind: text, name: text, uid: text, controller: flag, blockOwnerDeletion: flag },
+          properties: {
+            apiVersion: text,
+            kind: text,
+            name: text,
+            uid: text,
+            controller: flag,
+            blockOwnerDeletion: flag,
+          },
         },
       },
       managedFields: { type: 'array', items: { type: 'object' } },
@@ -62,7 +72,10 @@ const schemas: Readonly<Record<string, JsonObject>> = {
     type: 'object',
     description: 'One change, one line of JSON.',
     required: ['type', 'object'],
-    properties: { type: { enum: ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'] }, object: { type: 'object', description: 'The object; of an ERROR a Status.' } },
+    properties: {
+      type: { enum: ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'] },
+      object: { type: 'object', description: 'The object; of an ERROR a Status.' },
+    },
   },
   Scale: {
     type: 'object',
@@ -81,7 +94,11 @@ const schemas: Readonly<Record<string, JsonObject>> = {
     properties: {
       kind: { const: 'DeleteOptions' },
       apiVersion: text,
-      preconditions: { type: 'object', description: '409 unless they hold.', properties: { uid: text, resourceVersion: text } },
+      preconditions: {
+        type: 'object',
+        description: '409 unless they hold.',
+        properties: { uid: text, resourceVersion: text },
+      },
       propagationPolicy: { enum: ['Background', 'Foreground', 'Orphan'] },
       dryRun: { type: 'array', items: { enum: ['All'] } },
       gracePeriodSeconds: { ...count, description: 'Without effect.' },
@@ -93,12 +110,18 @@ const schemas: Readonly<Record<string, JsonObject>> = {
     items: {
       type: 'object',
       required: ['op', 'path'],
-      properties: { op: { enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'] }, path: text, from: text, value: {} },
+      properties: {
+        op: { enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'] },
+        path: text,
+        from: text,
+        value: {},
+      },
     },
   },
   Status: {
     type: 'object',
-    description: 'The outcome of a request that has no object to answer with: every failure, and a deletion that is done.',
+    description:
+      'The outcome of a request that has no object to answer with: every failure, and a deletion that is done.',
     required: ['kind', 'apiVersion', 'metadata', 'status', 'code'],
     properties: {
       kind: { const: 'Status' },
@@ -114,7 +137,14 @@ const schemas: Readonly<Record<string, JsonObject>> = {
           group: text,
           kind: text,
           uid: text,
-          causes: { type: 'array', items: { type: 'object', required: ['reason', 'message'], properties: { reason: text, message: text, field: { ...text, description: 'JSON path of the field.' } } } },
+          causes: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['reason', 'message'],
+              properties: { reason: text, message: text, field: { ...text, description: 'JSON path of the field.' } },
+            },
+          },
           retryAfterSeconds: count,
         },
       },
@@ -163,10 +193,21 @@ export function failureResponses(...codes: (keyof typeof failures)[]): JsonObjec
 /** `components` but for the schemas: the same in every document. */
 export const referenceComponents: Readonly<Record<'parameters' | 'responses' | 'securitySchemes', JsonObject>> = {
   parameters: referenceParameters,
-  responses: Object.fromEntries(Object.entries(failures).map(([code, description]) => [`Failure${code}`, failure(description)])),
+  responses: Object.fromEntries(
+    Object.entries(failures).map(([code, description]) => [`Failure${code}`, failure(description)]),
+  ),
   securitySchemes: {
-    personalToken: { type: 'http', scheme: 'bearer', bearerFormat: 'pat_', description: 'A personal token: `Authorization: Bearer pat_...`.' },
-    basic: { type: 'http', scheme: 'basic', description: 'User name and password. Off unless the operator has switched it on.' },
+    personalToken: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'pat_',
+      description: 'A personal token: `Authorization: Bearer pat_...`.',
+    },
+    basic: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'User name and password. Off unless the operator has switched it on.',
+    },
   },
 };
 
@@ -176,6 +217,9 @@ function failure(description: string): JsonObject {
   return {
     description,
     headers: { 'X-Request-Id': { description: 'To speak of this answer by.', schema: { type: 'string' } } },
-    content: { 'application/json': { schema: reference('Status') }, 'application/problem+json': { schema: reference('Problem') } },
+    content: {
+      'application/json': { schema: reference('Status') },
+      'application/problem+json': { schema: reference('Problem') },
+    },
   };
 }

@@ -13,12 +13,40 @@ import { referenceListSchema, referenceObjectSchema } from './reference-schema.t
 export const referenceNames = ['console', 'uc', 'extension', 'public', 'aggregated'] as const;
 export type ReferenceName = (typeof referenceNames)[number];
 
-const abouts: Record<ReferenceName, { title: string; description: string; audiences: readonly EndpointAudience[]; withModels: boolean }> = {
-  console: { title: 'Console API', description: 'Endpoints made for the console.', audiences: ['console'], withModels: false },
-  uc: { title: 'User-center API', description: 'Endpoints made for the user center.', audiences: ['uc'], withModels: false },
-  extension: { title: 'Extension API', description: 'The objects of all registered models: create, read, update, delete, list and watch.', audiences: [], withModels: true },
-  public: { title: 'Public API', description: 'Endpoints that need no authentication.', audiences: ['public'], withModels: false },
-  aggregated: { title: 'Aggregated API', description: 'All endpoints.', audiences: ['public', 'console', 'uc'], withModels: true },
+const abouts: Record<
+  ReferenceName,
+  { title: string; description: string; audiences: readonly EndpointAudience[]; withModels: boolean }
+> = {
+  console: {
+    title: 'Console API',
+    description: 'Endpoints made for the console.',
+    audiences: ['console'],
+    withModels: false,
+  },
+  uc: {
+    title: 'User-center API',
+    description: 'Endpoints made for the user center.',
+    audiences: ['uc'],
+    withModels: false,
+  },
+  extension: {
+    title: 'Extension API',
+    description: 'The objects of all registered models: create, read, update, delete, list and watch.',
+    audiences: [],
+    withModels: true,
+  },
+  public: {
+    title: 'Public API',
+    description: 'Endpoints that need no authentication.',
+    audiences: ['public'],
+    withModels: false,
+  },
+  aggregated: {
+    title: 'Aggregated API',
+    description: 'All endpoints.',
+    audiences: ['public', 'console', 'uc'],
+    withModels: true,
+  },
 };
 
 export function isReferenceName(name: string): name is ReferenceName {
@@ -33,7 +61,10 @@ export function showsModels(name: ReferenceName): boolean {
 /** What one version of a model adds to the reference. */
 export function* referenceParts(model: Model, version: ModelVersion): SlicedWork<FragmentParts> {
   const kind = { group: model.group, version: version.name, kind: model.names.kind };
-  const object = yield* referenceObjectSchema(version.schema, `A ${kind.kind} of ${kind.group === '' ? 'the core group' : kind.group}.`);
+  const object = yield* referenceObjectSchema(
+    version.schema,
+    `A ${kind.kind} of ${kind.group === '' ? 'the core group' : kind.group}.`,
+  );
   const { description } = object;
   return {
     paths: new ReferenceOperations(model, version).paths(),
@@ -55,7 +86,10 @@ export interface ReferenceInput {
 }
 
 /** Puts a document together from texts that are there already: no part is parsed or copied. */
-export function referenceDocument(name: ReferenceName, { svcVersion, publicUrl, fragments, endpoints }: ReferenceInput): ServedDocument {
+export function referenceDocument(
+  name: ReferenceName,
+  { svcVersion, publicUrl, fragments, endpoints }: ReferenceInput,
+): ServedDocument {
   const { title, description, audiences } = abouts[name];
   const head: JsonObject = {
     openapi: '3.1.0',
@@ -64,7 +98,15 @@ export function referenceDocument(name: ReferenceName, { svcVersion, publicUrl, 
     security: [{ personalToken: [] }, { basic: [] }],
   };
   const mounted = [ownEndpoints, ...endpoints].filter(({ audience }) => audiences.includes(audience));
-  const all = [runAtOnce(newFragment({ schemas: Object.entries(referenceSharedSchemas), paths: mounted.flatMap(({ paths }) => Object.entries(paths)) })), ...fragments];
+  const all = [
+    runAtOnce(
+      newFragment({
+        schemas: Object.entries(referenceSharedSchemas),
+        paths: mounted.flatMap(({ paths }) => Object.entries(paths)),
+      }),
+    ),
+    ...fragments,
+  ];
   const ahead = JSON.stringify(head).slice(0, -1);
   const components = JSON.stringify(referenceComponents).slice(0, -1);
   const tags = all.flatMap((fragment) => fragment.tags);

@@ -15,8 +15,9 @@ export function tagName({ group, version, kind }: GroupVersionKind): string {
 }
 
 /**
- * `listPost_blog_example_com_v1`: unique in the document, though kinds of other groups and versions share it, and stable, whatever else is registered.
- * A dot becomes `_` and a hyphen `__`; what is no plain operation of the kind has a capitalized word at its end.
+ * `listPost_blog_example_com_v1`: unique in the document, though kinds of other groups and versions share it, and
+ * stable, whatever else is registered. A dot becomes `_` and a hyphen `__`; what is no plain operation of the kind has
+ * a capitalized word at its end.
  */
 export function operationId(verb: string, { group, version, kind }: GroupVersionKind, part = ''): string {
   const place = [...(group === '' ? [] : group.split('.')), version].map(identifier).join('_');
@@ -47,12 +48,28 @@ export class ReferenceOperations {
     const parameters = [...inCollection, ...parameterReferences('name')];
     const { status, scale } = this.version.subresources;
     const paths: [string, JsonObject][] = [
-      [collection, { ...(inCollection.length === 0 ? {} : { parameters: inCollection }), get: this.list(), post: this.create(), delete: this.deleteCollection() }],
+      [
+        collection,
+        {
+          ...(inCollection.length === 0 ? {} : { parameters: inCollection }),
+          get: this.list(),
+          post: this.create(),
+          delete: this.deleteCollection(),
+        },
+      ],
       [object, { parameters, get: this.get(), put: this.update(), patch: this.patch(), delete: this.delete() }],
     ];
     if (everywhere !== undefined) paths.push([everywhere, { get: this.list('AllNamespaces') }]);
-    if (status) paths.push([`${object}/status`, { parameters, get: this.get('Status'), put: this.update('Status'), patch: this.patch('Status') }]);
-    if (scale !== undefined) paths.push([`${object}/scale`, { parameters, get: this.get('Scale'), put: this.update('Scale'), patch: this.patch('Scale') }]);
+    if (status)
+      paths.push([
+        `${object}/status`,
+        { parameters, get: this.get('Status'), put: this.update('Status'), patch: this.patch('Status') },
+      ]);
+    if (scale !== undefined)
+      paths.push([
+        `${object}/scale`,
+        { parameters, get: this.get('Scale'), put: this.update('Scale'), patch: this.patch('Scale') },
+      ]);
     return paths;
   }
 
@@ -63,7 +80,15 @@ export class ReferenceOperations {
       parameters: [
         ...parameterReferences('page', 'size'),
         ...fieldParameters(this.model.indexes),
-        ...parameterReferences('labelSelector', 'limit', 'continue', 'exactTotal', 'resourceVersion', 'resourceVersionMatch', ...watchParameters),
+        ...parameterReferences(
+          'labelSelector',
+          'limit',
+          'continue',
+          'exactTotal',
+          'resourceVersion',
+          'resourceVersionMatch',
+          ...watchParameters,
+        ),
       ],
       responses: {
         '200': {
@@ -71,7 +96,12 @@ export class ReferenceOperations {
           content: {
             ...bodies(schemaName({ ...this.kind, kind: listKind })),
             'application/json;stream=watch': { schema: reference('WatchEvent') },
-            'text/event-stream': { schema: { type: 'string', description: 'Server-sent events: `data` is a WatchEvent, `id` its resourceVersion.' } },
+            'text/event-stream': {
+              schema: {
+                type: 'string',
+                description: 'Server-sent events: `data` is a WatchEvent, `id` its resourceVersion.',
+              },
+            },
           },
         },
         ...failureResponses(400, 401, 403, 404, 406, 410, 422, 429, 503, 504),
@@ -85,7 +115,11 @@ export class ReferenceOperations {
       parameters: parameterReferences(...writeParameters),
       requestBody: this.body(''),
       responses: {
-        '201': { description: 'Created.', headers: { Location: { description: 'Where the object is.', schema: { type: 'string' } } }, content: bodies(this.schema) },
+        '201': {
+          description: 'Created.',
+          headers: { Location: { description: 'Where the object is.', schema: { type: 'string' } } },
+          content: bodies(this.schema),
+        },
         ...failureResponses(400, 401, 403, 404, 406, 409, 413, 415, 422, 429),
       },
     };
@@ -96,7 +130,10 @@ export class ReferenceOperations {
     return {
       ...this.head('delete', `Delete all selected ${this.model.names.plural}`, 'Collection'),
       parameters: [fieldSelector!, ...parameterReferences('labelSelector', 'dryRun', 'propagationPolicy', 'fence')],
-      responses: { '200': { description: 'Done.', content: bodies(schemaName({ ...this.kind, kind: this.model.names.listKind })) }, ...failureResponses(400, 401, 403, 404, 409, 422, 429) },
+      responses: {
+        '200': { description: 'Done.', content: bodies(schemaName({ ...this.kind, kind: this.model.names.listKind })) },
+        ...failureResponses(400, 401, 403, 404, 409, 422, 429),
+      },
     };
   }
 
@@ -105,7 +142,11 @@ export class ReferenceOperations {
       ...this.head('get', `Read ${summaryOf(this.kind, part)}`, part),
       parameters: parameterReferences('resourceVersion', 'ifNoneMatch'),
       responses: {
-        '200': { description: 'The object.', headers: { ETag: { description: 'The resourceVersion, in quotes.', schema: { type: 'string' } } }, content: bodies(this.schemaOf(part)) },
+        '200': {
+          description: 'The object.',
+          headers: { ETag: { description: 'The resourceVersion, in quotes.', schema: { type: 'string' } } },
+          content: bodies(this.schemaOf(part)),
+        },
         '304': { description: 'The client holds this very object.' },
         ...failureResponses(400, 401, 403, 404, 406, 429),
       },
@@ -128,7 +169,10 @@ export class ReferenceOperations {
       requestBody: {
         required: true,
         content: {
-          'application/merge-patch+json': { schema: { type: 'object' }, example: { metadata: { labels: { 'example.com/reviewed': 'true' } } } },
+          'application/merge-patch+json': {
+            schema: { type: 'object' },
+            example: { metadata: { labels: { 'example.com/reviewed': 'true' } } },
+          },
           'application/json-patch+json': { schema: reference('JsonPatch') },
         },
       },
@@ -142,14 +186,22 @@ export class ReferenceOperations {
       parameters: parameterReferences('ifMatch', 'dryRun', 'propagationPolicy', 'idempotencyKey', 'fence'),
       requestBody: { required: false, content: { 'application/json': { schema: reference('DeleteOptions') } } },
       responses: {
-        '200': { description: 'Deleted; or marked for deletion, while finalizers hold the object.', content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.schema)] } } } },
+        '200': {
+          description: 'Deleted; or marked for deletion, while finalizers hold the object.',
+          content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.schema)] } } },
+        },
         ...failureResponses(400, 401, 403, 404, 409, 412, 422, 429),
       },
     };
   }
 
   private head(verb: string, summary: string, part = ''): JsonObject {
-    return { operationId: operationId(verb, this.kind, part), summary, tags: [tagName(this.kind)], ...(this.version.deprecated ? { deprecated: true } : {}) };
+    return {
+      operationId: operationId(verb, this.kind, part),
+      summary,
+      tags: [tagName(this.kind)],
+      ...(this.version.deprecated ? { deprecated: true } : {}),
+    };
   }
 
   private body(part: '' | 'Status' | 'Scale'): JsonObject {
@@ -159,7 +211,10 @@ export class ReferenceOperations {
   }
 
   private written(part: '' | 'Status' | 'Scale'): JsonObject {
-    return { '200': { description: 'The object as it is now.', content: bodies(this.schemaOf(part)) }, ...failureResponses(400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 429) };
+    return {
+      '200': { description: 'The object as it is now.', content: bodies(this.schemaOf(part)) },
+      ...failureResponses(400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 429),
+    };
   }
 
   private schemaOf(part: '' | 'Status' | 'Scale'): string {

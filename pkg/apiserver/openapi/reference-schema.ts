@@ -1,4 +1,11 @@
-import { isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
+import {
+  isJsonObject,
+  type GroupVersionKind,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+  type SlicedWork,
+} from '#pkg/apimachinery/index';
 import { convertSchema, withObjectFields } from './convert-schema.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 
@@ -34,7 +41,8 @@ function referenceNode(source: JsonSchema, common: JsonObject): JsonObject {
   }
   if (source.example !== undefined) common['examples'] = [source.example];
   if (source['x-kubernetes-int-or-string'] === true) common['type'] = ['integer', 'string'];
-  if (source['x-kubernetes-preserve-unknown-fields'] === true && mayBeObject(source)) common['additionalProperties'] ??= true;
+  if (source['x-kubernetes-preserve-unknown-fields'] === true && mayBeObject(source))
+    common['additionalProperties'] ??= true;
   if (source['x-kubernetes-list-type'] === 'set' && scalars.has(source.items?.type)) common['uniqueItems'] = true;
   exclusive(source, common);
   portablePattern(common);
@@ -48,7 +56,10 @@ function mayBeObject({ type }: JsonSchema): boolean {
 
 /** There, a bound that is excluded is a number of its own. */
 function exclusive(source: JsonSchema, common: JsonObject): void {
-  for (const [flag, bound] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const) {
+  for (const [flag, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
     if (source[flag] !== true || typeof common[bound] !== 'number') continue;
     common[flag] = common[bound];
     delete common[bound];
@@ -83,5 +94,9 @@ function nullable(schema: JsonObject): JsonObject {
   const combines = ['allOf', 'anyOf', 'oneOf', 'not'].some((keyword) => Object.hasOwn(others, keyword));
   if (type === undefined || combines) return { anyOf: [{ type: 'null' }, schema] };
   const types = Array.isArray(type) ? type : [type];
-  return { ...others, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: values.includes(null) ? values : [...values, null] } : {}) };
+  return {
+    ...others,
+    type: [...types, 'null'],
+    ...(Array.isArray(values) ? { enum: values.includes(null) ? values : [...values, null] } : {}),
+  };
 }

@@ -12,5 +12,9 @@ export function resourcePaths({ group, names, scope }: Model, version: string): 
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const isNamespaced = scope === 'Namespaced';
   const collection = `${root}${isNamespaced ? '/namespaces/{namespace}' : ''}/${names.plural}`;
-  return { everywhere: isNamespaced ? `${root}/${names.plural}` : undefined, collection, object: `${collection}/{name}` };
+  return {
+    everywhere: isNamespaced ? `${root}/${names.plural}` : undefined,
+    collection,
+    object: `${collection}/{name}`,
+  };
 }

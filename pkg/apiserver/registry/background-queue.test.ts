@@ -8,7 +8,10 @@ const log = pino({ level: 'silent' });
 describe('BackgroundQueue', () => {
   test('works on each key until it is done, and forgets it; a failure is tried again', async () => {
     const turns: string[] = [];
-    const outcomes: Record<string, ('done' | 'again' | 'more' | 'throw')[]> = { a: ['again', 'throw', 'more', 'done'], b: ['done'] };
+    const outcomes: Record<string, ('done' | 'again' | 'more' | 'throw')[]> = {
+      a: ['again', 'throw', 'more', 'done'],
+      b: ['done'],
+    };
     const work = async (key: string): Promise<'done' | 'again' | 'more'> => {
       turns.push(key);
       const outcome = outcomes[key]!.shift()!;

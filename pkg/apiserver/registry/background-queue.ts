@@ -3,7 +3,10 @@ import type { Logger } from 'pino';
 export interface BackgroundQueueOptions {
   /** For the log. */
   name: string;
-  /** Works on one key; 'more' asks for another turn at once, 'again' for one after a pause. A throw is logged and does the same. */
+  /**
+   * Works on one key; 'more' asks for another turn at once, 'again' for one after a pause. A throw is logged and does
+   * the same.
+   */
   work: (key: string, signal: AbortSignal) => Promise<'done' | 'again' | 'more'>;
   log: Logger;
   /** Before the second turn; doubles with each further one. Milliseconds, default 250. */
@@ -18,8 +21,8 @@ interface Turn {
 }
 
 /**
- * Works on keys in the background, one at a time, each until its work is done. A key that is added again is due at once;
- * one that has to wait does not keep others waiting.
+ * Works on keys in the background, one at a time, each until its work is done. A key that is added again is due at
+ * once; one that has to wait does not keep others waiting.
  */
 export class BackgroundQueue {
   private readonly options: Required<BackgroundQueueOptions>;
@@ -62,12 +65,15 @@ export class BackgroundQueue {
     if (this.running !== undefined || this.abort.signal.aborted || this.turns.size === 0) return;
     clearTimeout(this.timer);
     const next = Math.min(...[...this.turns.values()].map(({ due }) => due));
-    this.timer = setTimeout(() => {
-      this.running = this.runDue().finally(() => {
-        this.running = undefined;
-        this.schedule();
-      });
-    }, Math.max(0, next - performance.now()));
+    this.timer = setTimeout(
+      () => {
+        this.running = this.runDue().finally(() => {
+          this.running = undefined;
+          this.schedule();
+        });
+      },
+      Math.max(0, next - performance.now()),
+    );
   }
 
   private async runDue(): Promise<void> {
@@ -90,6 +96,10 @@ export class BackgroundQueue {
     if (this.turns.get(key) !== turn) return;
     if (outcome === 'done') this.turns.delete(key);
     else if (outcome === 'more') this.turns.set(key, { due: performance.now(), pauses: 0 });
-    else this.turns.set(key, { due: performance.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses), pauses: turn.pauses + 1 });
+    else
+      this.turns.set(key, {
+        due: performance.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses),
+        pauses: turn.pauses + 1,
+      });
   }
 }

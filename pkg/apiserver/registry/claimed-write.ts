@@ -6,10 +6,15 @@ import type { WriteContext } from './served-resource.ts';
 import { statusFromStorage } from './status-from-storage.ts';
 
 /**
- * Runs a write under its request's claim: in flight while it runs, and where another replica carried the same request out in between,
- * the outcome is that one's.
+ * Runs a write under its request's claim: in flight while it runs, and where another replica carried the same request
+ * out in between, the outcome is that one's.
  */
-export async function claimedWrite<T>(context: ModelContext, write: WriteContext, run: () => Promise<T>, replay: (first: RememberedWrite) => T): Promise<T> {
+export async function claimedWrite<T>(
+  context: ModelContext,
+  write: WriteContext,
+  run: () => Promise<T>,
+  replay: (first: RememberedWrite) => T,
+): Promise<T> {
   const { idempotency: claim } = write;
   if (claim === undefined) return run();
   const done = context.claims.begin(claim, kindOf(context));
@@ -26,7 +31,11 @@ export async function claimedWrite<T>(context: ModelContext, write: WriteContext
 }
 
 /** What the claim led to; undefined if nobody used it. StatusError 422 where that was with another body. */
-export async function recallWrite(context: ModelContext, claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+export async function recallWrite(
+  context: ModelContext,
+  claim: IdempotencyClaim,
+  room?: ReadRoom,
+): Promise<RememberedWrite | undefined> {
   const first = await context.store.recall(claim, room);
   if (first !== undefined) checkSameBody(claim, first.bodyHash, kindOf(context));
   return first;

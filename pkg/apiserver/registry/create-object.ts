@@ -16,12 +16,22 @@ import { warningOnce } from './warning-once.ts';
 const maxNames = 8;
 
 /** Creates an object; what the client says of uid, revision, generation, timestamps and managedFields is ignored. */
-export function createObject(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
+export function createObject(
+  context: ModelContext,
+  namespace: string,
+  body: JsonObject,
+  write: WriteContext,
+): Promise<StoredObject> {
   const once = warningOnce(write);
   return underPresentModel(context, (present) => createOnce(present, namespace, body, once));
 }
 
-async function createOnce(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
+async function createOnce(
+  context: ModelContext,
+  namespace: string,
+  body: JsonObject,
+  write: WriteContext,
+): Promise<StoredObject> {
   checkIdentity(context, body, { namespace });
   const turns = new EventLoopTurns({ signal: write.signal });
   if (turns.due) await turns.next();
@@ -36,7 +46,11 @@ async function createOnce(context: ModelContext, namespace: string, body: JsonOb
   if (turns.due) await turns.next();
   for (let attempt = 1; ; attempt += 1) {
     const wanted = isGenerated ? generatedName(prefix) : sentName;
-    const created = await createNamed(context, { sent, name: wanted, namespace, mayRetry: isGenerated && attempt < maxNames }, write);
+    const created = await createNamed(
+      context,
+      { sent, name: wanted, namespace, mayRetry: isGenerated && attempt < maxNames },
+      write,
+    );
     if (created !== undefined) return created;
   }
 }
@@ -61,20 +75,33 @@ interface NamedObject {
 }
 
 /** Undefined: the name is taken, and another may be tried. */
-async function createNamed(context: ModelContext, { sent, name, namespace, mayRetry }: NamedObject, write: WriteContext): Promise<StoredObject | undefined> {
+async function createNamed(
+  context: ModelContext,
+  { sent, name, namespace, mayRetry }: NamedObject,
+  write: WriteContext,
+): Promise<StoredObject | undefined> {
   const { store, resource, codec, strategy } = context;
-  const object: JsonApiObject = { ...sent, metadata: newObjectMeta(sent.metadata, { name, namespace, now: Date.now() }) } as JsonApiObject;
+  const object: JsonApiObject = {
+    ...sent,
+    metadata: newObjectMeta(sent.metadata, { name, namespace, now: Date.now() }),
+  } as JsonApiObject;
   const turns = new EventLoopTurns({ signal: write.signal });
   strategy.prepareForCreate?.(object);
   await validateObject(context, object, write);
   if (turns.due) await turns.next();
-  const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
+  const stored = codec.toStored(object, (path) =>
+    write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`),
+  );
   checkStoredSize(stored);
   if (turns.due) await turns.next();
   await checkPresent(context);
-  const commit = (): Promise<StoredObject> => store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
+  const commit = (): Promise<StoredObject> =>
+    store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
   try {
-    return await (strategy.commit?.({ type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());
+    return await (strategy.commit?.(
+      { type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal },
+      commit,
+    ) ?? commit());
   } catch (error) {
     if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
     if (error.code === 'NamespaceNotFound') {
@@ -82,10 +109,16 @@ async function createNamed(context: ModelContext, { sent, name, namespace, mayRe
       await store.changes.catchUp();
       checkAllowed(context, namespace, name);
     }
-    if (error.code !== 'AlreadyExists' || sent.metadata.name === name) throw statusFromStorage(error, subjectOf(context, { namespace, name }));
+    if (error.code !== 'AlreadyExists' || sent.metadata.name === name)
+      throw statusFromStorage(error, subjectOf(context, { namespace, name }));
     if (mayRetry) return undefined;
-    throw new StatusError(409, 'AlreadyExists', `the server was not able to generate a unique name with the prefix "${sent.metadata.generateName ?? ''}"`, {
-      details: { retryAfterSeconds: 1 },
-    });
+    throw new StatusError(
+      409,
+      'AlreadyExists',
+      `the server was not able to generate a unique name with the prefix "${sent.metadata.generateName ?? ''}"`,
+      {
+        details: { retryAfterSeconds: 1 },
+      },
+    );
   }
 }

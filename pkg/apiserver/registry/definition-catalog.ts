@@ -32,7 +32,9 @@ export class DefinitionCatalog {
   claimsOfOthers(group: string, name: string): NameClaim[] {
     return [
       ...this.builtins.filter((model) => model.group === group).map(claimOfModel),
-      ...this.inGroup(group).filter(({ metadata }) => metadata.name !== name).map(claimOfDefinition),
+      ...this.inGroup(group)
+        .filter(({ metadata }) => metadata.name !== name)
+        .map(claimOfDefinition),
     ];
   }
 

@@ -8,7 +8,12 @@ export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 export type ConditionFacts = Omit<Condition, 'lastTransitionTime'>;
 
 /** Conditions that only the server sets. */
-export const ownConditions: ReadonlySet<string> = new Set(['NamesAccepted', 'Established', 'Terminating', 'IndexesReady']);
+export const ownConditions: ReadonlySet<string> = new Set([
+  'NamesAccepted',
+  'Established',
+  'Terminating',
+  'IndexesReady',
+]);
 
 export const terminatingCondition: ConditionFacts = {
   type: 'Terminating',
@@ -25,7 +30,13 @@ export function indexesReady(states: readonly IndexState[]): ConditionFacts {
     return { type: 'IndexesReady', status: 'False', reason: 'BuildFailed', message: `building failed: ${message}` };
   }
   const building = states.filter(({ state }) => state === 'building').map(({ name }) => name);
-  if (building.length > 0) return { type: 'IndexesReady', status: 'False', reason: 'Building', message: `being built: ${building.join(', ')}` };
+  if (building.length > 0)
+    return {
+      type: 'IndexesReady',
+      status: 'False',
+      reason: 'Building',
+      message: `being built: ${building.join(', ')}`,
+    };
   return { type: 'IndexesReady', status: 'True', reason: 'Ready', message: 'all indexes are ready' };
 }
 

@@ -11,7 +11,11 @@ afterAll(() => env?.stop());
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const plugins = '/apis/plugin.svc.run/v1alpha1/plugins';
 
-async function call(method: string, path: string, body?: unknown): Promise<{ status: number; body: { reason?: string; message?: string; metadata: Record<string, unknown> } }> {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: { reason?: string; message?: string; metadata: Record<string, unknown> } }> {
   const headers = method === 'PATCH' ? { headers: { 'content-type': 'application/merge-patch+json' } } : {};
   const answer = await env.request(path, { method, ...headers, ...(body === undefined ? {} : { body }) });
   return { status: answer.status, body: (await answer.json()) as never };
@@ -34,7 +38,13 @@ async function define(plural: string, labels: Record<string, string>): Promise<s
   return `${definitions}/${name}`;
 }
 
-const install = (name: string, finalizers: string[] = []) => call('POST', plugins, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name, finalizers }, spec: { version: '1.0.0' } });
+const install = (name: string, finalizers: string[] = []) =>
+  call('POST', plugins, {
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name, finalizers },
+    spec: { version: '1.0.0' },
+  });
 
 test('a plugin’s definition is deleted when the plugin is gone, not before', async () => {
   const path = await define('posts', { 'svc.run/plugin': 'blog' });
@@ -42,7 +52,9 @@ test('a plugin’s definition is deleted when the plugin is gone, not before', a
   for (const query of ['', '?dryRun=All', '?propagationPolicy=Orphan']) {
     const { status, body } = await call('DELETE', path + query);
     expect([status, body.reason]).toEqual([403, 'Forbidden']);
-    expect(body.message).toMatch(/^customresourcedefinitions\.apiextensions\.k8s\.io "posts\.owned\.example\.com" is forbidden: it belongs to the plugin "blog", .*: delete the plugin first/);
+    expect(body.message).toMatch(
+      /^customresourcedefinitions\.apiextensions\.k8s\.io "posts\.owned\.example\.com" is forbidden: it belongs to the plugin "blog", .*: delete the plugin first/,
+    );
   }
   expect((await call('GET', path)).body.metadata).not.toHaveProperty('deletionTimestamp');
   // A plugin that is being stopped is there yet.

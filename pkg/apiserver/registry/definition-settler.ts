@@ -3,9 +3,18 @@ import { definitionStatus, isEstablished, modelFromDefinition, type CustomResour
 import type { Store } from '#pkg/storage/index';
 import { equalJson } from '../schema/json-value.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
-import { cleanupFinalizer, hasCleanupFinalizer, indexesReady, isTerminating, withCondition } from './definition-conditions.ts';
+import {
+  cleanupFinalizer,
+  hasCleanupFinalizer,
+  indexesReady,
+  isTerminating,
+  withCondition,
+} from './definition-conditions.ts';
 
-/** Decides what becomes of a definition that is about to be stored, and makes the place for its objects. Runs under the DefinitionLock. */
+/**
+ * Decides what becomes of a definition that is about to be stored, and makes the place for its objects. Runs under the
+ * DefinitionLock.
+ */
 export class DefinitionSettler {
   private readonly store: Store;
   private readonly catalog: DefinitionCatalog;
@@ -20,7 +29,10 @@ export class DefinitionSettler {
     const others = this.catalog.claimsOfOthers(definition.spec.group, definition.metadata.name);
     const judged = { ...definition, status: definitionStatus(definition, others, formatTimestamp(Date.now())) };
     if (!isEstablished(judged) || hasCleanupFinalizer(judged)) return judged;
-    return { ...judged, metadata: { ...judged.metadata, finalizers: [...(judged.metadata.finalizers ?? []), cleanupFinalizer] } };
+    return {
+      ...judged,
+      metadata: { ...judged.metadata, finalizers: [...(judged.metadata.finalizers ?? []), cleanupFinalizer] },
+    };
   }
 
   /** The same, and the table and indexes are there before anyone can read that they should be. */
@@ -35,6 +47,10 @@ export class DefinitionSettler {
 
   private isNews(definition: CustomResourceDefinition): boolean {
     const known = this.catalog.get(definition.metadata.name)?.definition;
-    return known === undefined || !isEstablished(known) || !equalJson(known.spec as unknown as JsonObject, definition.spec as unknown as JsonObject);
+    return (
+      known === undefined ||
+      !isEstablished(known) ||
+      !equalJson(known.spec as unknown as JsonObject, definition.spec as unknown as JsonObject)
+    );
   }
 }

@@ -1,5 +1,12 @@
 import { isJsonObject, runInTurns, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
-import { defaultDefinition, isDefinition, isEstablished, validateDefinition, type CustomResourceDefinition, type DefinitionStatus } from '#pkg/apis/index';
+import {
+  defaultDefinition,
+  isDefinition,
+  isEstablished,
+  validateDefinition,
+  type CustomResourceDefinition,
+  type DefinitionStatus,
+} from '#pkg/apis/index';
 import { StorageError, type Store, type StoredObject } from '#pkg/storage/index';
 import { compileSchemaValidator } from '../schema/schema-validator.ts';
 import { validatingStructuralSchema } from '../schema/structural-schema.ts';
@@ -25,8 +32,8 @@ export interface DefinitionStrategyOptions {
 }
 
 /**
- * Definitions: defaulted and validated, their names and tables settled under a lock that all replicas share, and served by this
- * replica when the write returns. What the server finds out about them is not for clients to write.
+ * Definitions: defaulted and validated, their names and tables settled under a lock that all replicas share, and served
+ * by this replica when the write returns. What the server finds out about them is not for clients to write.
  */
 export class DefinitionStrategy implements Strategy {
   private readonly store: Store;
@@ -48,7 +55,8 @@ export class DefinitionStrategy implements Strategy {
   }
 
   prepareForUpdate(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void {
-    if (subresource === 'status' && hasConditions(object)) object.status = { ...withOwnFacts(statusOf(object), statusOf(old)) } as JsonApiObject['status'] & object;
+    if (subresource === 'status' && hasConditions(object))
+      object.status = { ...withOwnFacts(statusOf(object), statusOf(old)) } as JsonApiObject['status'] & object;
     else if (subresource === '') Object.assign(object, defaultDefinition(object));
     // Only the server may let go: without this, a replaced definition would leave its objects behind.
     if (old.metadata.finalizers?.includes(cleanupFinalizer) === true) addCleanupFinalizer(object);
@@ -82,7 +90,11 @@ export class DefinitionStrategy implements Strategy {
     return stored;
   }
 
-  private settled(intent: WriteIntent, definition: JsonApiObject & CustomResourceDefinition, write: () => Promise<StoredObject>): Promise<StoredObject> {
+  private settled(
+    intent: WriteIntent,
+    definition: JsonApiObject & CustomResourceDefinition,
+    write: () => Promise<StoredObject>,
+  ): Promise<StoredObject> {
     return this.lock.run(intent.signal, async (held) => {
       this.checkFresh(intent);
       Object.assign(definition, await this.settler.settle(definition));
@@ -100,24 +112,32 @@ export class DefinitionStrategy implements Strategy {
   }
 }
 
-/** What is wrong with the schema of each version, by the field it stands in. First of all and in turns, for it takes longest. */
+/**
+ * What is wrong with the schema of each version, by the field it stands in. First of all and in turns, for it takes
+ * longest.
+ */
 async function schemaCauses(object: JsonApiObject): Promise<Map<string, StatusCause[]>> {
   const found = new Map<string, StatusCause[]>();
   if (!isDefinition(object)) return found;
   for (const [index, { schema }] of object.spec.versions.entries()) {
     const field = `spec.versions[${index}].schema.openAPIV3Schema`;
-    if (schema?.openAPIV3Schema !== undefined) found.set(field, await runInTurns(validatingStructuralSchema(schema.openAPIV3Schema, field)));
+    if (schema?.openAPIV3Schema !== undefined)
+      found.set(field, await runInTurns(validatingStructuralSchema(schema.openAPIV3Schema, field)));
   }
   return found;
 }
 
 function addCleanupFinalizer({ metadata }: JsonApiObject): void {
-  if (metadata.finalizers?.includes(cleanupFinalizer) !== true) metadata.finalizers = [...(metadata.finalizers ?? []), cleanupFinalizer];
+  if (metadata.finalizers?.includes(cleanupFinalizer) !== true)
+    metadata.finalizers = [...(metadata.finalizers ?? []), cleanupFinalizer];
 }
 
 /** A client may add conditions of its own, and drop stored versions once nothing is stored in them. */
 function withOwnFacts(status: DefinitionStatus, old: DefinitionStatus): DefinitionStatus {
-  const conditions = [...(old.conditions ?? []).filter(isOwn), ...(status.conditions ?? []).filter((condition) => !isOwn(condition))];
+  const conditions = [
+    ...(old.conditions ?? []).filter(isOwn),
+    ...(status.conditions ?? []).filter((condition) => !isOwn(condition)),
+  ];
   return { ...status, conditions, ...(old.acceptedNames === undefined ? {} : { acceptedNames: old.acceptedNames }) };
 }
 
@@ -130,17 +150,30 @@ function hasConditions({ status }: JsonApiObject): boolean {
   if (status === undefined) return true;
   if (!isJsonObject(status)) return false;
   const { conditions = [] } = status;
-  return Array.isArray(conditions) && conditions.every((each) => isJsonObject(each) && typeof each['type'] === 'string' && typeof each['status'] === 'string');
+  return (
+    Array.isArray(conditions) &&
+    conditions.every(
+      (each) => isJsonObject(each) && typeof each['type'] === 'string' && typeof each['status'] === 'string',
+    )
+  );
 }
 
 /** Types are checked before this matters: a status of another shape is refused by the schema. */
 function statusOf({ status }: JsonApiObject): DefinitionStatus {
   if (!isJsonObject(status)) return {};
   const { conditions } = status;
-  return { ...status, conditions: Array.isArray(conditions) ? conditions.filter(isJsonObject) : [] } as unknown as DefinitionStatus;
+  return {
+    ...status,
+    conditions: Array.isArray(conditions) ? conditions.filter(isJsonObject) : [],
+  } as unknown as DefinitionStatus;
 }
 
 function warnOfRules({ spec }: CustomResourceDefinition, write: WriteContext): void {
-  const versions = spec.versions.filter(({ schema }) => compileSchemaValidator(schema?.openAPIV3Schema ?? {}).hasRules).map(({ name }) => name);
-  if (versions.length > 0) write.warn(`x-kubernetes-validations are not enforced yet: they are stored and published for version ${versions.join(', ')}`);
+  const versions = spec.versions
+    .filter(({ schema }) => compileSchemaValidator(schema?.openAPIV3Schema ?? {}).hasRules)
+    .map(({ name }) => name);
+  if (versions.length > 0)
+    write.warn(
+      `x-kubernetes-validations are not enforced yet: they are stored and published for version ${versions.join(', ')}`,
+    );
 }

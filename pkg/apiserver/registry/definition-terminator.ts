@@ -3,7 +3,15 @@ import { builtinIndexes, groupResource, parseFieldSelector, type GroupResource }
 import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { isStorageError, type ChunkPosition, type Store } from '#pkg/storage/index';
 import { BackgroundQueue } from './background-queue.ts';
-import { cleanupFinalizer, conditionOf, hasCleanupFinalizer, isTerminating, terminatingCondition, withCondition, type ConditionFacts } from './definition-conditions.ts';
+import {
+  cleanupFinalizer,
+  conditionOf,
+  hasCleanupFinalizer,
+  isTerminating,
+  terminatingCondition,
+  withCondition,
+  type ConditionFacts,
+} from './definition-conditions.ts';
 import { deleteObjects } from './delete-collection.ts';
 import type { ModelContext } from './model-context.ts';
 import { deletionCompleted, deletionFailed, remainingInstances } from './remaining-instances.ts';
@@ -23,11 +31,15 @@ export interface DefinitionTerminatorOptions {
 const objectsATurn = 2_000;
 const objectsATime = 500;
 /** What does not wait for its finalizers already. */
-const unmarked = { selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) }, sort: [] };
+const unmarked = {
+  selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) },
+  sort: [],
+};
 
 /**
- * Brings the deletion of definitions to its end: deletes the objects, waits until their finalizers let go, removes the table, and then
- * lets the definition go. Runs on every replica, one at a time for each definition; whoever comes later finds the work done.
+ * Brings the deletion of definitions to its end: deletes the objects, waits until their finalizers let go, removes the
+ * table, and then lets the definition go. Runs on every replica, one at a time for each definition; whoever comes later
+ * finds the work done.
  */
 export class DefinitionTerminator {
   private readonly options: DefinitionTerminatorOptions;
@@ -57,34 +69,42 @@ export class DefinitionTerminator {
 
   private async terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
     const { store, codec } = this.options;
-    return store.exclusively(`definition ${name}`, async (held) => {
-      // Read under the lock: a definition made anew under this name is not to be touched.
-      const stored = await store.get(groupResource(definitionModel), { namespace: '', name });
-      if (stored === undefined) return 'done';
-      const definition = codec.decode(stored);
-      if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
-      if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
-      const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
-      const tell = async (facts: ConditionFacts): Promise<void> => {
-        await rewriteDefinition({ store, codec, signal: held }, name, (present) => (isTerminating(present) ? withCondition(present, facts) : present));
-      };
-      let isAll: boolean;
-      try {
-        isAll = await this.deleteObjects(resource, held);
-      } catch (error) {
-        if (!held.aborted) await tell(deletionFailed(error)).catch(() => undefined);
-        throw error;
-      }
-      const left = await this.remaining(resource, held);
-      if (left !== undefined) {
-        await tell(left);
-        return isAll ? 'again' : 'more';
-      }
-      held.throwIfAborted();
-      await store.dropModel(resource);
-      await rewriteDefinition({ store, codec, signal: held }, name, (present) => withCondition(withoutCleanup(present), deletionCompleted));
-      return 'done';
-    }, signal);
+    return store.exclusively(
+      `definition ${name}`,
+      async (held) => {
+        // Read under the lock: a definition made anew under this name is not to be touched.
+        const stored = await store.get(groupResource(definitionModel), { namespace: '', name });
+        if (stored === undefined) return 'done';
+        const definition = codec.decode(stored);
+        if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
+        if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
+        const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
+        const tell = async (facts: ConditionFacts): Promise<void> => {
+          await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
+            isTerminating(present) ? withCondition(present, facts) : present,
+          );
+        };
+        let isAll: boolean;
+        try {
+          isAll = await this.deleteObjects(resource, held);
+        } catch (error) {
+          if (!held.aborted) await tell(deletionFailed(error)).catch(() => undefined);
+          throw error;
+        }
+        const left = await this.remaining(resource, held);
+        if (left !== undefined) {
+          await tell(left);
+          return isAll ? 'again' : 'more';
+        }
+        held.throwIfAborted();
+        await store.dropModel(resource);
+        await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
+          withCondition(withoutCleanup(present), deletionCompleted),
+        );
+        return 'done';
+      },
+      signal,
+    );
   }
 
   /** Deletes those that are not marked yet; false if there are more of them than one turn's. */
@@ -94,8 +114,13 @@ export class DefinitionTerminator {
     if (context === undefined) return true;
     return unlessDropped(true, async () => {
       let after: ChunkPosition | undefined;
-      for (let tried = 0; tried < objectsATurn; ) {
-        const { items, next } = await store.chunk(resource, { ...unmarked, limit: objectsATime, signal, ...(after === undefined ? {} : { after }) });
+      for (let tried = 0; tried < objectsATurn;) {
+        const { items, next } = await store.chunk(resource, {
+          ...unmarked,
+          limit: objectsATime,
+          signal,
+          ...(after === undefined ? {} : { after }),
+        });
         await deleteObjects(context, items, systemWrite(signal));
         if (next === undefined) return true;
         tried += items.length;

@@ -1,4 +1,14 @@
-import { abortError, compileSelector, formatTimestamp, isFenceLost, isStatusError, KeyNotComputed, newServiceUnavailable, type ApiObject, type ComputedKeys } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  compileSelector,
+  formatTimestamp,
+  isFenceLost,
+  isStatusError,
+  KeyNotComputed,
+  newServiceUnavailable,
+  type ApiObject,
+  type ComputedKeys,
+} from '#pkg/apimachinery/index';
 import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
 import { deleteObject } from './delete-object.ts';
 import { listQuery } from './list-query.ts';
@@ -21,10 +31,15 @@ export interface CollectionDeletion {
 }
 
 /**
- * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn comes stays, and so does one made anew under an old name.
- * A claim is not kept: repeated, the request deletes what matches then. However many they are, a few are in memory.
+ * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn
+ * comes stays, and so does one made anew under an old name. A claim is not kept: repeated, the request deletes what
+ * matches then. However many they are, a few are in memory.
  */
-export async function deleteCollection(context: ModelContext, list: CollectionRequest, write: WriteContext): Promise<CollectionDeletion> {
+export async function deleteCollection(
+  context: ModelContext,
+  list: CollectionRequest,
+  write: WriteContext,
+): Promise<CollectionDeletion> {
   const began = formatTimestamp(Date.now());
   const first = await readTurn(context, list);
   return { revision: first.revision, deleted: deleteTurns(context, { list, write, first, began }) };
@@ -37,8 +52,14 @@ interface Turns {
   began: string;
 }
 
-async function* deleteTurns(context: ModelContext, { list, write, first, began }: Turns): AsyncGenerator<StoredObject[]> {
-  const options: DeletionOptions = { isMeant: meantBy(list), ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }) };
+async function* deleteTurns(
+  context: ModelContext,
+  { list, write, first, began }: Turns,
+): AsyncGenerator<StoredObject[]> {
+  const options: DeletionOptions = {
+    isMeant: meantBy(list),
+    ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }),
+  };
   let chunk = first;
   let wanted = chunk.items;
   for (;;) {
@@ -48,13 +69,23 @@ async function* deleteTurns(context: ModelContext, { list, write, first, began }
     chunk = await readTurn(context, list, next);
     // History has been cut: of what is there now, only what was there at the beginning is meant.
     const isLater = chunk.revision !== first.revision;
-    wanted = isLater ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began) : chunk.items;
+    wanted = isLater
+      ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began)
+      : chunk.items;
   }
 }
 
 /** Together they are no larger than a chunk may be, so they are parsed as one. */
-async function deleteTurn(context: ModelContext, objects: readonly StoredObject[], write: WriteContext, options: DeletionOptions): Promise<StoredObject[]> {
-  const end = await write.memory?.parse(objects.reduce((sum, { body }) => sum + body.length, 0), { isPatient: true });
+async function deleteTurn(
+  context: ModelContext,
+  objects: readonly StoredObject[],
+  write: WriteContext,
+  options: DeletionOptions,
+): Promise<StoredObject[]> {
+  const end = await write.memory?.parse(
+    objects.reduce((sum, { body }) => sum + body.length, 0),
+    { isPatient: true },
+  );
   try {
     return await deleteObjects(context, objects, write, options);
   } finally {
@@ -68,12 +99,18 @@ function meantBy({ selector }: ListRequest): NonNullable<DeleteRequest['isMeant'
     try {
       return matches(object, keys === undefined ? undefined : (JSON.parse(keys) as ComputedKeys));
     } catch (error) {
-      throw error instanceof KeyNotComputed ? newServiceUnavailable('an index that the request asks for is being built', 5) : error;
+      throw error instanceof KeyNotComputed
+        ? newServiceUnavailable('an index that the request asks for is being built', 5)
+        : error;
     }
   };
 }
 
-async function readTurn({ store, resource }: ModelContext, list: ListRequest, after?: ChunkPosition): Promise<ObjectChunk> {
+async function readTurn(
+  { store, resource }: ModelContext,
+  list: ListRequest,
+  after?: ChunkPosition,
+): Promise<ObjectChunk> {
   const query = { ...listQuery(list), sort: [], limit: turn };
   if (after === undefined) return store.chunk(resource, query);
   try {
@@ -87,7 +124,12 @@ async function readTurn({ store, resource }: ModelContext, list: ListRequest, af
 type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isMeant'>;
 
 /** Deletes these objects, as far as they are still the same; answers what is gone or marked now. */
-export async function deleteObjects(context: ModelContext, objects: readonly StoredObject[], request: WriteContext, options: DeletionOptions = {}): Promise<StoredObject[]> {
+export async function deleteObjects(
+  context: ModelContext,
+  objects: readonly StoredObject[],
+  request: WriteContext,
+  options: DeletionOptions = {},
+): Promise<StoredObject[]> {
   const write = withoutClaim(request);
   const targets = objects.toReversed();
   const deleted: StoredObject[] = [];
@@ -112,10 +154,19 @@ function stopAll(targets: StoredObject[]): (error: unknown) => never {
   };
 }
 
-async function deleteUnlessGone(context: ModelContext, { namespace, name, body }: StoredObject, write: WriteContext, options: DeletionOptions): Promise<StoredObject | undefined> {
+async function deleteUnlessGone(
+  context: ModelContext,
+  { namespace, name, body }: StoredObject,
+  write: WriteContext,
+  options: DeletionOptions,
+): Promise<StoredObject | undefined> {
   const { uid } = metadataOf(body);
   try {
-    const request: DeleteRequest = { ...options, key: { namespace, name }, preconditions: uid === undefined ? {} : { uid } };
+    const request: DeleteRequest = {
+      ...options,
+      key: { namespace, name },
+      preconditions: uid === undefined ? {} : { uid },
+    };
     return (await deleteObject(context, request, write)).object;
   } catch (error) {
     if (isFenceLost(error)) throw error;

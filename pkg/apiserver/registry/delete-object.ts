@@ -15,11 +15,15 @@ export interface StoredDeletion {
 }
 
 /**
- * Deletes an object, or marks it where finalizers hold it. Foreground and Orphan hold it by one of their own, for the garbage collector to take
- * away, if it has dependents. A second deletion of a marked one changes nothing, but for the finalizer of another policy.
- * Source: k8s.io/apiserver, registry/generic/registry.Store.
+ * Deletes an object, or marks it where finalizers hold it. Foreground and Orphan hold it by one of their own, for the
+ * garbage collector to take away, if it has dependents. A second deletion of a marked one changes nothing, but for the
+ * finalizer of another policy. Source: k8s.io/apiserver, registry/generic/registry.Store.
  */
-export async function deleteObject(context: ModelContext, request: DeleteRequest, write: WriteContext): Promise<StoredDeletion> {
+export async function deleteObject(
+  context: ModelContext,
+  request: DeleteRequest,
+  write: WriteContext,
+): Promise<StoredDeletion> {
   try {
     return await retryOnConflict(context.queue, request.key, write.signal, () => deleteOnce(context, request, write));
   } catch (error) {
@@ -41,7 +45,12 @@ async function deleteOnce(context: ModelContext, request: DeleteRequest, write: 
   }
 }
 
-async function deleteFrom(context: ModelContext, from: StoredObject, request: DeleteRequest, write: WriteContext): Promise<StoredDeletion> {
+async function deleteFrom(
+  context: ModelContext,
+  from: StoredObject,
+  request: DeleteRequest,
+  write: WriteContext,
+): Promise<StoredDeletion> {
   const { key, preconditions, propagationPolicy, isMeant = () => true } = request;
   const { store, resource, codec, strategy } = context;
   const object = codec.toStored(codec.decode(from));
@@ -54,7 +63,8 @@ async function deleteFrom(context: ModelContext, from: StoredObject, request: De
   const { contentFinalizer } = strategy;
   const heldBy = object.metadata.finalizers ?? [];
   const commit = (type: 'update' | 'delete'): Promise<StoredObject> => {
-    const run = (): Promise<StoredObject> => store.write({ type, resource, object, fingerprint: codec.fingerprint, from }, writeOptions(write));
+    const run = (): Promise<StoredObject> =>
+      store.write({ type, resource, object, fingerprint: codec.fingerprint, from }, writeOptions(write));
     return strategy.commit?.({ type, object, from, dryRun: write.dryRun, signal: write.signal }, run) ?? run();
   };
   if (heldBy.length === 0) {
@@ -64,8 +74,10 @@ async function deleteFrom(context: ModelContext, from: StoredObject, request: De
       if (contentFinalizer === undefined || !isStorageError(error, 'NamespaceNotEmpty')) throw error;
     }
   }
-  if (heldBy.length > 0 && isMarked && isSame(heldBy, wasHeldBy)) return { deleted: false, object: await unchanged(context, write, from) };
-  if (contentFinalizer !== undefined && !heldBy.includes(contentFinalizer)) object.metadata.finalizers = [...heldBy, contentFinalizer];
+  if (heldBy.length > 0 && isMarked && isSame(heldBy, wasHeldBy))
+    return { deleted: false, object: await unchanged(context, write, from) };
+  if (contentFinalizer !== undefined && !heldBy.includes(contentFinalizer))
+    object.metadata.finalizers = [...heldBy, contentFinalizer];
   if (!isMarked) object.metadata = terminatingObjectMeta(object.metadata, Date.now());
   return { deleted: false, object: await commit('update') };
 }
@@ -77,12 +89,18 @@ interface Holding {
 }
 
 /** A policy decides whichever of its finalizers are there; without one they are left as the client set them. */
-async function holdForDependents({ dependents }: ModelContext, { object, propagationPolicy, signal }: Holding): Promise<void> {
+async function holdForDependents(
+  { dependents }: ModelContext,
+  { object, propagationPolicy, signal }: Holding,
+): Promise<void> {
   if (propagationPolicy === undefined) return;
   const { finalizers = [], uid = '', namespace = '' } = object.metadata;
   const wanted = { Background: undefined, Foreground: foregroundFinalizer, Orphan: orphanFinalizer }[propagationPolicy];
-  const kept = finalizers.filter((finalizer) => finalizer === wanted || (finalizer !== foregroundFinalizer && finalizer !== orphanFinalizer));
-  const isAdded = wanted !== undefined && !kept.includes(wanted) && (await dependents.hasAny({ uid, namespace }, signal));
+  const kept = finalizers.filter(
+    (finalizer) => finalizer === wanted || (finalizer !== foregroundFinalizer && finalizer !== orphanFinalizer),
+  );
+  const isAdded =
+    wanted !== undefined && !kept.includes(wanted) && (await dependents.hasAny({ uid, namespace }, signal));
   if (kept.length < finalizers.length || isAdded) object.metadata.finalizers = isAdded ? [...kept, wanted] : kept;
 }
 

@@ -15,7 +15,10 @@ export interface Owner {
   namespace: string;
 }
 
-/** Looks for objects that name an owner, in every model there is; what lies in another namespace than its owner is no dependent. */
+/**
+ * Looks for objects that name an owner, in every model there is; what lies in another namespace than its owner is no
+ * dependent.
+ */
 export class DependentFinder {
   private readonly options: DependentFinderOptions;
 
@@ -39,7 +42,10 @@ export class DependentFinder {
     return isFound;
   }
 
-  private async hasOne(resource: GroupResource, query: { namespace: string; selector: Parameters<Store['chunk']>[1]['selector']; signal: AbortSignal }): Promise<boolean> {
+  private async hasOne(
+    resource: GroupResource,
+    query: { namespace: string; selector: Parameters<Store['chunk']>[1]['selector']; signal: AbortSignal },
+  ): Promise<boolean> {
     try {
       const { items } = await this.options.store.chunk(resource, { ...query, sort: [], limit: 1 });
       return items.length > 0;

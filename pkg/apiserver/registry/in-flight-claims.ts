@@ -20,14 +20,18 @@ export class InFlightClaims {
     const body = this.bodies.get(idOf(claim));
     if (body === undefined) return;
     checkSameBody(claim, body, kind);
-    throw new StatusError(409, 'Conflict', 'a request with this Idempotency-Key is in progress', { details: { retryAfterSeconds: 1 } });
+    throw new StatusError(409, 'Conflict', 'a request with this Idempotency-Key is in progress', {
+      details: { retryAfterSeconds: 1 },
+    });
   }
 }
 
 /** StatusError 422 where the first request under this claim had another body. */
 export function checkSameBody(claim: IdempotencyClaim, firstBodyHash: string, kind: ClaimedKind): void {
   if (claim.bodyHash === firstBodyHash) return;
-  throw newInvalid(kind, '', [fieldError.invalid('Idempotency-Key', claim.key, 'was used before for a request with another body')]);
+  throw newInvalid(kind, '', [
+    fieldError.invalid('Idempotency-Key', claim.key, 'was used before for a request with another body'),
+  ]);
 }
 
 function idOf({ user, method, path, key }: IdempotencyClaim): string {

@@ -26,7 +26,13 @@ export class IndexWatch {
     this.options = options;
     const { log, pause = 1_000 } = options;
     const work = (name: string): Promise<'done' | 'again'> => this.look(name);
-    this.queue = new BackgroundQueue({ name: 'the watch over indexes', work, log, firstPause: pause / 10, longestPause: pause });
+    this.queue = new BackgroundQueue({
+      name: 'the watch over indexes',
+      work,
+      log,
+      firstPause: pause / 10,
+      longestPause: pause,
+    });
   }
 
   /** The definition came or changed. */
@@ -39,7 +45,12 @@ export class IndexWatch {
   async resume(patience?: number): Promise<void> {
     const { store, catalog, log } = this.options;
     for (const { definition } of catalog.all()) {
-      if (!isEstablished(definition) || isTerminating(definition) || conditionOf(definition, 'IndexesReady')?.status === 'True') continue;
+      if (
+        !isEstablished(definition) ||
+        isTerminating(definition) ||
+        conditionOf(definition, 'IndexesReady')?.status === 'True'
+      )
+        continue;
       try {
         await store.ensureModel(modelFromDefinition(definition), patience);
         this.queue.add(definition.metadata.name);
@@ -58,7 +69,9 @@ export class IndexWatch {
     const definition = catalog.get(name)?.definition;
     if (definition === undefined || !isEstablished(definition) || isTerminating(definition)) return 'done';
     const facts = indexesReady(await store.indexStates(groupResource(modelFromDefinition(definition))));
-    await rewriteDefinition({ store, codec }, name, (stored) => (isTerminating(stored) ? stored : withCondition(stored, facts)));
+    await rewriteDefinition({ store, codec }, name, (stored) =>
+      isTerminating(stored) ? stored : withCondition(stored, facts),
+    );
     return facts.reason === 'Building' ? 'again' : 'done';
   }
 }

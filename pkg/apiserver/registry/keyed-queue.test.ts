@@ -20,9 +20,11 @@ describe('KeyedQueue', () => {
     const queue = new KeyedQueue();
     const first = gate();
     const order: string[] = [];
-    const work = (name: string): (() => Promise<void>) => async () => {
-      order.push(name);
-    };
+    const work =
+      (name: string): (() => Promise<void>) =>
+      async () => {
+        order.push(name);
+      };
     const running = queue.run('a', signal, async () => {
       await first.opened;
       order.push('a1');
@@ -84,13 +86,18 @@ describe('retryOnConflict', () => {
   });
 
   test('other failures are the answer at once', async () => {
-    const outcome = retryOnConflict(new KeyedQueue(), key, signal, () => Promise.reject(new StorageError('NotFound', 'gone')));
+    const outcome = retryOnConflict(new KeyedQueue(), key, signal, () =>
+      Promise.reject(new StorageError('NotFound', 'gone')),
+    );
     await expect(outcome).rejects.toMatchObject({ code: 'NotFound' });
   });
 
   test('without end it is 429 with Retry-After, and the line is free again', async () => {
     const queue = new KeyedQueue();
-    await expect(retryOnConflict(queue, key, signal, conflicts(1000))).rejects.toMatchObject({ code: 429, details: { retryAfterSeconds: 1 } });
+    await expect(retryOnConflict(queue, key, signal, conflicts(1000))).rejects.toMatchObject({
+      code: 429,
+      details: { retryAfterSeconds: 1 },
+    });
     expect(queue.isBusy('/a')).toBe(false);
   });
 });

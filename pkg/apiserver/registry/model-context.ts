@@ -36,7 +36,10 @@ export interface CreateRefusal {
   causes?: StatusCause[];
 }
 
-export function subjectOf(context: ModelContext, { namespace, name }: { namespace: string; name: string }): StorageSubject {
+export function subjectOf(
+  context: ModelContext,
+  { namespace, name }: { namespace: string; name: string },
+): StorageSubject {
   return { resource: context.resource, kind: context.model.names.kind, namespace, name };
 }
 
@@ -55,8 +58,15 @@ export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: 
   };
 }
 
-/** The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin to change something. */
-export async function unchanged({ store }: ModelContext, { idempotency }: WriteContext, object: StoredObject): Promise<StoredObject> {
+/**
+ * The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin
+ * to change something.
+ */
+export async function unchanged(
+  { store }: ModelContext,
+  { idempotency }: WriteContext,
+  object: StoredObject,
+): Promise<StoredObject> {
   if (idempotency !== undefined) await store.remember(idempotency, object);
   return object;
 }

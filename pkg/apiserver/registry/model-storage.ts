@@ -8,8 +8,18 @@ import { deleteObject } from './delete-object.ts';
 import { listQuery } from './list-query.ts';
 import { kindOf, subjectOf, type ModelContext } from './model-context.ts';
 import type {
-  DeleteOutcome, DeleteRequest, ListRequest, Representation, RepresentationChunk, RepresentationPage, RepresentationStream, ResourceStorage,
-  UpdateRequest, WatchRequest, WatchStream, WriteContext,
+  DeleteOutcome,
+  DeleteRequest,
+  ListRequest,
+  Representation,
+  RepresentationChunk,
+  RepresentationPage,
+  RepresentationStream,
+  ResourceStorage,
+  UpdateRequest,
+  WatchRequest,
+  WatchStream,
+  WriteContext,
 } from './served-resource.ts';
 import { statusOf } from './status-from-storage.ts';
 import { updateObject } from './update-object.ts';
@@ -17,7 +27,9 @@ import { updateObject } from './update-object.ts';
 /** Objects, and characters of their bodies, that are represented in one turn of the event loop. */
 const pieceSize = { count: 50, length: 256 << 10 };
 
-/** The REST semantics of one version of one model, each verb in its file; every StorageError leaves as a StatusError. */
+/**
+ * The REST semantics of one version of one model, each verb in its file; every StorageError leaves as a StatusError.
+ */
 export class ModelStorage implements ResourceStorage {
   private readonly context: ModelContext;
 
@@ -49,7 +61,9 @@ export class ModelStorage implements ResourceStorage {
         (first) => ({ deleted: first.type === 'delete', object: first.object }),
       ),
     );
-    return deleted ? { deleted, uid: this.uidOf(object), object: this.represent(object) } : { deleted, object: this.represent(object) };
+    return deleted
+      ? { deleted, uid: this.uidOf(object), object: this.represent(object) }
+      : { deleted, object: this.represent(object) };
   }
 
   async deleteCollection(list: CollectionRequest, write: WriteContext): Promise<RepresentationStream> {
@@ -57,9 +71,13 @@ export class ModelStorage implements ResourceStorage {
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
-  async recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
+  async recall(
+    claim: IdempotencyClaim,
+    room?: ReadRoom,
+  ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
     const first = await this.translated(() => recallWrite(this.context, claim, room));
-    if (first !== undefined) return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
+    if (first !== undefined)
+      return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
     this.context.claims.check(claim, kindOf(this.context));
     return undefined;
   }
@@ -67,14 +85,18 @@ export class ModelStorage implements ResourceStorage {
   async page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage> {
     const { store, resource, exactTotalLimit } = this.context;
     const { page, size, exactTotal } = list;
-    const { items, rest, ...found } = await this.translated(() => store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }));
+    const { items, rest, ...found } = await this.translated(() =>
+      store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }),
+    );
     return { ...found, objects: this.represented(rest?.objects ?? [items]), close: async () => rest?.close() };
   }
 
   async chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk> {
     const { store, resource } = this.context;
     const { limit, after } = list;
-    const { items, ...found } = await this.translated(() => store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }));
+    const { items, ...found } = await this.translated(() =>
+      store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }),
+    );
     return { ...found, objects: this.represented([items]), close: async () => {} };
   }
 
@@ -90,7 +112,9 @@ export class ModelStorage implements ResourceStorage {
   }
 
   /** A few at a time: what is stored in another form is made anew object by object, which takes its time. */
-  private async *represented(batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>): AsyncGenerator<Representation[]> {
+  private async *represented(
+    batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>,
+  ): AsyncGenerator<Representation[]> {
     try {
       for await (const batch of batches) {
         for (const [i, piece] of inPieces(batch).entries()) {

@@ -1,4 +1,10 @@
-import { formatGroupResource, groupResource, type GroupResource, type JsonObject, type Model } from '#pkg/apimachinery/index';
+import {
+  formatGroupResource,
+  groupResource,
+  type GroupResource,
+  type JsonObject,
+  type Model,
+} from '#pkg/apimachinery/index';
 import { isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Logger } from 'pino';
 import { equalJson } from '../schema/json-value.ts';
@@ -37,8 +43,8 @@ export class ModelTable {
   }
 
   /**
-   * Serves a definition as it is now. One that cannot be served is logged, and serves nothing. Schemas are looked at, which takes
-   * long, unless the definition was `judged` before it was stored.
+   * Serves a definition as it is now. One that cannot be served is logged, and serves nothing. Schemas are looked at,
+   * which takes long, unless the definition was `judged` before it was stored.
    */
   apply(definition: CustomResourceDefinition, { judged = false }: { judged?: boolean } = {}): void {
     const { name } = definition.metadata;
@@ -55,7 +61,15 @@ export class ModelTable {
       if (terminating && !present.terminating) this.terminate(present);
       return;
     }
-    this.put(new ServedModel({ house: this.house, model, fromDefinition: true, terminating, ...(present === undefined ? {} : { predecessor: present }) }));
+    this.put(
+      new ServedModel({
+        house: this.house,
+        model,
+        fromDefinition: true,
+        terminating,
+        ...(present === undefined ? {} : { predecessor: present }),
+      }),
+    );
     present?.retire('the definition of this resource was changed');
   }
 

@@ -18,14 +18,21 @@ export interface NameArbiterOptions {
   log: Logger;
 }
 
-/** Gives names that have become free to the definitions that lost them to another: the oldest first. Safe on every replica. */
+/**
+ * Gives names that have become free to the definitions that lost them to another: the oldest first. Safe on every
+ * replica.
+ */
 export class NameArbiter {
   private readonly options: NameArbiterOptions;
   private readonly queue: BackgroundQueue;
 
   constructor(options: NameArbiterOptions) {
     this.options = options;
-    this.queue = new BackgroundQueue({ name: 'the judgement of names', work: (group, signal) => this.judge(group, signal), log: options.log });
+    this.queue = new BackgroundQueue({
+      name: 'the judgement of names',
+      work: (group, signal) => this.judge(group, signal),
+      log: options.log,
+    });
   }
 
   /** A definition of this group came, changed or went. */
@@ -41,7 +48,9 @@ export class NameArbiter {
     const { store, codec, settler, lock } = this.options;
     await lock.run(signal, async (held) => {
       for (const { metadata } of this.losers(group).toSorted(byAge)) {
-        const written = await rewriteDefinition({ store, codec, signal: held }, metadata.name, (definition) => settler.settle(definition));
+        const written = await rewriteDefinition({ store, codec, signal: held }, metadata.name, (definition) =>
+          settler.settle(definition),
+        );
         // The next one is judged by what this one got.
         if (written !== undefined) await store.changes.waitFor(written.revision, 10_000);
       }
@@ -50,7 +59,11 @@ export class NameArbiter {
   }
 
   private losers(group: string): CustomResourceDefinition[] {
-    return this.options.catalog.inGroup(group).filter((definition) => !isTerminating(definition) && conditionOf(definition, 'NamesAccepted')?.status !== 'True');
+    return this.options.catalog
+      .inGroup(group)
+      .filter(
+        (definition) => !isTerminating(definition) && conditionOf(definition, 'NamesAccepted')?.status !== 'True',
+      );
   }
 }
 

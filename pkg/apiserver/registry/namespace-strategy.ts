@@ -5,7 +5,10 @@ import type { JsonApiObject, Strategy } from './strategy.ts';
 /** Made at the first start, and never deleted. */
 export const lastingNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
 
-/** Namespaces: their phase is the server's. That one with objects in it cannot go at once is the store's to see; a controller empties it. */
+/**
+ * Namespaces: their phase is the server's. That one with objects in it cannot go at once is the store's to see; a
+ * controller empties it.
+ */
 export const namespaceStrategy: Strategy = {
   contentFinalizer: namespaceFinalizer,
   prepareForCreate(object) {
@@ -16,7 +19,8 @@ export const namespaceStrategy: Strategy = {
   },
   prepareForDelete(object) {
     const { name } = object.metadata;
-    if (lastingNamespaces.includes(name)) throw newForbidden({ group: '', resource: 'namespaces' }, name, 'this namespace may not be deleted');
+    if (lastingNamespaces.includes(name))
+      throw newForbidden({ group: '', resource: 'namespaces' }, name, 'this namespace may not be deleted');
     object.status = { ...statusOf(object), phase: 'Terminating' };
   },
 };

@@ -1,7 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { equalJson } from '../schema/json-value.ts';
 
-/** Would writing `wanted` change nothing? The revision does not count, nor do the times in managedFields, which every write renews. */
+/**
+ * Would writing `wanted` change nothing? The revision does not count, nor do the times in managedFields, which every
+ * write renews.
+ */
 export function isSameObject(wanted: JsonObject, stored: JsonObject): boolean {
   const { metadata: wantedMeta, ...wantedRest } = wanted;
   const { metadata: storedMeta, ...storedRest } = stored;

@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { formatTimestamp, type ObjectMeta } from '#pkg/apimachinery/index';
 
-/** Metadata of a new object: what a client may set, and the server's own fields; whatever else the client sent is dropped. */
-export function newObjectMeta(sent: ObjectMeta, { name, namespace, now }: { name: string; namespace: string; now: number }): ObjectMeta {
+/**
+ * Metadata of a new object: what a client may set, and the server's own fields; whatever else the client sent is
+ * dropped.
+ */
+export function newObjectMeta(
+  sent: ObjectMeta,
+  { name, namespace, now }: { name: string; namespace: string; now: number },
+): ObjectMeta {
   const { generateName, labels, annotations, ownerReferences, finalizers } = sent;
   return orderedMeta({
     name,
@@ -14,14 +20,40 @@ export function newObjectMeta(sent: ObjectMeta, { name, namespace, now }: { name
   });
 }
 
-/** Metadata of a changed object: system fields stay those of the old one. managedFields are the client's if it sends any. */
+/**
+ * Metadata of a changed object: system fields stay those of the old one. managedFields are the client's if it sends
+ * any.
+ */
 export function changedObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
   const { labels, annotations, ownerReferences, finalizers } = sent;
-  const { name, generateName, namespace, uid, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } = old;
+  const {
+    name,
+    generateName,
+    namespace,
+    uid,
+    generation,
+    creationTimestamp,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+  } = old;
   return orderedMeta({
     name,
-    ...optional({ generateName, namespace, uid, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds }),
-    ...optional({ labels, annotations, ownerReferences, finalizers, managedFields: sent.managedFields ?? old.managedFields }),
+    ...optional({
+      generateName,
+      namespace,
+      uid,
+      generation,
+      creationTimestamp,
+      deletionTimestamp,
+      deletionGracePeriodSeconds,
+    }),
+    ...optional({
+      labels,
+      annotations,
+      ownerReferences,
+      finalizers,
+      managedFields: sent.managedFields ?? old.managedFields,
+    }),
   });
 }
 
@@ -33,12 +65,28 @@ export function statusObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta 
 
 /** Metadata of an object that finalizers keep from being deleted. */
 export function terminatingObjectMeta(old: ObjectMeta, now: number): ObjectMeta {
-  return orderedMeta({ ...old, generation: (old.generation ?? 0) + 1, deletionTimestamp: formatTimestamp(now), deletionGracePeriodSeconds: 0 });
+  return orderedMeta({
+    ...old,
+    generation: (old.generation ?? 0) + 1,
+    deletionTimestamp: formatTimestamp(now),
+    deletionGracePeriodSeconds: 0,
+  });
 }
 
 const order = [
-  'name', 'generateName', 'namespace', 'uid', 'generation', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds',
-  'labels', 'annotations', 'ownerReferences', 'finalizers', 'managedFields',
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
 /** One order of fields, and nothing empty: so `labels: {}` is no change. */
@@ -48,7 +96,11 @@ function orderedMeta(meta: ObjectMeta): ObjectMeta {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === undefined || value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  return (
+    value === undefined ||
+    value === '' ||
+    (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+  );
 }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -1,6 +1,19 @@
 import type { Logger } from 'pino';
-import { EventLoopTurns, groupResource, isStatusError, newServiceUnavailable, type GroupResource, type Model } from '#pkg/apimachinery/index';
-import { builtinModels, definitionModel, isDefinition, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
+import {
+  EventLoopTurns,
+  groupResource,
+  isStatusError,
+  newServiceUnavailable,
+  type GroupResource,
+  type Model,
+} from '#pkg/apimachinery/index';
+import {
+  builtinModels,
+  definitionModel,
+  isDefinition,
+  namespaceModel,
+  type CustomResourceDefinition,
+} from '#pkg/apis/index';
 import { isStorageError, type Change, type Store, type StoredObject } from '#pkg/storage/index';
 import { ensureBootstrapRoles } from '../authorization/bootstrap/ensure-bootstrap-roles.ts';
 import { guardingStrategies } from '../authorization/escalation/guarding-strategies.ts';
@@ -35,7 +48,10 @@ export interface PlatformRegistryOptions {
   /** Models that need no definition. Default: `builtinModels`. */
   builtins?: readonly Model[];
   watchObserver?: WatchObserver;
-  /** Looks at the functions of computed indexes before a definition is stored; without one, definitions that have such are refused. */
+  /**
+   * Looks at the functions of computed indexes before a definition is stored; without one, definitions that have such
+   * are refused.
+   */
   keyChecker?: KeyChecker;
 }
 
@@ -52,8 +68,8 @@ export async function createPlatformRegistry(options: PlatformRegistryOptions): 
 }
 
 /**
- * The models of the platform: the built-in ones and those that definitions declare. It follows the change feed synchronously: whoever has
- * waited for a revision finds the definitions and namespaces of that revision here.
+ * The models of the platform: the built-in ones and those that definitions declare. It follows the change feed
+ * synchronously: whoever has waited for a revision finds the definitions and namespaces of that revision here.
  */
 export class PlatformRegistry implements ModelRegistry {
   /** Who may do what, by the roles and bindings there are. */
@@ -75,7 +91,14 @@ export class PlatformRegistry implements ModelRegistry {
   private isLoaded = false;
   private isReady = false;
 
-  constructor({ store, log, exactTotalLimit = 10_000, builtins = builtinModels, watchObserver, keyChecker }: PlatformRegistryOptions) {
+  constructor({
+    store,
+    log,
+    exactTotalLimit = 10_000,
+    builtins = builtinModels,
+    watchObserver,
+    keyChecker,
+  }: PlatformRegistryOptions) {
     this.store = store;
     this.log = log;
     this.builtins = builtins;
@@ -83,7 +106,10 @@ export class PlatformRegistry implements ModelRegistry {
     this.roles = new RoleIndex({ currentAt: () => store.changes.currentAt });
     this.catalog = new DefinitionCatalog(builtins);
     const dependents = new DependentFinder({ store, models: () => this.table.all() });
-    this.table = new ModelTable({ store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, dependents, exactTotalLimit }, log);
+    this.table = new ModelTable(
+      { store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, dependents, exactTotalLimit },
+      log,
+    );
     const lock = new DefinitionLock(store);
     const settler = new DefinitionSettler(store, this.catalog);
     const strategies = new Map<Model, Strategy>([
@@ -94,7 +120,12 @@ export class PlatformRegistry implements ModelRegistry {
     for (const model of builtins) this.table.addBuiltin(model, strategies.get(model) ?? {});
     const { codec } = this.table.get(groupResource(definitionModel))!.storageContext();
     this.judgedFingerprint = codec.fingerprint;
-    this.terminator = new DefinitionTerminator({ store, codec, log, contextOf: (resource) => this.table.get(resource)?.storageContext() });
+    this.terminator = new DefinitionTerminator({
+      store,
+      codec,
+      log,
+      contextOf: (resource) => this.table.get(resource)?.storageContext(),
+    });
     this.arbiter = new NameArbiter({ store, codec, log, catalog: this.catalog, settler, lock });
     this.indexWatch = new IndexWatch({ store, codec, log, catalog: this.catalog });
   }
@@ -134,7 +165,10 @@ export class PlatformRegistry implements ModelRegistry {
       change: (change) => this.namespaces.apply(change),
     });
     for (const [model, follower] of this.roles.followers) {
-      await this.follow(groupResource(model), { load: (stored) => follower.put(stored), change: (change) => (change.type === 'delete' ? follower.remove(change) : follower.put(change)) });
+      await this.follow(groupResource(model), {
+        load: (stored) => follower.put(stored),
+        change: (change) => (change.type === 'delete' ? follower.remove(change) : follower.put(change)),
+      });
     }
     await this.follow(groupResource(definitionModel), {
       load: (stored) => this.putDefinition(stored),
@@ -144,7 +178,10 @@ export class PlatformRegistry implements ModelRegistry {
     this.isLoaded = true;
     await this.attendToAll();
     for (const name of lastingNamespaces) await this.ensureNamespace(name);
-    await ensureBootstrapRoles({ storageOf: (model) => this.table.get(groupResource(model))!.find(model.storageVersion)!.storage, signal: this.abort.signal });
+    await ensureBootstrapRoles({
+      storageOf: (model) => this.table.get(groupResource(model))!.find(model.storageVersion)!.storage,
+      signal: this.abort.signal,
+    });
     await this.catchUp();
     await this.indexWatch.resume(startPatience);
     this.isReady = true;
@@ -160,7 +197,10 @@ export class PlatformRegistry implements ModelRegistry {
   }
 
   /** Loads a model's objects and then hears of every change of them, in order, none missed and none twice. */
-  private async follow(resource: GroupResource, { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void }): Promise<void> {
+  private async follow(
+    resource: GroupResource,
+    { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void },
+  ): Promise<void> {
     const modelId = (await this.store.changes.incarnationOf(resource))?.modelId;
     if (modelId === undefined) throw new Error(`the store has no place for ${resource.resource}`);
     const early: Change[] = [];
@@ -190,7 +230,9 @@ export class PlatformRegistry implements ModelRegistry {
       await this.store.changes.catchUp();
     } catch (error) {
       this.log.warn({ err: error }, 'the newest changes cannot be read');
-      throw newServiceUnavailable(isStorageError(error, 'Unavailable') ? error.message : 'the database does not answer at present');
+      throw newServiceUnavailable(
+        isStorageError(error, 'Unavailable') ? error.message : 'the database does not answer at present',
+      );
     }
   }
 
@@ -204,7 +246,12 @@ export class PlatformRegistry implements ModelRegistry {
     if (known !== undefined) this.arbiter.add(known.definition.spec.group);
   }
 
-  private putDefinition({ name, revision, body, fingerprint }: Pick<StoredObject, 'name' | 'revision' | 'body' | 'fingerprint'>): void {
+  private putDefinition({
+    name,
+    revision,
+    body,
+    fingerprint,
+  }: Pick<StoredObject, 'name' | 'revision' | 'body' | 'fingerprint'>): void {
     const definition = JSON.parse(body) as CustomResourceDefinition;
     this.table.apply(definition, { judged: fingerprint === this.judgedFingerprint });
     if (!isDefinition(definition)) {
@@ -239,7 +286,11 @@ export class PlatformRegistry implements ModelRegistry {
     if (this.namespaces.has(name)) return;
     const storage = this.find('', 'v1', 'namespaces')?.storage;
     try {
-      await storage?.create('', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, systemWrite(this.abort.signal));
+      await storage?.create(
+        '',
+        { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+        systemWrite(this.abort.signal),
+      );
     } catch (error) {
       // Another replica starts at the same time.
       if (!isStatusError(error, 'AlreadyExists')) throw error;

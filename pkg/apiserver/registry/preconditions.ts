@@ -3,8 +3,15 @@ import type { ModelContext } from './model-context.ts';
 import type { Preconditions } from './served-resource.ts';
 import { objectModified } from './status-from-storage.ts';
 
-/** StatusError 409, or 412 for `ifMatch`, if the stored object is not what the client means. `current` carries its resourceVersion. */
-export function checkPreconditions({ resource }: ModelContext, { resourceVersion, uid, ifMatch }: Preconditions, current: ObjectMeta): void {
+/**
+ * StatusError 409, or 412 for `ifMatch`, if the stored object is not what the client means. `current` carries its
+ * resourceVersion.
+ */
+export function checkPreconditions(
+  { resource }: ModelContext,
+  { resourceVersion, uid, ifMatch }: Preconditions,
+  current: ObjectMeta,
+): void {
   const { name } = current;
   if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== current.resourceVersion) {
     throw newPreconditionFailed(resource, name, objectModified);

@@ -23,7 +23,14 @@ afterAll(() => pair?.close());
 function held(group: string): { things: ApiClient; served: ServedModel; reached: Promise<void>; release: () => void } {
   const { store, registry } = pair.one;
   const bus = new InformerBus({ changes: store.changes, log: pino({ level: 'silent' }), observer: undefined });
-  const house = { store, bus, claims: new InFlightClaims(), namespaces: new NamespaceSet(), dependents: { hasAny: async () => false }, exactTotalLimit: 10 };
+  const house = {
+    store,
+    bus,
+    claims: new InFlightClaims(),
+    namespaces: new NamespaceSet(),
+    dependents: { hasAny: async () => false },
+    exactTotalLimit: 10,
+  };
   const { model } = registry.find(group, 'v1', 'things')!;
   let release = (): void => {};
   let reach = (): void => {};
@@ -44,7 +51,13 @@ function thing(group: string, name: string, title: string): JsonObject {
 
 async function shortenTitles(group: string): Promise<void> {
   await definitions.patch(`things.${group}`, ({ spec }) => {
-    const [version] = (spec as unknown as { versions: [{ schema: { openAPIV3Schema: { properties: { spec: { properties: { title: { maxLength: number } } } } } } }] }).versions;
+    const [version] = (
+      spec as unknown as {
+        versions: [
+          { schema: { openAPIV3Schema: { properties: { spec: { properties: { title: { maxLength: number } } } } } } },
+        ];
+      }
+    ).versions;
     version.schema.openAPIV3Schema.properties.spec.properties.title.maxLength = 3;
   });
 }
@@ -62,7 +75,10 @@ describe('a definition that changes while an object is validated', () => {
     if (verb === 'update') await plain.create(thing(group, 'x', 'a'));
     const { things, served, reached, release } = held(group);
     const writing = verb === 'create' ? things.create(thing(group, 'x', title)) : things.put(thing(group, 'x', title));
-    const outcome = writing.then(() => undefined, (error: unknown) => error);
+    const outcome = writing.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     await reached;
     await shortenTitles(group);
     served.retire('the definition of this resource was changed');
@@ -77,7 +93,10 @@ describe('a definition that changes while an object is validated', () => {
     const group = 'gone.example.com';
     await definitions.create(definition({ group, plural: 'things', kind: 'Thing' }));
     const { things, served, reached, release } = held(group);
-    const outcome = things.create(thing(group, 'x', 'ok')).then(() => undefined, (error: unknown) => error);
+    const outcome = things.create(thing(group, 'x', 'ok')).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     await reached;
     await definitions.delete(`things.${group}`);
     await eventually(async () => !(await definitions.names()).includes(`things.${group}`));

@@ -13,8 +13,17 @@ type Read = Pick<Store, 'chunk'>;
  * What is left of a definition's objects, for its condition Terminating; undefined if nothing is.
  * Source of the reasons: k8s.io/apiextensions-apiserver, pkg/controller/finalizer.
  */
-export async function remainingInstances(store: Read, resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
-  const { items, remaining = 0 } = await store.chunk(resource, { selector: { labels: [], fields: [] }, sort: [], limit: maxRead, signal });
+export async function remainingInstances(
+  store: Read,
+  resource: GroupResource,
+  signal: AbortSignal,
+): Promise<ConditionFacts | undefined> {
+  const { items, remaining = 0 } = await store.chunk(resource, {
+    selector: { labels: [], fields: [] },
+    sort: [],
+    limit: maxRead,
+    signal,
+  });
   if (items.length === 0) return undefined;
   const finalizers = new Map<string, number>();
   const turns = new EventLoopTurns({ signal });
@@ -24,13 +33,20 @@ export async function remainingInstances(store: Read, resource: GroupResource, s
     for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
   }
   const total = items.length + remaining;
-  return inProgress(`${objects(total)} left${heldBy(finalizers, remaining > 0 ? ` of the first ${items.length}` : '')}`);
+  return inProgress(
+    `${objects(total)} left${heldBy(finalizers, remaining > 0 ? ` of the first ${items.length}` : '')}`,
+  );
 }
 
 /** The objects could not be deleted: it is tried again. */
 export function deletionFailed(error: unknown): ConditionFacts {
   const why = isStatusError(error) ? error.message : "see the server's log";
-  return { type: 'Terminating', status: 'True', reason: 'InstanceDeletionFailed', message: `could not delete all objects: ${why}` };
+  return {
+    type: 'Terminating',
+    status: 'True',
+    reason: 'InstanceDeletionFailed',
+    message: `could not delete all objects: ${why}`,
+  };
 }
 
 export const deletionCompleted: ConditionFacts = {

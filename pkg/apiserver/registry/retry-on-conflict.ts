@@ -9,11 +9,16 @@ const maxAttempts = 10;
 const longestPause = 100;
 
 /**
- * Runs `attempt` until no other write came between its read and its write. The first attempt is free; once there is a conflict on a key,
- * this process's writes of that key stand in line, so that they do not make one another start over.
+ * Runs `attempt` until no other write came between its read and its write. The first attempt is free; once there is a
+ * conflict on a key, this process's writes of that key stand in line, so that they do not make one another start over.
  * StatusError 429 when other replicas keep winning.
  */
-export async function retryOnConflict<T>(queue: KeyedQueue, key: ObjectKey, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(
+  queue: KeyedQueue,
+  key: ObjectKey,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
   const line = `${key.namespace}/${key.name}`;
   if (!queue.isBusy(line)) {
     const first = await unlessConflict(attempt);

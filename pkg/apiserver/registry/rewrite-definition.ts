@@ -9,9 +9,10 @@ const resource = groupResource(definitionModel);
 const maxAttempts = 10;
 
 /**
- * Changes a stored definition on the server's own behalf: status and finalizers, which no client may write. The last finalizer's removal
- * from a deleting one deletes it. `change` is called again when another write came between; what it leaves as it is, is not written.
- * The fingerprint stays: it says under which rules the spec was judged. Undefined when there is no such definition. Nothing is written once `signal` is aborted: its reason is thrown.
+ * Changes a stored definition on the server's own behalf: status and finalizers, which no client may write. The last
+ * finalizer's removal from a deleting one deletes it. `change` is called again when another write came between; what it
+ * leaves as it is, is not written. The fingerprint stays: it says under which rules the spec was judged. Undefined when
+ * there is no such definition. Nothing is written once `signal` is aborted: its reason is thrown.
  */
 export async function rewriteDefinition(
   { store, codec, signal }: { store: Store; codec: VersionCodec; signal?: AbortSignal },
@@ -27,7 +28,10 @@ export async function rewriteDefinition(
     if (isSameObject(object, old)) return from;
     const isLast = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0;
     try {
-      return await store.write({ type: isLast ? 'delete' : 'update', resource, object, fingerprint: from.fingerprint, from }, signal === undefined ? {} : { signal });
+      return await store.write(
+        { type: isLast ? 'delete' : 'update', resource, object, fingerprint: from.fingerprint, from },
+        signal === undefined ? {} : { signal },
+      );
     } catch (error) {
       if (!isStorageError(error, 'Conflict') || attempt === maxAttempts) throw error;
     }

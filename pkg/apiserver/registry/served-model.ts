@@ -1,4 +1,10 @@
-import { builtinIndexes, groupResource, type GroupResource, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import {
+  builtinIndexes,
+  groupResource,
+  type GroupResource,
+  type Model,
+  type ModelVersion,
+} from '#pkg/apimachinery/index';
 import type { Store } from '#pkg/storage/index';
 import type { InformerBus } from '../informer-bus/informer-bus.ts';
 import { WatchGroup } from '../informer-bus/watch-group.ts';
@@ -68,7 +74,12 @@ export class ServedModel {
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
       const context: ModelContext = { ...common, version, codec };
-      this.versions.set(version.name, { version, validator: codec.validator, context, resource: this.resourceOf(context) });
+      this.versions.set(version.name, {
+        version,
+        validator: codec.validator,
+        context,
+        resource: this.resourceOf(context),
+      });
     }
   }
 
@@ -118,14 +129,29 @@ export class ServedModel {
   private createRefusal({ namespaces }: ServingHouse, namespace: string): CreateRefusal | undefined {
     if (this.isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
     if (!namespaces.isTerminating(namespace)) return undefined;
-    const cause = { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' };
-    return { detail: `unable to create new content in namespace ${namespace} because it is being terminated`, causes: [cause] };
+    const cause = {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
+    };
+    return {
+      detail: `unable to create new content in namespace ${namespace} because it is being terminated`,
+      causes: [cause],
+    };
   }
 }
 
-/** Not in the constructor: whatever a closure there uses is kept as long as the model, and so would be all models that came before it. */
+/**
+ * Not in the constructor: whatever a closure there uses is kept as long as the model, and so would be all models that
+ * came before it.
+ */
 function validatorsOf({ versions }: Model, predecessor: ServedModel | undefined): Map<string, SchemaValidator> {
-  return new Map(versions.map((version) => [version.name, predecessor?.validatorOf(version) ?? compileSchemaValidator(version.schema)]));
+  return new Map(
+    versions.map((version) => [
+      version.name,
+      predecessor?.validatorOf(version) ?? compileSchemaValidator(version.schema),
+    ]),
+  );
 }
 
 /** Interfaces have no index signature; a schema is JSON all the same. */

@@ -1,4 +1,15 @@
-import type { ApiObject, Fence, GroupResource, JsonObject, Model, ModelVersion, ObjectKey, Selector, Sort, IndexDefinition } from '#pkg/apimachinery/index';
+import type {
+  ApiObject,
+  Fence,
+  GroupResource,
+  JsonObject,
+  Model,
+  ModelVersion,
+  ObjectKey,
+  Selector,
+  Sort,
+  IndexDefinition,
+} from '#pkg/apimachinery/index';
 import type { UserInfo } from '#pkg/identity/index';
 import type { ChunkPosition, IdempotencyClaim, ReadRoom, StoredObject } from '#pkg/storage/index';
 
@@ -13,7 +24,10 @@ export interface WriteContext {
   user: UserInfo;
   dryRun: boolean;
   fieldValidation: 'Ignore' | 'Warn' | 'Strict';
-  /** What decoding the body found: `duplicate field "spec.tags"`. Told with the unknown fields, as `fieldValidation` says. */
+  /**
+   * What decoding the body found: `duplicate field "spec.tags"`. Told with the unknown fields, as `fieldValidation`
+   * says.
+   */
   findings: string[];
   /** Of the request, where it carries an Idempotency-Key; never of a dry run, which has none to remember. */
   idempotency?: IdempotencyClaim;
@@ -31,7 +45,10 @@ export interface WriteContext {
 export interface WriteMemory {
   /** For the object as it is stored. */
   room: ReadRoom;
-  /** Resolves when an object of so many bytes may be parsed and made anew, with what ends that. `isPatient`: the request has begun to change things, and is not to be refused any more. */
+  /**
+   * Resolves when an object of so many bytes may be parsed and made anew, with what ends that. `isPatient`: the request
+   * has begun to change things, and is not to be refused any more.
+   */
   parse(bytes: number, options?: { isPatient?: boolean }): Promise<() => void>;
 }
 
@@ -62,7 +79,8 @@ export interface DeleteRequest {
 }
 
 /** A deletion is done, or waits for finalizers. */
-export type DeleteOutcome = { deleted: true; uid: string; object: Representation } | { deleted: false; object: Representation };
+export type DeleteOutcome =
+  { deleted: true; uid: string; object: Representation } | { deleted: false; object: Representation };
 
 export interface ListRequest {
   /** '' for a cluster-scoped resource, absent for all namespaces. */
@@ -82,9 +100,18 @@ export interface ResourceStorage {
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
   delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome>;
   /** Deletes what the selectors match, object by object, as the answer's objects are taken: those deleted or marked. */
-  deleteCollection(list: ListRequest & Pick<DeleteRequest, 'propagationPolicy'>, context: WriteContext): Promise<RepresentationStream>;
-  /** The outcome of the request that used this claim before; undefined if none did. 422 if its body was another, 409 while it is in flight. */
-  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
+  deleteCollection(
+    list: ListRequest & Pick<DeleteRequest, 'propagationPolicy'>,
+    context: WriteContext,
+  ): Promise<RepresentationStream>;
+  /**
+   * The outcome of the request that used this claim before; undefined if none did. 422 if its body was another, 409
+   * while it is in flight.
+   */
+  recall(
+    claim: IdempotencyClaim,
+    room?: ReadRoom,
+  ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
 
   page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage>;
   chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;
@@ -92,7 +119,10 @@ export interface ResourceStorage {
   watch(request: WatchRequest): Promise<WatchStream>;
 }
 
-/** `objects` come a few at a time, with turns of the event loop between; they may be iterated once, and must be iterated or closed. */
+/**
+ * `objects` come a few at a time, with turns of the event loop between; they may be iterated once, and must be iterated
+ * or closed.
+ */
 export interface RepresentationStream {
   revision: number;
   objects: AsyncIterable<Representation[]>;
@@ -117,7 +147,10 @@ export interface WatchRequest {
   after: number;
   /** Receives the changes in order; runs synchronously and must not throw. */
   sink: WatchSink;
-  /** Asked before much of the history is read; what is told of it counts, too, until the watch is live. The caller settles then. */
+  /**
+   * Asked before much of the history is read; what is told of it counts, too, until the watch is live. The caller
+   * settles then.
+   */
   room?: ReadRoom;
   /** Gives the start up: history is read before `watch` resolves, and only then is there a stream to stop. */
   signal?: AbortSignal;
@@ -127,7 +160,10 @@ export interface WatchRequest {
 export interface WatchSink {
   /** `object` is made at most once per version and change: `text()` is its JSON with resourceVersion. */
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void;
-  /** Resolves when what was given has been taken, or never will be; asked between pieces of history, which would otherwise come all at once. */
+  /**
+   * Resolves when what was given has been taken, or never will be; asked between pieces of history, which would
+   * otherwise come all at once.
+   */
   drained?(): Promise<void>;
   /** The model was removed or its definition changed: the watch is over. */
   end(reason: string): void;
@@ -182,4 +218,3 @@ export interface ModelRegistry {
   /** Does the namespace exist? Reads what other replicas did before it says no. */
   hasNamespace(name: string): Promise<boolean>;
 }
-

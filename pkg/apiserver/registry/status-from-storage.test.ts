@@ -9,12 +9,27 @@ describe('statusFromStorage', () => {
   test.each<[StorageErrorCode, number, string, string]>([
     ['AlreadyExists', 409, 'AlreadyExists', 'posts.g.io "x" already exists'],
     ['NotFound', 404, 'NotFound', 'posts.g.io "x" not found'],
-    ['Conflict', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": the object has been modified; please apply your changes to the latest version and try again'],
+    [
+      'Conflict',
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on posts.g.io "x": the object has been modified; please apply your changes to the latest version and try again',
+    ],
     ['FenceLost', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": internal words'],
-    ['UniqueClash', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": another object has the same value of the unique index "spec.slug"'],
+    [
+      'UniqueClash',
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on posts.g.io "x": another object has the same value of the unique index "spec.slug"',
+    ],
     ['IndexNotReady', 503, 'ServiceUnavailable', 'internal words'],
     ['NamespaceNotFound', 404, 'NotFound', 'namespaces "ns" not found'],
-    ['NamespaceNotEmpty', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": the namespace is not empty: delete the objects in it first'],
+    [
+      'NamespaceNotEmpty',
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on posts.g.io "x": the namespace is not empty: delete the objects in it first',
+    ],
     ['ModelNotFound', 404, 'NotFound', 'the server could not find the requested resource'],
     ['Compacted', 410, 'Expired', 'the resource version of the request is no longer kept: list again'],
     ['Overloaded', 429, 'TooManyRequests', 'internal words'],
@@ -30,12 +45,17 @@ describe('statusFromStorage', () => {
 
   test('causes of a key that cannot be kept are those of the 422', () => {
     const causes = [{ reason: 'FieldValueTooLong', message: 'Too long', field: 'spec.slug' }];
-    expect(statusFromStorage(new StorageError('InvalidKey', '', { causes }), subject)).toMatchObject({ code: 422, details: { kind: 'Post', causes } });
+    expect(statusFromStorage(new StorageError('InvalidKey', '', { causes }), subject)).toMatchObject({
+      code: 422,
+      details: { kind: 'Post', causes },
+    });
   });
 
   test('a lost fence is told from other conflicts by the header it came in', () => {
     const causes = [{ reason: 'FieldValueInvalid', message: 'the lease is lost', field: 'X-SVC-Fence' }];
-    expect(statusFromStorage(new StorageError('FenceLost', 'the lease is lost'), subject)).toMatchObject({ details: { causes } });
+    expect(statusFromStorage(new StorageError('FenceLost', 'the lease is lost'), subject)).toMatchObject({
+      details: { causes },
+    });
   });
 
   test('a wait given up is 504; what nobody foresaw stays what it is', () => {

@@ -1,6 +1,17 @@
 import {
-  fenceHeader, newAlreadyExists, newConflict, newExpired, newInternalError, newInvalid, newNotFound, newServiceUnavailable, newTimeout, newTooManyRequests, newUnknownPath,
-  type GroupResource, type StatusError,
+  fenceHeader,
+  newAlreadyExists,
+  newConflict,
+  newExpired,
+  newInternalError,
+  newInvalid,
+  newNotFound,
+  newServiceUnavailable,
+  newTimeout,
+  newTooManyRequests,
+  newUnknownPath,
+  type GroupResource,
+  type StatusError,
 } from '#pkg/apimachinery/index';
 import { isStorageError, type StorageError } from '#pkg/storage/index';
 
@@ -13,9 +24,13 @@ export interface StorageSubject {
   namespace: string;
 }
 
-export const objectModified = 'the object has been modified; please apply your changes to the latest version and try again';
+export const objectModified =
+  'the object has been modified; please apply your changes to the latest version and try again';
 
-/** The answer to whatever the store threw: a StorageError or a wait given up becomes a StatusError; anything else is a fault of ours, and stays what it is. */
+/**
+ * The answer to whatever the store threw: a StorageError or a wait given up becomes a StatusError; anything else is a
+ * fault of ours, and stays what it is.
+ */
 export function statusOf(error: unknown, subject: StorageSubject): unknown {
   if (isStorageError(error)) return statusFromStorage(error, subject);
   const isAbort = typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
@@ -33,7 +48,9 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
     case 'Conflict':
       return newConflict(resource, name, objectModified);
     case 'FenceLost':
-      return newConflict(resource, name, error.message, [{ reason: 'FieldValueInvalid', message: error.message, field: fenceHeader }]);
+      return newConflict(resource, name, error.message, [
+        { reason: 'FieldValueInvalid', message: error.message, field: fenceHeader },
+      ]);
     case 'UniqueClash':
       return newUniqueClash(error, subject);
     case 'InvalidKey':

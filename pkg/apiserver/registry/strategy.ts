@@ -24,7 +24,10 @@ export interface Strategy {
   prepareForUpdate?(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void;
   /** Holds an object that the store does not delete, as something is in it; who empties it takes the finalizer away. */
   readonly contentFinalizer?: string;
-  /** Before finalizers are looked at, once: not for an object that is being deleted already. May refuse with a StatusError. */
+  /**
+   * Before finalizers are looked at, once: not for an object that is being deleted already. May refuse with a
+   * StatusError.
+   */
   prepareForDelete?(object: JsonApiObject): void | Promise<void>;
   /** What is wrong beyond metadata and schema. The object is the caller's own and does not change meanwhile. */
   validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<StatusCause[]>;

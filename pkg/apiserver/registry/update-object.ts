@@ -16,14 +16,20 @@ import { checkStoredSize } from './version-codec.ts';
 import { warningOnce } from './warning-once.ts';
 
 /**
- * Changes an object as `transform` wants it. Every attempt is computed from the newest state; a write that comes between is met by a new
- * attempt, which ends in 409 (412) if the client meant one revision. A change that is none is not written. A deleting object that loses its last
- * finalizer is deleted by this very write.
+ * Changes an object as `transform` wants it. Every attempt is computed from the newest state; a write that comes
+ * between is met by a new attempt, which ends in 409 (412) if the client meant one revision. A change that is none is
+ * not written. A deleting object that loses its last finalizer is deleted by this very write.
  */
-export async function updateObject(context: ModelContext, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
+export async function updateObject(
+  context: ModelContext,
+  request: UpdateRequest,
+  write: WriteContext,
+): Promise<StoredObject> {
   const once = warningOnce(write);
   try {
-    return await retryOnConflict(context.queue, request.key, write.signal, () => underPresentModel(context, (served) => updateOnce(served, request, once)));
+    return await retryOnConflict(context.queue, request.key, write.signal, () =>
+      underPresentModel(context, (served) => updateOnce(served, request, once)),
+    );
   } catch (error) {
     if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
     throw statusFromStorage(error, subjectOf(context, request.key));
@@ -44,7 +50,12 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   }
 }
 
-async function updateFrom(context: ModelContext, from: StoredObject, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
+async function updateFrom(
+  context: ModelContext,
+  from: StoredObject,
+  request: UpdateRequest,
+  write: WriteContext,
+): Promise<StoredObject> {
   const { key, subresource, preconditions } = request;
   const { store, resource, codec, strategy } = context;
   // What is read and made here is this attempt's own; `from` tells at the end whether it is still the present state.
@@ -69,19 +80,29 @@ async function updateFrom(context: ModelContext, from: StoredObject, request: Up
   refuse(context, object, newFinalizerCauses(object.metadata, old.metadata));
   if (contentChanged(context, object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 
-  const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
+  const stored = codec.toStored(object, (path) =>
+    write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`),
+  );
   if (turns.due) await turns.next();
   if (isSameObject(stored, codec.storedForm(from, old))) return unchanged(context, write, from);
-  const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
+  const type =
+    stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0
+      ? 'delete'
+      : 'update';
   if (turns.due) await turns.next();
   if (type === 'update') checkStoredSize(stored, from);
   if (turns.due) await turns.next();
   await checkPresent(context);
-  const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
-  return strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit();
+  const commit = (): Promise<StoredObject> =>
+    store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
+  return (
+    strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit()
+  );
 }
 
-/** The wanted object on the main resource: system fields are the old ones, and so is status where it has its own path. */
+/**
+ * The wanted object on the main resource: system fields are the old ones, and so is status where it has its own path.
+ */
 function withNewContent({ version }: ModelContext, sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
   const object = { ...sent, metadata: changedObjectMeta(sent.metadata, old.metadata) } as JsonApiObject;
   return version.subresources.status ? withStatusOf(object, old) : object;
@@ -89,7 +110,10 @@ function withNewContent({ version }: ModelContext, sent: JsonApiObject, old: Jso
 
 /** The wanted object on `/status`: all but status is the old one. */
 function withNewStatus(sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
-  return withStatusOf({ ...(cloneJson(old) as JsonApiObject), metadata: statusObjectMeta(sent.metadata, old.metadata) } as JsonApiObject, sent);
+  return withStatusOf(
+    { ...(cloneJson(old) as JsonApiObject), metadata: statusObjectMeta(sent.metadata, old.metadata) } as JsonApiObject,
+    sent,
+  );
 }
 
 function withStatusOf(target: JsonApiObject, source: JsonApiObject): JsonApiObject {
@@ -114,9 +138,20 @@ function newFinalizerCauses(meta: ObjectMeta, old: ObjectMeta): ReturnType<typeo
   const added = (meta.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true);
   if (added.length === 0) return [];
   const shown = JSON.stringify(added).slice(0, 200);
-  return [fieldError.forbidden('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`)];
+  return [
+    fieldError.forbidden(
+      'metadata.finalizers',
+      `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`,
+    ),
+  ];
 }
 
-function present({ resourceVersion, uid }: { resourceVersion: string | undefined; uid: string | undefined }): Preconditions {
+function present({
+  resourceVersion,
+  uid,
+}: {
+  resourceVersion: string | undefined;
+  uid: string | undefined;
+}): Preconditions {
   return { ...(resourceVersion === undefined ? {} : { resourceVersion }), ...(uid === undefined ? {} : { uid }) };
 }

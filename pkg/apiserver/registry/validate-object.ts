@@ -4,10 +4,22 @@ import { kindOf, type ModelContext } from './model-context.ts';
 import type { WriteContext } from './served-resource.ts';
 import type { JsonApiObject } from './strategy.ts';
 
-/** StatusError 422 with one cause a field, of metadata, schema and strategy together. With `old`, what was wrong before and is unchanged passes. */
-export async function validateObject(context: ModelContext, object: JsonApiObject, write: WriteContext, old?: JsonApiObject): Promise<void> {
+/**
+ * StatusError 422 with one cause a field, of metadata, schema and strategy together. With `old`, what was wrong before
+ * and is unchanged passes.
+ */
+export async function validateObject(
+  context: ModelContext,
+  object: JsonApiObject,
+  write: WriteContext,
+  old?: JsonApiObject,
+): Promise<void> {
   const { model, codec, strategy } = context;
-  const meta = validateObjectMeta(object.metadata, { nameRule: model.nameRule, namespaced: model.scope === 'Namespaced', isCredential: isPersonalToken });
+  const meta = validateObjectMeta(object.metadata, {
+    nameRule: model.nameRule,
+    namespaced: model.scope === 'Namespaced',
+    isCredential: isPersonalToken,
+  });
   const turns = new EventLoopTurns({ signal: write.signal });
   const schemaCauses = await runInTurns(codec.validator.validating(object, old), { signal: write.signal });
   if (turns.due) await turns.next();
@@ -18,7 +30,12 @@ export async function validateObject(context: ModelContext, object: JsonApiObjec
 }
 
 /** The same for a write of `/status`, which an invalid spec does not prevent. */
-export async function validateStatus(context: ModelContext, object: JsonApiObject, { signal }: WriteContext, old: JsonApiObject): Promise<void> {
+export async function validateStatus(
+  context: ModelContext,
+  object: JsonApiObject,
+  { signal }: WriteContext,
+  old: JsonApiObject,
+): Promise<void> {
   refuse(context, object, await runInTurns(context.codec.validator.validatingStatus(object, old), { signal }));
 }
 

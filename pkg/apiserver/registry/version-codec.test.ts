@@ -7,11 +7,21 @@ const items = (count: number): JsonObject[] => Array.from({ length: count }, () 
 
 function versionOf(name: string, properties: Record<string, JsonSchema>): ModelVersion {
   const list: JsonSchema = { type: 'array', items: { type: 'object', properties } };
-  return { name, served: true, schema: { type: 'object', properties: { spec: list, note: { type: 'string', default: 'n' } } }, subresources: {} } as unknown as ModelVersion;
+  return {
+    name,
+    served: true,
+    schema: { type: 'object', properties: { spec: list, note: { type: 'string', default: 'n' } } },
+    subresources: {},
+  } as unknown as ModelVersion;
 }
 
 function modelOf(...versions: ModelVersion[]): Model {
-  return { group: 'a.example.com', names: { kind: 'A', plural: 'as' }, versions, storageVersion: versions[0]!.name } as unknown as Model;
+  return {
+    group: 'a.example.com',
+    names: { kind: 'A', plural: 'as' },
+    versions,
+    storageVersion: versions[0]!.name,
+  } as unknown as Model;
 }
 
 function objectOf(spec: JsonObject[]): JsonApiObject {
@@ -24,14 +34,28 @@ const dear = versionOf('v2', { a: { type: 'string', default: 'z'.repeat(1000) } 
 describe('VersionCodec', () => {
   test('an object that is read has all defaults or, where they would multiply it, none', () => {
     const codec = new VersionCodec(modelOf(plain, dear), dear);
-    const read = (count: number): JsonApiObject => codec.decode({ body: JSON.stringify(objectOf(items(count))), fingerprint: '', revision: 7 });
-    expect(read(60)).toEqual({ ...objectOf(items(60).map(() => ({ a: 'z'.repeat(1000) }))), apiVersion: 'a.example.com/v2', metadata: { name: 'a', resourceVersion: '7' }, note: 'n' });
-    expect(read(90)).toEqual({ ...objectOf(items(90)), apiVersion: 'a.example.com/v2', metadata: { name: 'a', resourceVersion: '7' } });
+    const read = (count: number): JsonApiObject =>
+      codec.decode({ body: JSON.stringify(objectOf(items(count))), fingerprint: '', revision: 7 });
+    expect(read(60)).toEqual({
+      ...objectOf(items(60).map(() => ({ a: 'z'.repeat(1000) }))),
+      apiVersion: 'a.example.com/v2',
+      metadata: { name: 'a', resourceVersion: '7' },
+      note: 'n',
+    });
+    expect(read(90)).toEqual({
+      ...objectOf(items(90)),
+      apiVersion: 'a.example.com/v2',
+      metadata: { name: 'a', resourceVersion: '7' },
+    });
   });
 
   test('so has one on its way to the store in another version: it must stay deletable', () => {
     const codec = new VersionCodec(modelOf(dear, plain), plain);
-    expect(codec.toStored(objectOf(items(2)))).toMatchObject({ apiVersion: 'a.example.com/v2', note: 'n', spec: [{ a: expect.any(String) }, {}] });
+    expect(codec.toStored(objectOf(items(2)))).toMatchObject({
+      apiVersion: 'a.example.com/v2',
+      note: 'n',
+      spec: [{ a: expect.any(String) }, {}],
+    });
     expect(codec.toStored(objectOf(items(2000)))).toEqual({ ...objectOf(items(2000)), apiVersion: 'a.example.com/v2' });
   });
 });
@@ -47,6 +71,12 @@ describe('checkStoredSize', () => {
 
   test('what was as large before may be changed', () => {
     expect(() => checkStoredSize(large, { body: JSON.stringify(large), fingerprint: '', revision: 1 })).not.toThrow();
-    expect(() => checkStoredSize(objectOf([{ a: 'x'.repeat((4 << 20) + 100) }]), { body: JSON.stringify(large), fingerprint: '', revision: 1 })).toThrow('larger than');
+    expect(() =>
+      checkStoredSize(objectOf([{ a: 'x'.repeat((4 << 20) + 100) }]), {
+        body: JSON.stringify(large),
+        fingerprint: '',
+        revision: 1,
+      }),
+    ).toThrow('larger than');
   });
 });

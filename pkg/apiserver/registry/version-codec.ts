@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { encodeJson, formatApiVersion, newRequestEntityTooLarge, type JsonObject, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import {
+  encodeJson,
+  formatApiVersion,
+  newRequestEntityTooLarge,
+  type JsonObject,
+  type Model,
+  type ModelVersion,
+} from '#pkg/apimachinery/index';
 import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
 import { DefaultBudget, DefaultsTooLarge } from '../schema/default-budget.ts';
 import { cloneJson } from '../schema/json-value.ts';
@@ -17,12 +24,13 @@ const defaultsOnRead = 64 << 10;
 type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
 
 /**
- * Between what is stored and what one version's clients read. An object stored in this very version under this very schema is served
- * as it is, without being parsed; any other gets this version's apiVersion, loses what its schema does not know and gains its defaults
- * (conversion strategy None).
+ * Between what is stored and what one version's clients read. An object stored in this very version under this very
+ * schema is served as it is, without being parsed; any other gets this version's apiVersion, loses what its schema does
+ * not know and gains its defaults (conversion strategy None).
  *
- * Defaults that are newer than the object are bounded, as reading a page of small objects must not make a large one: an object is served
- * with all of them, or, if they would add more than the object's own length and 64 KiB, with none. It keeps what was stored either way.
+ * Defaults that are newer than the object are bounded, as reading a page of small objects must not make a large one: an
+ * object is served with all of them, or, if they would add more than the object's own length and 64 KiB, with none. It
+ * keeps what was stored either way.
  */
 export class VersionCodec {
   readonly apiVersion: string;
@@ -34,7 +42,11 @@ export class VersionCodec {
   private readonly isStorageVersion: boolean;
   private word: string | undefined;
 
-  constructor(model: Model, version: ModelVersion, validatorOf: (version: ModelVersion) => SchemaValidator = ({ schema }) => compileSchemaValidator(schema)) {
+  constructor(
+    model: Model,
+    version: ModelVersion,
+    validatorOf: (version: ModelVersion) => SchemaValidator = ({ schema }) => compileSchemaValidator(schema),
+  ) {
     this.apiVersion = formatApiVersion({ group: model.group, version: version.name });
     this.kind = model.names.kind;
     this.storedVersion = model.versions.find(({ name }) => name === model.storageVersion) ?? version;
@@ -46,7 +58,9 @@ export class VersionCodec {
 
   /** What objects are stored under: the storage version and everything in its schema that matters. */
   get fingerprint(): string {
-    this.word ??= createHash('sha256').update(`${this.storedVersion.name} ${schemaFingerprint(this.storedVersion.schema)}`).digest('base64url');
+    this.word ??= createHash('sha256')
+      .update(`${this.storedVersion.name} ${schemaFingerprint(this.storedVersion.schema)}`)
+      .digest('base64url');
     return this.word;
   }
 
@@ -72,8 +86,9 @@ export class VersionCodec {
   }
 
   /**
-   * The object in the storage version's form; the one given may be changed. `lost` is told the fields which that version
-   * does not know. Its defaults are filled in all, or, if they are past the standard budget, not at all: an object must stay deletable.
+   * The object in the storage version's form; the one given may be changed. `lost` is told the fields which that
+   * version does not know. Its defaults are filled in all, or, if they are past the standard budget, not at all: an
+   * object must stay deletable.
    */
   toStored(object: JsonApiObject, lost: (path: string) => void = () => {}): JsonApiObject {
     if (this.isStorageVersion) return object;
@@ -95,7 +110,11 @@ export class VersionCodec {
 /** @throws StatusError 413 for an object that is too large to be stored, unless it was as large before. */
 export function checkStoredSize(stored: JsonApiObject, from?: Body): void {
   const size = Buffer.byteLength(JSON.stringify(stored));
-  if (size <= maxStoredSize || (from !== undefined && size <= Buffer.byteLength(withRevision(from.body, from.revision)))) return;
+  if (
+    size <= maxStoredSize ||
+    (from !== undefined && size <= Buffer.byteLength(withRevision(from.body, from.revision)))
+  )
+    return;
   throw newRequestEntityTooLarge(`the object, defaults included, would be larger than ${maxStoredSize} bytes`);
 }
 

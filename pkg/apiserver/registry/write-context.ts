@@ -9,7 +9,12 @@ export function systemWrite(signal: AbortSignal): WriteContext {
 }
 
 export function withWarn(write: WriteContext, warn: (text: string) => void): WriteContext {
-  return { ...withoutClaim(write), warn, ...(write.memory === undefined ? {} : { memory: write.memory }), ...(write.idempotency === undefined ? {} : { idempotency: write.idempotency }) };
+  return {
+    ...withoutClaim(write),
+    warn,
+    ...(write.memory === undefined ? {} : { memory: write.memory }),
+    ...(write.idempotency === undefined ? {} : { idempotency: write.idempotency }),
+  };
 }
 
 /** For a write within the request's own: without its claim, and within the memory it has. */

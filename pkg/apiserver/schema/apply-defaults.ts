@@ -7,8 +7,8 @@ import { objectMetaSchema } from './object-meta-schema.ts';
 /**
  * Fills in defaults, in place, wherever the parent exists; a null that is not allowed becomes the default or goes.
  *
- * A null item of a list has nowhere to go: it becomes the items' default, or stays for validation to refuse.
- * The root's metadata is not touched; a default of null is none. Source: apiextensions-apiserver, structural defaulting.
+ * A null item of a list has nowhere to go: it becomes the items' default, or stays for validation to refuse. The root's
+ * metadata is not touched; a default of null is none. Source: apiextensions-apiserver, structural defaulting.
  * @throws DefaultsTooLarge past the budget; the object is half done then.
  */
 export function applyResourceDefaults(object: JsonObject, schema: JsonSchema, budget = new DefaultBudget()): void {
@@ -30,7 +30,11 @@ export function applyValueDefaults(value: JsonValue, schema: JsonSchema, budget 
   }
 }
 
-function defaultObject(object: JsonObject, schema: JsonSchema, { root, budget }: { root: boolean; budget: DefaultBudget }): void {
+function defaultObject(
+  object: JsonObject,
+  schema: JsonSchema,
+  { root, budget }: { root: boolean; budget: DefaultBudget },
+): void {
   for (const key of Object.keys(schema.properties ?? {})) {
     if (Object.hasOwn(object, key) || key === '__proto__' || (root && key === 'metadata')) continue;
     const filled = defaultOf(schema.properties![key]!, budget, key);
@@ -38,7 +42,8 @@ function defaultObject(object: JsonObject, schema: JsonSchema, { root, budget }:
   }
   for (const key of Object.keys(object)) {
     if (root && key === 'metadata') continue;
-    if (!root && key === 'metadata' && isEmbeddedResource(schema)) applyValueDefaults(object[key]!, objectMetaSchema, budget);
+    if (!root && key === 'metadata' && isEmbeddedResource(schema))
+      applyValueDefaults(object[key]!, objectMetaSchema, budget);
     const child = childSchema(schema, key);
     if (child !== undefined && child !== 'any') defaultField(object, key, child, budget);
   }

@@ -40,16 +40,23 @@ export interface BranchOptions {
 }
 
 /** The parts of allOf, anyOf, oneOf and not. */
-export function combinationBranches(schema: JsonSchema, path: string, { nested = false, intOrString = false }: BranchOptions = {}): Branch[] {
+export function combinationBranches(
+  schema: JsonSchema,
+  path: string,
+  { nested = false, intOrString = false }: BranchOptions = {},
+): Branch[] {
   const branches: Branch[] = [];
   for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
     const parts: unknown = schema[keyword];
     const at = `${path}.${keyword}`;
     if (!isSet(parts)) continue;
-    if (!Array.isArray(parts)) branches.push({ schema: parts, path: at, fault: 'must be an array of schemas', typed: false, same: true });
+    if (!Array.isArray(parts))
+      branches.push({ schema: parts, path: at, fault: 'must be an array of schemas', typed: false, same: true });
     else {
       const typed = intOrString && keyword === 'anyOf' && isIntOrString(parts);
-      parts.forEach((part: unknown, index) => branches.push({ schema: part, path: `${at}[${index}]`, typed, same: true }));
+      parts.forEach((part: unknown, index) =>
+        branches.push({ schema: part, path: `${at}[${index}]`, typed, same: true }),
+      );
     }
   }
   if (isSet(schema.not)) branches.push({ schema: schema.not, path: `${path}.not`, typed: false, same: true });
@@ -61,7 +68,13 @@ export function combinationBranches(schema: JsonSchema, path: string, { nested =
       branches.push({ schema: part, path: `${path}.properties[${name.slice(0, 320)}]`, typed: false, same: false });
     }
   } else if (isSet(properties)) {
-    branches.push({ schema: properties, path: `${path}.properties`, fault: 'must be an object of schemas', typed: false, same: false });
+    branches.push({
+      schema: properties,
+      path: `${path}.properties`,
+      fault: 'must be an object of schemas',
+      typed: false,
+      same: false,
+    });
   }
   return branches;
 }
@@ -71,22 +84,32 @@ export function nestedCauses(schema: Record<string, unknown>, path: string, type
   return said.map((keyword) => fieldError.forbidden(`${path}.${keyword}`, 'must be empty to be structural'));
 }
 
-/** As a Go struct would be: absent, '' or false. Only `additionalProperties` and `default` mean something when false. */
+/**
+ * As a Go struct would be: absent, '' or false. Only `additionalProperties` and `default` mean something when false.
+ */
 function isEmpty(keyword: (typeof OUTSIDE_ONLY)[number], value: unknown): boolean {
-  return !isSet(value) || ((value === '' || value === false) && keyword !== 'default' && keyword !== 'additionalProperties');
+  return (
+    !isSet(value) || ((value === '' || value === false) && keyword !== 'default' && keyword !== 'additionalProperties')
+  );
 }
 
 /** Every field and item a combination speaks of must be declared by the node around it. */
 export function* completenessCauses(schema: JsonSchema, path: string): SlicedWork<StatusCause[]> {
   const causes: StatusCause[] = [];
-  for (const branch of combinationBranches(schema, path)) causes.push(...(yield* undeclared(branch.schema as JsonSchema, schema, { path, branch: branch.path })));
+  for (const branch of combinationBranches(schema, path))
+    causes.push(...(yield* undeclared(branch.schema as JsonSchema, schema, { path, branch: branch.path })));
   return causes.slice(0, MOST_CAUSES);
 }
 
-function* undeclared(part: JsonSchema, node: JsonSchema, at: { path: string; branch: string }): SlicedWork<StatusCause[]> {
+function* undeclared(
+  part: JsonSchema,
+  node: JsonSchema,
+  at: { path: string; branch: string },
+): SlicedWork<StatusCause[]> {
   yield;
   const causes: StatusCause[] = [];
-  for (const inner of combinationBranches(part, at.branch)) causes.push(...(yield* undeclared(inner.schema as JsonSchema, node, { path: at.path, branch: inner.path })));
+  for (const inner of combinationBranches(part, at.branch))
+    causes.push(...(yield* undeclared(inner.schema as JsonSchema, node, { path: at.path, branch: inner.path })));
   if (part.items) {
     const inner = { path: `${at.path}.items`, branch: `${at.branch}.items` };
     if (node.items) causes.push(...(yield* undeclared(part.items, node.items, inner)));
@@ -97,7 +120,8 @@ function* undeclared(part: JsonSchema, node: JsonSchema, at: { path: string; bra
     const additional = node.additionalProperties;
     const declared = propertySchema(node, name) ?? (typeof additional === 'object' ? additional : undefined);
     if (declared) causes.push(...(yield* undeclared(value, declared, inner)));
-    else if (additional !== true) causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
+    else if (additional !== true)
+      causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
   }
   return causes.slice(0, MOST_CAUSES);
 }

@@ -22,7 +22,10 @@ export class DefaultsTooLarge extends StatusError {
   }
 }
 
-/** What defaults may still add to one object: a few bytes of a body can ask for a large default each, as `[{}, {}, {}]` does. */
+/**
+ * What defaults may still add to one object: a few bytes of a body can ask for a large default each, as `[{}, {}, {}]`
+ * does.
+ */
 export class DefaultBudget {
   #values: number;
   #size: number;
@@ -32,7 +35,10 @@ export class DefaultBudget {
     this.#size = size;
   }
 
-  /** To be asked before the default is copied; `key` where it comes under one that was not there. @throws DefaultsTooLarge */
+  /**
+   * To be asked before the default is copied; `key` where it comes under one that was not there. @throws
+   * DefaultsTooLarge
+   */
   spend(schema: JsonSchema, key?: string): void {
     const cost = costOf(schema);
     this.#values -= cost.values + (key === undefined ? 0 : 1);

@@ -16,12 +16,17 @@ export interface DefaultCheck {
 }
 
 /** A default must be a value its own schema accepts, with no field the schema does not know. */
-export function* defaultCauses(schema: JsonSchema, path: string, { leaves, meters, budget }: DefaultCheck): SlicedWork<StatusCause[]> {
+export function* defaultCauses(
+  schema: JsonSchema,
+  path: string,
+  { leaves, meters, budget }: DefaultCheck,
+): SlicedWork<StatusCause[]> {
   const at = `${path}.default`;
   if (!isJsonValue(schema.default)) return [fieldError.invalid(at, typeof schema.default, 'must be a JSON value')];
   const value = cloneJson(schema.default);
   const unknown = pruneValue(value, schema);
-  if (unknown.length > 0) return [fieldError.invalid(at, '', `must not have unknown fields: ${unknown.slice(0, MOST_CAUSES).join(', ')}`)];
+  if (unknown.length > 0)
+    return [fieldError.invalid(at, '', `must not have unknown fields: ${unknown.slice(0, MOST_CAUSES).join(', ')}`)];
   try {
     applyValueDefaults(value, schema, budget);
   } catch (error) {
@@ -30,7 +35,8 @@ export function* defaultCauses(schema: JsonSchema, path: string, { leaves, meter
   }
   const walk = new ValidationWalk(leaves, { meters, most: MOST_CAUSES });
   yield* walk.visit({ schema, value, old: undefined, path: at });
-  if (meters.patterns.refusal !== undefined) return [fieldError.invalid(at, '', `among the defaults of the schema this one ${meters.patterns.refusal}`)];
+  if (meters.patterns.refusal !== undefined)
+    return [fieldError.invalid(at, '', `among the defaults of the schema this one ${meters.patterns.refusal}`)];
   if (meters.visits.exhausted) return [fieldError.invalid(at, '', meters.visits.refusal)];
   return walk.causes;
 }

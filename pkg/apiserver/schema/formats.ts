@@ -5,40 +5,45 @@ import { isCalendarDate, isDateTime, isDuration } from './time-formats.ts';
 /**
  * The formats that are enforced, each in time linear in the text; any other is ignored, as in Kubernetes.
  *
- * Every expression here is a plain sequence of classes, without nested or adjacent ambiguous repetition.
- * Sources: k8s.io/kube-openapi/pkg/validation/strfmt, apiextensions-apiserver's list of supported formats, OpenAPI (numbers).
+ * Every expression here is a plain sequence of classes, without nested or adjacent ambiguous repetition. Sources:
+ * k8s.io/kube-openapi/pkg/validation/strfmt, apiextensions-apiserver's list of supported formats, OpenAPI (numbers).
  */
-export const stringFormats: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
-  ['bsonobjectid', matches(/^[0-9a-fA-F]{24}$/)],
-  ['byte', isBase64],
-  ['cidr', isCidr],
-  ['creditcard', isCardNumber],
-  ['date', isCalendarDate],
-  ['date-time', isDateTime],
-  ['datetime', isDateTime],
-  ['duration', isDuration],
-  ['email', isEmail],
-  ['hexcolor', matches(/^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
-  ['hostname', isHostname],
-  ['ipv4', isIPv4],
-  ['ipv6', isIpv6],
-  ['isbn', isBookNumber],
-  ['isbn10', isShortBookNumber],
-  ['isbn13', isLongBookNumber],
-  ['k8s-long-name', isLongName],
-  ['k8s-short-name', isShortName],
-  ['mac', isMac],
-  ['password', () => true],
-  ['rgbcolor', isRgbColor],
-  ['ssn', matches(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/)],
-  ['uri', isUri],
-  ['uuid', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i)],
-  ['uuid3', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i)],
-  ['uuid4', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i)],
-  ['uuid5', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i)],
-]);
+export const stringFormats: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>(
+  [
+    ['bsonobjectid', matches(/^[0-9a-fA-F]{24}$/)],
+    ['byte', isBase64],
+    ['cidr', isCidr],
+    ['creditcard', isCardNumber],
+    ['date', isCalendarDate],
+    ['date-time', isDateTime],
+    ['datetime', isDateTime],
+    ['duration', isDuration],
+    ['email', isEmail],
+    ['hexcolor', matches(/^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
+    ['hostname', isHostname],
+    ['ipv4', isIPv4],
+    ['ipv6', isIpv6],
+    ['isbn', isBookNumber],
+    ['isbn10', isShortBookNumber],
+    ['isbn13', isLongBookNumber],
+    ['k8s-long-name', isLongName],
+    ['k8s-short-name', isShortName],
+    ['mac', isMac],
+    ['password', () => true],
+    ['rgbcolor', isRgbColor],
+    ['ssn', matches(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/)],
+    ['uri', isUri],
+    ['uuid', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i)],
+    ['uuid3', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i)],
+    ['uuid4', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i)],
+    ['uuid5', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i)],
+  ],
+);
 
-export const numberFormats: ReadonlyMap<string, (value: number) => boolean> = new Map<string, (value: number) => boolean>([
+export const numberFormats: ReadonlyMap<string, (value: number) => boolean> = new Map<
+  string,
+  (value: number) => boolean
+>([
   ['int32', (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31],
   ['int64', (value) => Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63],
   ['float', (value) => Number.isFinite(Math.fround(value))],
@@ -74,7 +79,10 @@ function isMac(text: string): boolean {
   if (separator === undefined) return false;
   const digits = separator === '.' ? 4 : 2;
   const groups = text.split(separator);
-  return [6, 8, 20].includes((groups.length * digits) / 2) && groups.every((group) => group.length === digits && /^[0-9a-fA-F]+$/.test(group));
+  return (
+    [6, 8, 20].includes((groups.length * digits) / 2) &&
+    groups.every((group) => group.length === digits && /^[0-9a-fA-F]+$/.test(group))
+  );
 }
 
 function isRgbColor(text: string): boolean {
@@ -93,7 +101,12 @@ function isLongName(text: string): boolean {
 /** Labels of letters (any script), digits and inner hyphens. */
 function isHostname(text: string): boolean {
   if (text.length > 253) return false;
-  return text.split('.').every((label) => label.length <= 63 && /^[\p{L}\p{S}0-9-]+$/u.test(label) && !label.startsWith('-') && !label.endsWith('-'));
+  return text
+    .split('.')
+    .every(
+      (label) =>
+        label.length <= 63 && /^[\p{L}\p{S}0-9-]+$/u.test(label) && !label.startsWith('-') && !label.endsWith('-'),
+    );
 }
 
 /** An address alone, `local@domain`, without a display name. */
@@ -102,7 +115,10 @@ function isEmail(text: string): boolean {
   if (at < 1 || text.length > 320) return false;
   const local = text.slice(0, at);
   const quoted = /^"[^"\\\r\n]+"$/.test(local);
-  return (quoted || local.split('.').every((atom) => /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+$/u.test(atom))) && isHostname(text.slice(at + 1));
+  return (
+    (quoted || local.split('.').every((atom) => /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+$/u.test(atom))) &&
+    isHostname(text.slice(at + 1))
+  );
 }
 
 /** Absolute, or a path from the root. Source: Go's url.ParseRequestURI. */

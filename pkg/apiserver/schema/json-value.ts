@@ -3,10 +3,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery
 /** Deep equality; the order of keys does not matter. */
 export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equalJson(a[key], b[key]));
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equalJson(a[key], b[key]))
+  );
 }
 
 export function cloneJson(value: JsonValue): JsonValue {
@@ -49,7 +52,10 @@ export function canonicalJson(value: JsonValue | undefined): string {
   return `{${text}}`;
 }
 
-/** Is this a value JSON can carry, nested at most `depth` levels? False for cycles, functions, undefined, NaN and class instances. */
+/**
+ * Is this a value JSON can carry, nested at most `depth` levels? False for cycles, functions, undefined, NaN and class
+ * instances.
+ */
 export function isJsonValue(value: unknown, depth = 100): value is JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);

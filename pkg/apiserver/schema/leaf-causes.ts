@@ -16,7 +16,11 @@ export function leafCause(error: ErrorObject, schema: JsonSchema, value: JsonVal
     case 'enum':
       return enumCause(schema, value, path);
     case 'format':
-      return fieldError.typeInvalid(path, shown(value), `${subject(path)} must be of type ${schema.format}: ${JSON.stringify(shown(value))}`);
+      return fieldError.typeInvalid(
+        path,
+        shown(value),
+        `${subject(path)} must be of type ${schema.format}: ${JSON.stringify(shown(value))}`,
+      );
     case 'pattern':
       return fieldError.invalid(path, shown(value), `${subject(path)} should match '${schema.pattern}'`);
     case 'maxLength':
@@ -28,7 +32,11 @@ export function leafCause(error: ErrorObject, schema: JsonSchema, value: JsonVal
     case 'maxProperties':
       return fieldError.invalid(path, size, `${subject(path)} ${ruleText(error.keyword, params['limit'])}`);
     default:
-      return fieldError.invalid(path, shown(value), `${subject(path)} ${ruleText(error.keyword, params['limit'] ?? schema.multipleOf)}`);
+      return fieldError.invalid(
+        path,
+        shown(value),
+        `${subject(path)} ${ruleText(error.keyword, params['limit'] ?? schema.multipleOf)}`,
+      );
   }
 }
 

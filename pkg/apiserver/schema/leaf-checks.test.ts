@@ -4,14 +4,19 @@ import type { JsonSchema, JsonValue } from '#pkg/apimachinery/index';
 import { LeafValidators } from './leaf-validators.ts';
 import { PatternMeter } from './linear-pattern.ts';
 
-const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), fc.constantFrom('a', 'ab', '2026-01-31T09:30:00Z', '10.0.0.1', 'YQ==', '\ud83d\ude00', '\ud83d'));
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 4 }),
+  fc.constantFrom('a', 'ab', '2026-01-31T09:30:00Z', '10.0.0.1', 'YQ==', '\ud83d\ude00', '\ud83d'),
+);
 const number = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(0.1, 0.3, 1.5, 2 ** 31, 2 ** 40, 1e300));
 const value: fc.Arbitrary<JsonValue> = fc.oneof(
   text,
   number,
   fc.boolean(),
   fc.array(number, { maxLength: 3 }),
-  fc.array(fc.tuple(fc.constantFrom('a', 'b', 'toString', 'constructor'), number), { maxLength: 3 }).map((pairs) => Object.fromEntries(pairs)),
+  fc
+    .array(fc.tuple(fc.constantFrom('a', 'b', 'toString', 'constructor'), number), { maxLength: 3 })
+    .map((pairs) => Object.fromEntries(pairs)),
 );
 const size = fc.nat(3);
 const schema = fc.record(
@@ -42,7 +47,11 @@ test('passes what Ajv finds no failure in, and nothing else', () => {
     fc.property(schema, fc.array(value, { minLength: 1, maxLength: 8 }), (rules, values) => {
       const leaves = new LeafValidators();
       const meter = new PatternMeter();
-      for (const each of values) expect([each, leaves.passes(rules, each, meter)]).toEqual([each, leaves.failures(rules, each, meter).length === 0]);
+      for (const each of values)
+        expect([each, leaves.passes(rules, each, meter)]).toEqual([
+          each,
+          leaves.failures(rules, each, meter).length === 0,
+        ]);
     }),
     { numRuns: 400 },
   );

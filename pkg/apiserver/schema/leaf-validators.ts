@@ -19,11 +19,12 @@ const SAME_KEYWORDS = [
 ] as const;
 
 /**
- * The rules of single schema nodes, without what lies below them: whether a value passes is checked here, in what it fails Ajv tells.
+ * The rules of single schema nodes, without what lies below them: whether a value passes is checked here, in what it
+ * fails Ajv tells.
  *
- * A node is prepared when the first value reaches it. Ajv compiles those that a value failed, equal ones once: compiling a large
- * schema at a stroke would hold the event loop for most of a second. What goes over nodes is ValidationWalk.
- * The schema must be a legal one (validateStructuralSchema), else preparing it throws.
+ * A node is prepared when the first value reaches it. Ajv compiles those that a value failed, equal ones once:
+ * compiling a large schema at a stroke would hold the event loop for most of a second. What goes over nodes is
+ * ValidationWalk. The schema must be a legal one (validateStructuralSchema), else preparing it throws.
  */
 export class LeafValidators {
   /** Of the walk that asks at present: checks are prepared once and used by many walks. */
@@ -78,9 +79,12 @@ export function rulesOf(schema: JsonSchema): SchemaObject {
     const value = schema[keyword] ?? undefined;
     if (value !== undefined) rules[keyword] = value;
   }
-  if (typeof schema.minimum === 'number') rules[schema.exclusiveMinimum ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
-  if (typeof schema.maximum === 'number') rules[schema.exclusiveMaximum ? 'exclusiveMaximum' : 'maximum'] = schema.maximum;
-  if (schema.format && (stringFormats.has(schema.format) || numberFormats.has(schema.format))) rules['format'] = schema.format;
+  if (typeof schema.minimum === 'number')
+    rules[schema.exclusiveMinimum ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
+  if (typeof schema.maximum === 'number')
+    rules[schema.exclusiveMaximum ? 'exclusiveMaximum' : 'maximum'] = schema.maximum;
+  if (schema.format && (stringFormats.has(schema.format) || numberFormats.has(schema.format)))
+    rules['format'] = schema.format;
   return rules;
 }
 
@@ -88,7 +92,9 @@ function newAjv(slot: MeterSlot): Ajv {
   const regExp = (source: string): { test: (text: string) => boolean } => {
     const pattern = compilePattern(source);
     // Ajv tells patterns apart by this text; without it the first one would stand for all.
-    return { test: (text) => slot.meter.test(pattern, text), toString: () => source } as { test: (text: string) => boolean };
+    return { test: (text) => slot.meter.test(pattern, text), toString: () => source } as {
+      test: (text: string) => boolean;
+    };
   };
   // Own properties only: a required field named `constructor` is not there because every object inherits one.
   const ajv = new Ajv({
@@ -105,6 +111,12 @@ function newAjv(slot: MeterSlot): Ajv {
   for (const [name, validate] of numberFormats) ajv.addFormat(name, { type: 'number', validate });
   ajv.removeKeyword('enum').removeKeyword('multipleOf');
   ajv.addKeyword({ keyword: 'enum', schemaType: 'array', errors: false, compile: isOneOf });
-  ajv.addKeyword({ keyword: 'multipleOf', type: 'number', schemaType: 'number', errors: false, validate: isMultipleOf });
+  ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    errors: false,
+    validate: isMultipleOf,
+  });
   return ajv;
 }

@@ -8,8 +8,9 @@ const LARGEST_PROGRAM = 2000;
 const LONGEST_SOURCE = 4096;
 
 /**
- * Work is the size of a pattern's program times the length of the text; the worst patterns take 40 ns for one, most a hundredth of it.
- * One text cannot be matched in pieces: 2 million are a tenth of a second at worst, and 15 000 characters under `[a-z]{0,63}`.
+ * Work is the size of a pattern's program times the length of the text; the worst patterns take 40 ns for one, most a
+ * hundredth of it. One text cannot be matched in pieces: 2 million are a tenth of a second at worst, and 15 000
+ * characters under `[a-z]{0,63}`.
  */
 const MOST_WORK_A_TEXT = 2_000_000;
 /** Of one validation, which makes pauses between texts: two seconds at worst. */
@@ -30,7 +31,8 @@ const cache = new Map<string, LinearPattern>();
 /**
  * Compiles a schema's `pattern` for RE2, whose time is linear in the text: no pattern can hang the server.
  *
- * @throws Error that says in words what is wrong: not RE2 syntax (lookarounds and back references are not), or too large.
+ * @throws Error that says in words what is wrong: not RE2 syntax (lookarounds and back references are not), or too
+ * large.
  */
 export function compilePattern(source: string): LinearPattern {
   const known = cache.get(source);
@@ -59,8 +61,10 @@ export class PatternMeter {
     const work = pattern.size * text.length;
     this.#work += work;
     this.#sincePause += work;
-    if (work > MOST_WORK_A_TEXT) this.#refusal ??= `holds a text of ${text.length} characters, too long to be matched against the pattern of its schema: at most ${Math.floor(MOST_WORK_A_TEXT / pattern.size)}`;
-    else if (this.#work > MOST_WORK) this.#refusal ??= 'holds too much text to be matched against the patterns of its schema';
+    if (work > MOST_WORK_A_TEXT)
+      this.#refusal ??= `holds a text of ${text.length} characters, too long to be matched against the pattern of its schema: at most ${Math.floor(MOST_WORK_A_TEXT / pattern.size)}`;
+    else if (this.#work > MOST_WORK)
+      this.#refusal ??= 'holds too much text to be matched against the patterns of its schema';
     return this.#refusal === undefined && pattern.expression.test(text);
   }
 

@@ -1,9 +1,18 @@
-import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+  type SlicedWork,
+} from '#pkg/apimachinery/index';
 import { canonicalJson } from './json-value.ts';
 
 export type ItemKey = (item: JsonValue) => string;
 
-/** How items of this list are told apart: by their keys (map), by themselves (set); undefined where order is all (atomic). */
+/**
+ * How items of this list are told apart: by their keys (map), by themselves (set); undefined where order is all
+ * (atomic).
+ */
 export function itemKeyOf(schema: JsonSchema): ItemKey | undefined {
   if (schema['x-kubernetes-list-type'] === 'set') return canonicalJson;
   if (schema['x-kubernetes-list-type'] !== 'map') return undefined;

@@ -9,18 +9,30 @@ export function listSchemaCauses(schema: JsonSchema, path: string): StatusCause[
   const mapType = schema['x-kubernetes-map-type'] ?? undefined;
   const causes: StatusCause[] = [];
   if (mapType !== undefined) {
-    if (!['atomic', 'granular'].includes(mapType)) causes.push(fieldError.notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
-    if (schema.type !== 'object') causes.push(fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-map-type is specified'));
+    if (!['atomic', 'granular'].includes(mapType))
+      causes.push(fieldError.notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
+    if (schema.type !== 'object')
+      causes.push(
+        fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-map-type is specified'),
+      );
   }
   if (listType !== undefined) {
     if (!['atomic', 'set', 'map'].includes(listType)) {
       causes.push(fieldError.notSupported(`${path}.x-kubernetes-list-type`, listType, ['atomic', 'set', 'map']));
     }
-    if (schema.type !== 'array') causes.push(fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'));
+    if (schema.type !== 'array')
+      causes.push(
+        fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
+      );
   }
   if (listType === 'map') causes.push(...mapCauses(schema, path));
   else if ((schema['x-kubernetes-list-map-keys'] ?? []).length > 0) {
-    causes.push(fieldError.forbidden(`${path}.x-kubernetes-list-map-keys`, 'must be undefined if x-kubernetes-list-type is not map'));
+    causes.push(
+      fieldError.forbidden(
+        `${path}.x-kubernetes-list-map-keys`,
+        'must be undefined if x-kubernetes-list-type is not map',
+      ),
+    );
   }
   if (listType === 'set' && schema.items) causes.push(...setCauses(schema.items, path));
   return causes;
@@ -29,10 +41,22 @@ export function listSchemaCauses(schema: JsonSchema, path: string): StatusCause[
 function setCauses(items: JsonSchema, path: string): StatusCause[] {
   const causes = nullableCauses(items, path);
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    causes.push(fieldError.invalid(`${path}.items.x-kubernetes-map-type`, items['x-kubernetes-map-type'] ?? '', 'must be atomic as item of a list with x-kubernetes-list-type=set'));
+    causes.push(
+      fieldError.invalid(
+        `${path}.items.x-kubernetes-map-type`,
+        items['x-kubernetes-map-type'] ?? '',
+        'must be atomic as item of a list with x-kubernetes-list-type=set',
+      ),
+    );
   }
   if (items.type === 'array' && !['atomic', ''].includes(items['x-kubernetes-list-type'] ?? '')) {
-    causes.push(fieldError.invalid(`${path}.items.x-kubernetes-list-type`, items['x-kubernetes-list-type'], 'must be atomic as item of a list with x-kubernetes-list-type=set'));
+    causes.push(
+      fieldError.invalid(
+        `${path}.items.x-kubernetes-list-type`,
+        items['x-kubernetes-list-type'],
+        'must be atomic as item of a list with x-kubernetes-list-type=set',
+      ),
+    );
   }
   return causes;
 }
@@ -43,7 +67,14 @@ function mapCauses(schema: JsonSchema, path: string): StatusCause[] {
   if (keys.length === 0) return [fieldError.required(keysPath, 'must not be empty if x-kubernetes-list-type is map')];
   const items = schema.items;
   if (!items) return [];
-  if (items.type !== 'object') return [fieldError.invalid(`${path}.items.type`, items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map")];
+  if (items.type !== 'object')
+    return [
+      fieldError.invalid(
+        `${path}.items.type`,
+        items.type ?? '',
+        "must be object if parent array's x-kubernetes-list-type is map",
+      ),
+    ];
   const causes = nullableCauses(items, path);
   const required = new Set(items.required ?? []);
   const seen = new Set<string>();
@@ -51,13 +82,30 @@ function mapCauses(schema: JsonSchema, path: string): StatusCause[] {
     const property = propertySchema(items, key);
     const propertyPath = `${path}.items.properties[${key}]`;
     if (seen.has(key)) causes.push(fieldError.duplicate(`${keysPath}[${index}]`, key));
-    else if (property === undefined) causes.push(fieldError.invalid(`${keysPath}[${index}]`, key, 'entries must all be names of item properties'));
+    else if (property === undefined)
+      causes.push(fieldError.invalid(`${keysPath}[${index}]`, key, 'entries must all be names of item properties'));
     else if (!SCALARS.has(property.type)) {
-      causes.push(fieldError.invalid(`${propertyPath}.type`, property.type ?? '', "must be a scalar type if parent array's x-kubernetes-list-type is map"));
+      causes.push(
+        fieldError.invalid(
+          `${propertyPath}.type`,
+          property.type ?? '',
+          "must be a scalar type if parent array's x-kubernetes-list-type is map",
+        ),
+      );
     } else if (property.nullable) {
-      causes.push(fieldError.forbidden(`${propertyPath}.nullable`, "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"));
+      causes.push(
+        fieldError.forbidden(
+          `${propertyPath}.nullable`,
+          'this property is in x-kubernetes-list-map-keys, so it cannot be nullable',
+        ),
+      );
     } else if ((property.default ?? undefined) === undefined && !required.has(key)) {
-      causes.push(fieldError.required(`${propertyPath}.default`, 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property'));
+      causes.push(
+        fieldError.required(
+          `${propertyPath}.default`,
+          'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+        ),
+      );
     }
     seen.add(key);
   });
@@ -66,5 +114,7 @@ function mapCauses(schema: JsonSchema, path: string): StatusCause[] {
 
 function nullableCauses(items: JsonSchema, path: string): StatusCause[] {
   if (!items.nullable) return [];
-  return [fieldError.forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set or map')];
+  return [
+    fieldError.forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set or map'),
+  ];
 }

@@ -32,5 +32,8 @@ function withoutSeparators(text: string): string {
 }
 
 function weightedSum(digits: string, weight: (index: number) => number): number {
-  return Array.from(digits).reduce((sum, digit, index) => sum + (digit === 'X' || digit === 'x' ? 10 : Number(digit)) * weight(index), 0);
+  return Array.from(digits).reduce(
+    (sum, digit, index) => sum + (digit === 'X' || digit === 'x' ? 10 : Number(digit)) * weight(index),
+    0,
+  );
 }

@@ -9,8 +9,9 @@ const mostPaths = 100;
 /**
  * Removes fields the schema does not know, in place, and names the first 100 by JSON path.
  *
- * `apiVersion`, `kind` and `metadata` of the root stay whatever the schema says. Under `x-kubernetes-preserve-unknown-fields`
- * unknown fields stay, and what is declared there is pruned by its own schema. `additionalProperties: true` keeps whole values.
+ * `apiVersion`, `kind` and `metadata` of the root stay whatever the schema says. Under
+ * `x-kubernetes-preserve-unknown-fields` unknown fields stay, and what is declared there is pruned by its own schema.
+ * `additionalProperties: true` keeps whole values.
  */
 export function pruneResource(object: JsonObject, schema: JsonSchema): string[] {
   const pruning = new Pruning();
@@ -67,6 +68,12 @@ class Pruning {
 
   #remove(object: JsonObject, key: string): void {
     delete object[key];
-    if (this.unknown.length < mostPaths) this.unknown.push([...this.#way, key].reduce<string>((path, step) => (typeof step === 'number' ? itemPath(path, step) : childPath(path, step)), ''));
+    if (this.unknown.length < mostPaths)
+      this.unknown.push(
+        [...this.#way, key].reduce<string>(
+          (path, step) => (typeof step === 'number' ? itemPath(path, step) : childPath(path, step)),
+          '',
+        ),
+      );
   }
 }

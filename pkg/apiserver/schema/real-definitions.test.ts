@@ -7,7 +7,11 @@ import { compileSchemaValidator, type SchemaValidator } from './schema-validator
 import { validateStructuralSchema } from './structural-schema.ts';
 
 interface Definition {
-  spec: { group: string; names: { kind: string }; versions: { name: string; schema: { openAPIV3Schema: JsonSchema } }[] };
+  spec: {
+    group: string;
+    names: { kind: string };
+    versions: { name: string; schema: { openAPIV3Schema: JsonSchema } }[];
+  };
 }
 
 interface Example extends JsonObject {
@@ -20,7 +24,9 @@ interface RealSchema {
   schema: JsonSchema;
 }
 
-/** Definitions and objects of public projects, kept beside the repository; without them there is nothing to test here. */
+/**
+ * Definitions and objects of public projects, kept beside the repository; without them there is nothing to test here.
+ */
 const data = new URL('../../../../shared/data/', import.meta.url);
 const here = existsSync(data) ? describe : describe.skip;
 
@@ -32,7 +38,9 @@ here('definitions in use', () => {
   });
 
   test('the objects they come with are known, valid and unchanged by pruning', () => {
-    const validators = new Map<string, SchemaValidator>(schemas.map(({ id, schema }) => [id, compileSchemaValidator(schema)]));
+    const validators = new Map<string, SchemaValidator>(
+      schemas.map(({ id, schema }) => [id, compileSchemaValidator(schema)]),
+    );
     let tested = 0;
     for (const object of readExamples()) {
       const validator = validators.get(`${object.apiVersion}/${object.kind}`);
@@ -50,7 +58,10 @@ function readDefinitions(project: string): RealSchema[] {
   const folder = new URL(`${project}/crds/`, data);
   return readdirSync(fileURLToPath(folder)).flatMap((file) => {
     const { spec } = parse(readFileSync(new URL(file, folder), 'utf8')) as Definition;
-    return spec.versions.map((version) => ({ id: `${spec.group}/${version.name}/${spec.names.kind}`, schema: version.schema.openAPIV3Schema }));
+    return spec.versions.map((version) => ({
+      id: `${spec.group}/${version.name}/${spec.names.kind}`,
+      schema: version.schema.openAPIV3Schema,
+    }));
   });
 }
 

@@ -25,7 +25,9 @@ export class SchemaBudget {
   /** For a part whose keywords are well formed. */
   countRules(schema: JsonSchema): string | undefined {
     this.#rules.add(JSON.stringify(rulesOf(schema)));
-    return this.#rules.size > MOST_RULES ? `the schema must not have more than ${MOST_RULES} different rules` : undefined;
+    return this.#rules.size > MOST_RULES
+      ? `the schema must not have more than ${MOST_RULES} different rules`
+      : undefined;
   }
 
   /** To be asked before the pattern is compiled for other reasons. */

@@ -3,22 +3,33 @@ import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '
 import { canonicalJson } from './json-value.ts';
 
 /** Keywords for people. A field may have one of these names: only keywords are left out, not fields. */
-const DOCUMENTATION: ReadonlySet<string> = new Set(['description', 'title', 'example', 'externalDocs', '$schema', 'id']);
+const DOCUMENTATION: ReadonlySet<string> = new Set([
+  'description',
+  'title',
+  'example',
+  'externalDocs',
+  '$schema',
+  'id',
+]);
 
 /**
  * Hash of everything in the schema that decides pruning, defaulting and validation: SHA-256, 64 hex digits.
  *
- * Equal fingerprints mean that an object accepted under one schema is stored the same under the other. Texts for people are
- * left out, the order of keys does not matter.
+ * Equal fingerprints mean that an object accepted under one schema is stored the same under the other. Texts for people
+ * are left out, the order of keys does not matter.
  */
 export function schemaFingerprint(schema: JsonSchema): string {
   // Interfaces have no index signature; this one is JSON all the same.
-  return createHash('sha256').update(essential(schema as JsonObject)).digest('hex');
+  return createHash('sha256')
+    .update(essential(schema as JsonObject))
+    .digest('hex');
 }
 
 /** The canonical JSON of what matters; made at a stroke, since a schema may have tens of thousands of parts. */
 function essential(schema: JsonObject): string {
-  return members(schema, (keyword, value) => (DOCUMENTATION.has(keyword) || value === undefined || value === null ? undefined : essentialValue(keyword, value)));
+  return members(schema, (keyword, value) =>
+    DOCUMENTATION.has(keyword) || value === undefined || value === null ? undefined : essentialValue(keyword, value),
+  );
 }
 
 function essentialValue(keyword: string, value: JsonValue): string {
@@ -43,7 +54,10 @@ function part(value: JsonValue | undefined): string {
 }
 
 /** A JSON object in the order of its keys, without those for which there is no text. */
-function members(object: JsonObject, textOf: (key: string, value: JsonValue | undefined) => string | undefined): string {
+function members(
+  object: JsonObject,
+  textOf: (key: string, value: JsonValue | undefined) => string | undefined,
+): string {
   let all = '';
   for (const key of Object.keys(object).toSorted()) {
     const text = textOf(key, object[key]);

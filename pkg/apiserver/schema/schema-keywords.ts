@@ -40,9 +40,16 @@ const EXPECTED: Record<Kind, { is: (value: unknown) => boolean; name: string }> 
   count: { is: (value) => Number.isSafeInteger(value) && Number(value) >= 0, name: 'integer, not negative' },
   number: { is: (value) => Number.isFinite(value), name: 'number' },
   string: { is: (value) => typeof value === 'string', name: 'string' },
-  strings: { is: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'), name: 'array of strings' },
+  strings: {
+    is: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+    name: 'array of strings',
+  },
   values: { is: (value) => Array.isArray(value) && isJsonValue(value), name: 'array of JSON values' },
-  rules: { is: (value) => Array.isArray(value) && value.every((item) => isJsonObject(item) && typeof item['rule'] === 'string'), name: 'array of rules' },
+  rules: {
+    is: (value) =>
+      Array.isArray(value) && value.every((item) => isJsonObject(item) && typeof item['rule'] === 'string'),
+    name: 'array of rules',
+  },
 };
 
 /** What Kubernetes' schemas leave out of OpenAPI. */
@@ -54,23 +61,43 @@ const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as c
 export function keywordCauses(schema: Record<string, unknown>, path: string): StatusCause[] {
   const mistyped = KEYWORDS.filter(([name, kind]) => isSet(schema[name]) && !EXPECTED[kind].is(schema[name]));
   if (mistyped.length > 0) {
-    return mistyped.map(([name, kind]) => fieldError.typeInvalid(`${path}.${name}`, typeof schema[name], `must be of type ${EXPECTED[kind].name}`));
+    return mistyped.map(([name, kind]) =>
+      fieldError.typeInvalid(`${path}.${name}`, typeof schema[name], `must be of type ${EXPECTED[kind].name}`),
+    );
   }
-  const causes = UNSUPPORTED.filter((name) => isSet(schema[name])).map((name) => fieldError.forbidden(`${path}.${name}`, `${name} is not supported`));
+  const causes = UNSUPPORTED.filter((name) => isSet(schema[name])).map((name) =>
+    fieldError.forbidden(`${path}.${name}`, `${name} is not supported`),
+  );
   const type = schema['type'];
-  if (type === 'null') causes.push(fieldError.forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
-  else if (type && !TYPES.some((known) => known === type)) causes.push(fieldError.notSupported(`${path}.type`, type, TYPES));
+  if (type === 'null')
+    causes.push(fieldError.forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
+  else if (type && !TYPES.some((known) => known === type))
+    causes.push(fieldError.notSupported(`${path}.type`, type, TYPES));
   if (schema['uniqueItems'] === true) {
-    causes.push(fieldError.forbidden(`${path}.uniqueItems`, 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic'));
+    causes.push(
+      fieldError.forbidden(
+        `${path}.uniqueItems`,
+        'uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
+      ),
+    );
   }
-  if (Array.isArray(schema['enum']) && schema['enum'].length === 0) causes.push(fieldError.required(`${path}.enum`, 'must not be empty'));
+  if (Array.isArray(schema['enum']) && schema['enum'].length === 0)
+    causes.push(fieldError.required(`${path}.enum`, 'must not be empty'));
   const factor = schema['multipleOf'];
-  if (typeof factor === 'number' && factor <= 0) causes.push(fieldError.invalid(`${path}.multipleOf`, factor, 'must be greater than 0'));
+  if (typeof factor === 'number' && factor <= 0)
+    causes.push(fieldError.invalid(`${path}.multipleOf`, factor, 'must be greater than 0'));
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     causes.push(fieldError.invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
   }
   const fault = patternFault(schema['pattern']);
-  if (fault !== undefined) causes.push(fieldError.invalid(`${path}.pattern`, schema['pattern'], `must be a valid regular expression, but isn't: ${fault}`));
+  if (fault !== undefined)
+    causes.push(
+      fieldError.invalid(
+        `${path}.pattern`,
+        schema['pattern'],
+        `must be a valid regular expression, but isn't: ${fault}`,
+      ),
+    );
   return causes;
 }
 

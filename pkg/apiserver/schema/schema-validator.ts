@@ -1,4 +1,12 @@
-import { fieldError, isJsonObject, runAtOnce, type JsonObject, type JsonSchema, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  runAtOnce,
+  type JsonObject,
+  type JsonSchema,
+  type SlicedWork,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { applyResourceDefaults } from './apply-defaults.ts';
 import { propertySchema } from './child-schema.ts';
 import type { DefaultBudget } from './default-budget.ts';
@@ -9,7 +17,10 @@ import { hasValidationRules } from './validation-rules.ts';
 import { ValidationWalk } from './validation-walk.ts';
 import { VisitMeter } from './visit-meter.ts';
 
-/** What one version's schema does to its objects. Its work is bounded, and that of validation, which is most, comes in slices too. */
+/**
+ * What one version's schema does to its objects. Its work is bounded, and that of validation, which is most, comes in
+ * slices too.
+ */
 export interface SchemaValidator {
   /**
    * Removes fields the schema does not know, in place.
@@ -18,7 +29,8 @@ export interface SchemaValidator {
    */
   prune(object: JsonObject): string[];
   /**
-   * Fills in defaults, in place; a null that is not allowed becomes the default or goes. Without a budget the standard one is meant.
+   * Fills in defaults, in place; a null that is not allowed becomes the default or goes. Without a budget the standard
+   * one is meant.
    * @throws DefaultsTooLarge, a StatusError 413, past the budget; the object is half done then.
    */
   applyDefaults(object: JsonObject, budget?: DefaultBudget): void;
@@ -37,7 +49,8 @@ export interface SchemaValidator {
 }
 
 /**
- * Makes the validator of a schema that `validateStructuralSchema` finds no fault with, and that does not change from then on.
+ * Makes the validator of a schema that `validateStructuralSchema` finds no fault with, and that does not change from
+ * then on.
  *
  * It costs nothing now: rules are compiled as the first objects need them. Objects must not be nested deeper than the
  * decoder allows (100).

@@ -1,4 +1,11 @@
-import { fieldError, isJsonObject, runAtOnce, type JsonSchema, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  runAtOnce,
+  type JsonSchema,
+  type SlicedWork,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { combinationBranches, completenessCauses, nestedCauses, type Branch } from './combination-schema.ts';
 import { DefaultBudget } from './default-budget.ts';
 import { defaultCauses, type DefaultCheck } from './default-check.ts';
@@ -30,10 +37,10 @@ type DefaultRule = 'allowed' | 'names-only' | 'forbidden';
 /**
  * Is this a legal structural schema? One cause a fault, at most 100, in field paths below `fieldPath`.
  *
- * Accepts what Kubernetes accepts: every field typed, combinations that only restrict, defaults that are valid themselves,
- * consistent list keys. Beyond it: patterns must be RE2 of bounded size, names that reach prototypes are refused, and so
- * is nesting deeper than 100 or a schema larger than SchemaBudget allows. Null keywords count as absent, unknown ones are ignored.
- * Source: apiextensions-apiserver, pkg/apiserver/schema/validation.go.
+ * Accepts what Kubernetes accepts: every field typed, combinations that only restrict, defaults that are valid
+ * themselves, consistent list keys. Beyond it: patterns must be RE2 of bounded size, names that reach prototypes are
+ * refused, and so is nesting deeper than 100 or a schema larger than SchemaBudget allows. Null keywords count as
+ * absent, unknown ones are ignored. Source: apiextensions-apiserver, pkg/apiserver/schema/validation.go.
  */
 export function validateStructuralSchema(schema: unknown, fieldPath: string): StatusCause[] {
   return runAtOnce(validatingStructuralSchema(schema, fieldPath));
@@ -48,7 +55,11 @@ export function* validatingStructuralSchema(schema: unknown, fieldPath: string):
 
 class StructuralCheck {
   readonly causes: StatusCause[] = [];
-  readonly #defaults: DefaultCheck = { leaves: new LeafValidators(), meters: { visits: new VisitMeter(), patterns: new PatternMeter() }, budget: new DefaultBudget() };
+  readonly #defaults: DefaultCheck = {
+    leaves: new LeafValidators(),
+    meters: { visits: new VisitMeter(), patterns: new PatternMeter() },
+    budget: new DefaultBudget(),
+  };
   readonly #budget = new SchemaBudget();
   #spent = false;
 
@@ -58,7 +69,9 @@ class StructuralCheck {
     yield;
     if (!this.#affordable(raw, place)) return;
     if (!isJsonObject(raw)) {
-      this.#add([fieldError.typeInvalid(place.path, Array.isArray(raw) ? 'array' : typeof raw, 'must be a schema object')]);
+      this.#add([
+        fieldError.typeInvalid(place.path, Array.isArray(raw) ? 'array' : typeof raw, 'must be a schema object'),
+      ]);
       return;
     }
     // Only read as one after its keywords were found to be of the right types.
@@ -109,12 +122,20 @@ class StructuralCheck {
     const { properties, additionalProperties: additional } = schema;
     const at = `${place.path}.additionalProperties`;
     if (isSet(properties) && !isJsonObject(properties)) {
-      this.#add([fieldError.typeInvalid(`${place.path}.properties`, typeof properties, 'must be an object of schemas')]);
+      this.#add([
+        fieldError.typeInvalid(`${place.path}.properties`, typeof properties, 'must be an object of schemas'),
+      ]);
     } else {
       for (const [name, child] of Object.entries(properties ?? {})) {
         const path = `${place.path}.properties[${shortened(name)}]`;
         if (RESERVED_NAMES.has(name)) this.#add([fieldError.forbidden(path, 'this name is reserved')]);
-        else yield* this.node(child, { path, level: 'field', depth: place.depth + 1, defaults: defaultsBelow(schema, place, name) });
+        else
+          yield* this.node(child, {
+            path,
+            level: 'field',
+            depth: place.depth + 1,
+            defaults: defaultsBelow(schema, place, name),
+          });
       }
     }
     if (!isSet(additional)) return;
@@ -129,14 +150,17 @@ class StructuralCheck {
 
   *#items(schema: JsonSchema, place: Place): SlicedWork<void> {
     const path = `${place.path}.items`;
-    if (Array.isArray(schema.items)) this.#add([fieldError.forbidden(path, 'items must be a schema object and not an array')]);
-    else if (isSet(schema.items)) yield* this.node(schema.items, { ...place, path, level: 'item', depth: place.depth + 1 });
+    if (Array.isArray(schema.items))
+      this.#add([fieldError.forbidden(path, 'items must be a schema object and not an array')]);
+    else if (isSet(schema.items))
+      yield* this.node(schema.items, { ...place, path, level: 'item', depth: place.depth + 1 });
     else if (schema.type === 'array') this.#add([fieldError.required(path, 'must be specified')]);
   }
 
   *#combinations(schema: JsonSchema, place: Place): SlicedWork<void> {
     const intOrString = schema['x-kubernetes-int-or-string'] === true;
-    for (const branch of combinationBranches(schema, place.path, { intOrString })) yield* this.#branch(branch, place.depth + 1, intOrString);
+    for (const branch of combinationBranches(schema, place.path, { intOrString }))
+      yield* this.#branch(branch, place.depth + 1, intOrString);
   }
 
   *#branch({ schema, path, fault, typed, same }: Branch, depth: number, intOrString: boolean): SlicedWork<void> {
@@ -149,12 +173,14 @@ class StructuralCheck {
     if (!this.#readable(schema, path)) return;
     this.#add(nestedCauses(schema, path, typed));
     const inner = same && intOrString;
-    for (const part of combinationBranches(schema, path, { nested: true, intOrString: inner })) yield* this.#branch(part, depth + 1, inner);
+    for (const part of combinationBranches(schema, path, { nested: true, intOrString: inner }))
+      yield* this.#branch(part, depth + 1, inner);
   }
 
   *#default(schema: JsonSchema, place: Place): SlicedWork<void> {
     if (!isSet(schema.default)) return;
-    if (place.defaults !== 'allowed') this.#add([fieldError.forbidden(`${place.path}.default`, 'must not be set in metadata')]);
+    if (place.defaults !== 'allowed')
+      this.#add([fieldError.forbidden(`${place.path}.default`, 'must not be set in metadata')]);
     else this.#add(yield* defaultCauses(schema, place.path, this.#defaults));
   }
 }
@@ -165,13 +191,23 @@ function typeCauses(schema: JsonSchema, { path, level }: Place): StatusCause[] {
   const preserve = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const causes: StatusCause[] = [];
   if (level === 'root' && !schema.type) causes.push(fieldError.required(at, 'must not be empty at the root'));
-  else if (level === 'root' && schema.type !== 'object') causes.push(fieldError.invalid(at, schema.type, 'must be object at the root'));
+  else if (level === 'root' && schema.type !== 'object')
+    causes.push(fieldError.invalid(at, schema.type, 'must be object at the root'));
   else if (!schema.type && !intOrString && !preserve) {
-    causes.push(fieldError.required(at, `must not be empty for specified ${level === 'item' ? 'array items' : 'object fields'}`));
+    causes.push(
+      fieldError.required(at, `must not be empty for specified ${level === 'item' ? 'array items' : 'object fields'}`),
+    );
   }
-  if (intOrString && schema.type) causes.push(fieldError.invalid(at, schema.type, 'must be empty if x-kubernetes-int-or-string is true'));
+  if (intOrString && schema.type)
+    causes.push(fieldError.invalid(at, schema.type, 'must be empty if x-kubernetes-int-or-string is true'));
   if (intOrString && preserve) {
-    causes.push(fieldError.invalid(`${path}.x-kubernetes-preserve-unknown-fields`, true, 'must be undefined if x-kubernetes-int-or-string is true'));
+    causes.push(
+      fieldError.invalid(
+        `${path}.x-kubernetes-preserve-unknown-fields`,
+        true,
+        'must be undefined if x-kubernetes-int-or-string is true',
+      ),
+    );
   }
   return causes;
 }
@@ -179,25 +215,44 @@ function typeCauses(schema: JsonSchema, { path, level }: Place): StatusCause[] {
 /** apiVersion, kind and metadata are the server's: a schema may only restrict the names. */
 function resourceCauses(schema: JsonSchema, { path, level }: Place): StatusCause[] {
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
-  const properties = isJsonObject(schema.properties) ? (schema.properties as Record<string, JsonSchema | undefined>) : {};
+  const properties = isJsonObject(schema.properties)
+    ? (schema.properties as Record<string, JsonSchema | undefined>)
+    : {};
   const causes: StatusCause[] = [];
   if (embedded && schema.type !== 'object') {
-    causes.push(fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-embedded-resource is true'));
+    causes.push(
+      fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-embedded-resource is true'),
+    );
   }
   if (embedded && !schema['x-kubernetes-preserve-unknown-fields'] && Object.keys(properties).length === 0) {
-    causes.push(fieldError.required(`${path}.properties`, 'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields'));
+    causes.push(
+      fieldError.required(
+        `${path}.properties`,
+        'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
+      ),
+    );
   }
   if (level !== 'root' && !embedded) return causes;
-  for (const [name, type] of [['apiVersion', 'string'], ['kind', 'string'], ['metadata', 'object']] as const) {
+  for (const [name, type] of [
+    ['apiVersion', 'string'],
+    ['kind', 'string'],
+    ['metadata', 'object'],
+  ] as const) {
     const actual = properties[name]?.type;
-    if (actual && actual !== type) causes.push(fieldError.invalid(`${path}.properties[${name}].type`, actual, `must be ${type}`));
+    if (actual && actual !== type)
+      causes.push(fieldError.invalid(`${path}.properties[${name}].type`, actual, `must be ${type}`));
   }
   const metadata: unknown = level === 'root' ? properties['metadata'] : undefined;
   if (!isJsonObject(metadata)) return causes;
   const { type: _type, description: _description, properties: names, ...others } = metadata;
   const restricted = isJsonObject(names) ? Object.keys(names) : [];
   if (Object.values(others).some(isSet) || restricted.some((name) => name !== 'name' && name !== 'generateName')) {
-    causes.push(fieldError.forbidden(`${path}.properties[metadata]`, 'must not specify anything other than name and generateName, but metadata is implicitly specified'));
+    causes.push(
+      fieldError.forbidden(
+        `${path}.properties[metadata]`,
+        'must not specify anything other than name and generateName, but metadata is implicitly specified',
+      ),
+    );
   }
   return causes;
 }

@@ -11,14 +11,24 @@ export function isDateTime(text: string): boolean {
   const match = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}):(\d{2}))$/.exec(text);
   if (match === null) return false;
   const [, date = '', hour, minute, second, offsetHour = '0', offsetMinute = '0'] = match;
-  const inRange = Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60 && Number(offsetHour) < 24 && Number(offsetMinute) < 60;
+  const inRange =
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) < 60 &&
+    Number(offsetHour) < 24 &&
+    Number(offsetMinute) < 60;
   return inRange && isCalendarDate(date);
 }
 
 /** Go's `1h30m`, `-1.5s`, `0`, and the words `3 days`. Source: kube-openapi strfmt.ParseDuration. */
 export function isDuration(text: string): boolean {
   if (text.length > 128) return false;
-  if (/^\d{1,18} ?(?:nanoseconds?|microseconds?|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|d|weeks?|wks?|w)$/i.test(text)) return true;
+  if (
+    /^\d{1,18} ?(?:nanoseconds?|microseconds?|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|d|weeks?|wks?|w)$/i.test(
+      text,
+    )
+  )
+    return true;
   const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
   return unsigned === '0' || /^(?:(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})(?:ns|us|µs|μs|ms|s|m|h))+$/.test(unsigned);
 }

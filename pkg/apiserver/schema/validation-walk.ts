@@ -1,4 +1,12 @@
-import { fieldError, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+  type SlicedWork,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { childSchema, isEmbeddedResource, isResourceField, propertySchema } from './child-schema.ts';
 import { childPath, itemPath } from './field-path.ts';
 import { equalJson } from './json-value.ts';
@@ -34,10 +42,10 @@ interface Site {
 /**
  * One validation of one value: goes down schema and value together and gathers at most 100 causes.
  *
- * Ratcheting, as in Kubernetes: causes found at or below a value equal to the old one at its place are dropped. Fields are
- * matched by name, items of `map` lists by their keys, items of other lists not at all (the list as a whole is). A rule on
- * a parent (required, counts, allOf, anyOf, oneOf, not) therefore passes only if the whole parent is unchanged; inside a
- * combination nothing is matched. Duplicates pass if the old list had them too.
+ * Ratcheting, as in Kubernetes: causes found at or below a value equal to the old one at its place are dropped. Fields
+ * are matched by name, items of `map` lists by their keys, items of other lists not at all (the list as a whole is). A
+ * rule on a parent (required, counts, allOf, anyOf, oneOf, not) therefore passes only if the whole parent is unchanged;
+ * inside a combination nothing is matched. Duplicates pass if the old list had them too.
  *
  * The work comes in slices, since a large object takes long; value and old value must not change meanwhile.
  */
@@ -69,7 +77,9 @@ export class ValidationWalk {
 
   /** Past the limit of visits too: whoever asked for the walk then refuses the whole. */
   get #full(): boolean {
-    return this.causes.length >= this.#most || this.#meters.visits.exhausted || this.#meters.patterns.refusal !== undefined;
+    return (
+      this.causes.length >= this.#most || this.#meters.visits.exhausted || this.#meters.patterns.refusal !== undefined
+    );
   }
 
   /** A walk that only tries stops at the first failure and needs no words. */
@@ -142,7 +152,13 @@ export class ValidationWalk {
       const value = ownValue(object, key);
       const at = childPath(path, key);
       if (value === undefined || value === '') this.#add(() => fieldError.required(at, 'must not be empty'));
-      else yield* this.visit({ schema: key === 'kind' ? KIND : API_VERSION, value, old: isJsonObject(old) ? ownValue(old, key) : undefined, path: at });
+      else
+        yield* this.visit({
+          schema: key === 'kind' ? KIND : API_VERSION,
+          value,
+          old: isJsonObject(old) ? ownValue(old, key) : undefined,
+          path: at,
+        });
     }
     const metadata = ownValue(object, 'metadata');
     if (metadata === undefined) return;
@@ -162,16 +178,26 @@ export class ValidationWalk {
     const byKey = new Map(oldKeys.map((key, index) => [key, before[index]!]));
     for (const [index, value] of list.entries()) {
       if (this.#full) return;
-      yield* this.visit({ schema: items, value, old: isMap ? byKey.get(keys[index]!) : undefined, path: itemPath(path, index) });
+      yield* this.visit({
+        schema: items,
+        value,
+        old: isMap ? byKey.get(keys[index]!) : undefined,
+        path: itemPath(path, index),
+      });
     }
   }
 
-  *#checkDuplicates(schema: JsonSchema, list: JsonValue[], { keys, keyOf, before, path }: { keys: string[]; keyOf: ItemKey; before: JsonValue[]; path: string }): SlicedWork<void> {
+  *#checkDuplicates(
+    schema: JsonSchema,
+    list: JsonValue[],
+    { keys, keyOf, before, path }: { keys: string[]; keyOf: ItemKey; before: JsonValue[]; path: string },
+  ): SlicedWork<void> {
     if (repeatedKeys(keys).size === 0) return;
     const tolerated = repeatedKeys(yield* keysInList(before, keyOf));
     const seen = new Set<string>();
     for (const [index, key] of keys.entries()) {
-      if (seen.has(key) && !tolerated.has(key)) this.#add(() => fieldError.duplicate(itemPath(path, index), duplicateValue(list[index]!, schema)));
+      if (seen.has(key) && !tolerated.has(key))
+        this.#add(() => fieldError.duplicate(itemPath(path, index), duplicateValue(list[index]!, schema)));
       seen.add(key);
     }
   }
@@ -190,7 +216,8 @@ export class ValidationWalk {
       const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
       if (count !== 1) this.#add(() => combinationCause(path, `validate one and only one schema (oneOf). ${found}`));
     }
-    if (schema.not && (yield* this.#passing([schema.not], value)) > 0) this.#add(() => combinationCause(path, 'not validate the schema (not)'));
+    if (schema.not && (yield* this.#passing([schema.not], value)) > 0)
+      this.#add(() => combinationCause(path, 'not validate the schema (not)'));
   }
 
   /** How many of the schemas the value passes; no more than `enough` are looked for. */

@@ -1,17 +1,21 @@
 import type { JsonValue } from '#pkg/apimachinery/index';
 
 /**
- * Values that one validation may try parts of combinations on: two parts on each of a hundred thousand items. All of it takes
- * some hundred milliseconds.
+ * Values that one validation may try parts of combinations on: two parts on each of a hundred thousand items. All of it
+ * takes some hundred milliseconds.
  */
 const MOST_VISITS = 200_000;
 
 /** Characters that the rules of a node go through in the time of one visit. */
 const CHARACTERS_PER_VISIT = 64;
 
-/** Counts the work of combinations in one validation: `anyOf` of five hundred parts makes fifty million visits of a hundred thousand items. */
+/**
+ * Counts the work of combinations in one validation: `anyOf` of five hundred parts makes fifty million visits of a
+ * hundred thousand items.
+ */
 export class VisitMeter {
-  readonly refusal = 'takes too much work to be checked against the combinations (allOf, anyOf, oneOf, not) of its schema';
+  readonly refusal =
+    'takes too much work to be checked against the combinations (allOf, anyOf, oneOf, not) of its schema';
   #visits = 0;
 
   get exhausted(): boolean {

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
-/** A backup taken apart into its lines and rows, for a test to forge it, and put together again with a checksum that fits. */
+/**
+ * A backup taken apart into its lines and rows, for a test to forge it, and put together again with a checksum that
+ * fits.
+ */
 export interface PlainTable {
   line: Record<string, unknown>;
   rows: Buffer;
@@ -49,5 +52,8 @@ export function putTogether({ header, tables, totals }: PlainArchive): Buffer {
     parts.push(Buffer.from('0\n'), json(count));
   }
   const plain = Buffer.concat(parts);
-  return gzipSync(Buffer.concat([plain, json({ end: totals, sha256: createHash('sha256').update(plain).digest('hex') })]), { level: 1 });
+  return gzipSync(
+    Buffer.concat([plain, json({ end: totals, sha256: createHash('sha256').update(plain).digest('hex') })]),
+    { level: 1 },
+  );
 }

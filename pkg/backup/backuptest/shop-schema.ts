@@ -1,7 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import type { BackedUpSchema } from '../backed-up-schema.ts';
 
-/** A schema with whatever the program's own have: references in a circle, generated and identity columns, rows of migrations, tables of runtime. */
+/**
+ * A schema with whatever the program's own have: references in a circle, generated and identity columns, rows of
+ * migrations, tables of runtime.
+ */
 export const shop: BackedUpSchema = {
   name: 'shop',
   migrations: [
@@ -22,11 +25,17 @@ export const shop: BackedUpSchema = {
     '0002_notes': { tables: { customers: ['id', 'name', 'best', 'note'] } },
   },
   leftOut: ['carts'],
-  selections: { receipts: 'SELECT r.id, coalesce(r.text, c.name) AS text, r.customer FROM shop.receipts r LEFT JOIN shop.customers c ON c.id = r.customer' },
+  selections: {
+    receipts:
+      'SELECT r.id, coalesce(r.text, c.name) AS text, r.customer FROM shop.receipts r LEFT JOIN shop.customers c ON c.id = r.customer',
+  },
   runtimeTables: {
     select: `SELECT 'm_' || id AS name FROM shop.kinds`,
     pattern: /^m_[1-9]\d{0,9}$/,
-    triggers: { stamp: (table) => `CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON shop.${table} FOR EACH ROW WHEN (NEW.labels = '{}') EXECUTE FUNCTION shop.stamp()` },
+    triggers: {
+      stamp: (table) =>
+        `CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON shop.${table} FOR EACH ROW WHEN (NEW.labels = '{}') EXECUTE FUNCTION shop.stamp()`,
+    },
   },
   stateLimits: { customers: 1_000_000 },
   readState: async (client) => {
@@ -73,7 +82,10 @@ export const filled = `
   CREATE TABLE shop.m_2 (gone text);
   CREATE TABLE shop.m_3 (body text)`;
 
-/** How its tables are made, and what is in them; left out: order of columns' numbers, which a dropped column leaves its gap in. */
+/**
+ * How its tables are made, and what is in them; left out: order of columns' numbers, which a dropped column leaves its
+ * gap in.
+ */
 export const structure = `
   SELECT c.relname || ' ' || c.relkind::text || ' ' || coalesce(array_to_string(c.reloptions, ','), '') AS line FROM pg_class c WHERE c.relnamespace = 'shop'::regnamespace AND c.relname <> 'm_2'
   UNION ALL SELECT a.attrelid::regclass || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || a.attcollation || coalesce(pg_get_expr(d.adbin, d.adrelid), '') FROM pg_attribute a

@@ -11,7 +11,10 @@ export class Budget {
     this.#left = total;
   }
 
-  /** Resolves with true when the amount is the caller's, to be given back; with false when the signal fires first. More than all would wait for ever. */
+  /**
+   * Resolves with true when the amount is the caller's, to be given back; with false when the signal fires first. More
+   * than all would wait for ever.
+   */
   take(amount: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     if (this.#waiting.size === 0 && amount <= this.#left) {

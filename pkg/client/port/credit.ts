@@ -13,7 +13,9 @@ export class Credit {
     if (this.#left > 0) this.#wake?.();
   }
 
-  /** Resolves with true when one more may be sent, and with false when the signal fires first. To be waited for by one. */
+  /**
+   * Resolves with true when one more may be sent, and with false when the signal fires first. To be waited for by one.
+   */
   async take(signal: AbortSignal): Promise<boolean> {
     while (this.#left === 0 && !signal.aborted) await this.#more(signal);
     if (signal.aborted) return false;

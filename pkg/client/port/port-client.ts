@@ -36,12 +36,17 @@ export interface PortClientOptions {
   answerMs?: number;
 }
 
-/** Characters of calls that are not answered yet. Others wait here, in the memory of whoever makes them, and not in that of the other side. */
+/**
+ * Characters of calls that are not answered yet. Others wait here, in the memory of whoever makes them, and not in that
+ * of the other side.
+ */
 const maxUnanswered = 16 << 20;
 /** Objects of a list without a limit that are asked for at a time. */
 const chunkSize = 500;
 
-type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | undefined } & Partial<Pick<PortCall, 'key' | 'object' | 'patch' | 'grant'>>;
+type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | undefined } & Partial<
+  Pick<PortCall, 'key' | 'object' | 'patch' | 'grant'>
+>;
 
 interface Waiting {
   /** @param outcome gives the result, or throws */
@@ -49,7 +54,10 @@ interface Waiting {
   reject(error: StatusError): void;
 }
 
-/** The API by way of a port, as a worker thread has it: the permissions and the connection are those of the other side. To be closed in the end. */
+/**
+ * The API by way of a port, as a worker thread has it: the permissions and the connection are those of the other side.
+ * To be closed in the end.
+ */
 export class PortClient implements Client {
   readonly #port: MessagePort;
   readonly #answerMs: number;
@@ -87,11 +95,21 @@ export class PortClient implements Client {
     return this.#call({ verb: 'updateStatus', type, object, options });
   }
 
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#call({ verb: 'patch', type, key, patch, options });
   }
 
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#call({ verb: 'patchStatus', type, key, patch, options });
   }
 
@@ -151,7 +169,10 @@ export class PortClient implements Client {
           reject(error);
           this.#post({ id, abort: true });
         };
-        const timer = setTimeout(() => giveUp(newTimeout(`no answer came within ${this.#answerMs / 1000} s`)), this.#answerMs);
+        const timer = setTimeout(
+          () => giveUp(newTimeout(`no answer came within ${this.#answerMs / 1000} s`)),
+          this.#answerMs,
+        );
         const forget = whenAborted(signal, () => giveUp(abortError(signal!)));
         settle = () => {
           clearTimeout(timer);

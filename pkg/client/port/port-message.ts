@@ -2,8 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { isJsonObject, type Status, type StatusError, statusErrorFrom } from '#pkg/apimachinery/index';
 
 /**
- * What goes over the port, each message as JSON text, so that its size is known before it is read and neither side can send the other
- * anything but data. A call has a number, which everything about it bears.
+ * What goes over the port, each message as JSON text, so that its size is known before it is read and neither side can
+ * send the other anything but data. A call has a number, which everything about it bears.
  */
 export type WorkerMessage =
   | { id: number; call: unknown }

@@ -25,14 +25,23 @@ afterEach(() => {
   for (const each of opened.splice(0)) each.close();
 });
 
-function serve(options: Partial<ServePortOptions> = {}): { service: PortService; port: MessagePort; hostPort: MessagePort } {
+function serve(options: Partial<ServePortOptions> = {}): {
+  service: PortService;
+  port: MessagePort;
+  hostPort: MessagePort;
+} {
   const { port1, port2 } = new MessageChannel();
   const service = servePort({ port: port1, client: inner, ...options });
   opened.push(service);
   return { service, port: port2, hostPort: port1 };
 }
 
-function connect(options: Partial<ServePortOptions> = {}): { client: PortClient; service: PortService; port: MessagePort; hostPort: MessagePort } {
+function connect(options: Partial<ServePortOptions> = {}): {
+  client: PortClient;
+  service: PortService;
+  port: MessagePort;
+  hostPort: MessagePort;
+} {
   const served = serve(options);
   const client = new PortClient({ port: served.port });
   opened.push(client);
@@ -44,7 +53,10 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /** What comes back for messages of any kind, once a good call that was sent last is answered. */
-async function answersTo(port: MessagePort, messages: readonly unknown[]): Promise<{ id: number; result?: unknown; error?: { status: { code: number } } }[]> {
+async function answersTo(
+  port: MessagePort,
+  messages: readonly unknown[],
+): Promise<{ id: number; result?: unknown; error?: { status: { code: number } } }[]> {
   const last = 999_999;
   const answers: { id: number }[] = [];
   const done = new Promise<void>((resolve) => {
@@ -114,7 +126,9 @@ describe('messages that are no calls', () => {
     ['a grant that is none', { verb: 'watch', type, options: { resourceVersion: '1' }, grant: -1 }],
   ])('are answered 400: %s', async (_reason, call) => {
     const { port, service } = serve();
-    expect(await answersTo(port, [JSON.stringify({ id: 5, call })])).toMatchObject([{ id: 5, error: { status: { code: 400, reason: 'BadRequest' } } }]);
+    expect(await answersTo(port, [JSON.stringify({ id: 5, call })])).toMatchObject([
+      { id: 5, error: { status: { code: 400, reason: 'BadRequest' } } },
+    ]);
     expect(service.size).toBe(0);
   });
 
@@ -126,20 +140,43 @@ describe('messages that are no calls', () => {
   test('of any shape', async () => {
     const failures: unknown[] = [];
     const { port, service } = serve({ onError: (error) => failures.push(error) });
-    const field = (good: unknown): fc.Arbitrary<unknown> => fc.oneof({ weight: 3, arbitrary: fc.constant(good) }, fc.jsonValue());
+    const field = (good: unknown): fc.Arbitrary<unknown> =>
+      fc.oneof({ weight: 3, arbitrary: fc.constant(good) }, fc.jsonValue());
     const call = fc.record(
       {
-        verb: fc.oneof(fc.constantFrom('get', 'list', 'update', 'patch', 'updateStatus', 'patchStatus', 'watch'), fc.jsonValue()),
+        verb: fc.oneof(
+          fc.constantFrom('get', 'list', 'update', 'patch', 'updateStatus', 'patchStatus', 'watch'),
+          fc.jsonValue(),
+        ),
         type: field(type),
         key: field(key),
         object: field(newPost('absent')),
         patch: field({ type: 'merge', patch: {} }),
-        options: fc.oneof(fc.dictionary(fc.constantFrom('limit', 'continue', 'sort', 'labelSelector', 'resourceVersion', 'fence', 'namespace', 'dryRun'), fc.jsonValue()), fc.jsonValue()),
+        options: fc.oneof(
+          fc.dictionary(
+            fc.constantFrom(
+              'limit',
+              'continue',
+              'sort',
+              'labelSelector',
+              'resourceVersion',
+              'fence',
+              'namespace',
+              'dryRun',
+            ),
+            fc.jsonValue(),
+          ),
+          fc.jsonValue(),
+        ),
       },
       { requiredKeys: [] },
     );
     const calls = fc.sample(call, { numRuns: 400, seed: 7 });
-    const messages = calls.flatMap((each, i) => [JSON.stringify({ id: i + 1, call: each }), JSON.stringify({ id: i + 1, abort: false }), JSON.stringify({ id: i + 1, grant: 'x' })]);
+    const messages = calls.flatMap((each, i) => [
+      JSON.stringify({ id: i + 1, call: each }),
+      JSON.stringify({ id: i + 1, abort: false }),
+      JSON.stringify({ id: i + 1, grant: 'x' }),
+    ]);
     const answers = await answersTo(port, messages);
     expect(failures).toEqual([]);
     expect(new Set(answers.map(({ id }) => id)).size).toBe(answers.length);
@@ -153,7 +190,18 @@ describe('messages that are no calls', () => {
     opened.push(client);
     const reading = client.get(postType, { namespace: '', name: 'a' });
     const say = (message: unknown): void => port1.postMessage(message, []);
-    for (const message of [5, '{', '[]', '{"id":"1"}', '{"id":77,"result":1}', '{"id":77,"event":{}}', '{"id":1}', '{"id":1,"event":{}}', '{"id":1,"error":{"status":{"kind":"Status","code":404,"reason":"NotFound","message":"m"}}}']) say(message);
+    for (const message of [
+      5,
+      '{',
+      '[]',
+      '{"id":"1"}',
+      '{"id":77,"result":1}',
+      '{"id":77,"event":{}}',
+      '{"id":1}',
+      '{"id":1,"event":{}}',
+      '{"id":1,"error":{"status":{"kind":"Status","code":404,"reason":"NotFound","message":"m"}}}',
+    ])
+      say(message);
     await expect(reading).rejects.toMatchObject({ code: 404, reason: 'NotFound', message: 'm' });
     port1.close();
   });
@@ -164,7 +212,10 @@ describe('limits', () => {
     const { client, service } = connect({ maxCalls: 3 });
     const { resourceVersion } = await client.list(postType);
     const streams = await Promise.all([1, 2, 3].map(() => client.watch(postType, { resourceVersion })));
-    await expect(client.get(postType, { namespace: '', name: 'there' })).rejects.toMatchObject({ code: 429, reason: 'TooManyRequests' });
+    await expect(client.get(postType, { namespace: '', name: 'there' })).rejects.toMatchObject({
+      code: 429,
+      reason: 'TooManyRequests',
+    });
     streams[0]!.close();
     await until(() => service.size === 2);
     await client.get(postType, { namespace: '', name: 'there' });
@@ -184,7 +235,8 @@ describe('limits', () => {
       return { items: [object], resourceVersion: '1' };
     };
     const { port, service } = serve({ client: { ...inner, list } as unknown as Client, maxUnread: 5 << 20 });
-    for (let i = 1; i <= 100; i += 1) port.postMessage(JSON.stringify({ id: i, call: { verb: 'list', type, options: {} } }), []);
+    for (let i = 1; i <= 100; i += 1)
+      port.postMessage(JSON.stringify({ id: i, call: { verb: 'list', type, options: {} } }), []);
     await until(() => service.size === 95 && atOnce === 0);
     for (let i = 0; i < 50; i += 1) await setImmediate();
     expect([most, made]).toEqual([4, 9]);
@@ -225,7 +277,9 @@ describe('limits', () => {
     opened.push(client);
     let sent = 0;
     port1.on('message', () => (sent += 1));
-    const creating = Array.from({ length: 10 }, (_, i) => client.create(postType, newPost(`p${i}`, 'x'.repeat(3 << 20))).catch((error: unknown) => error));
+    const creating = Array.from({ length: 10 }, (_, i) =>
+      client.create(postType, newPost(`p${i}`, 'x'.repeat(3 << 20))).catch((error: unknown) => error),
+    );
     await until(() => sent === 5);
     for (let i = 0; i < 50; i += 1) await setImmediate();
     expect(sent).toBe(5);
@@ -237,7 +291,10 @@ describe('limits', () => {
 
   test('messages that come', async () => {
     const { client } = connect({ maxMessageLength: 10_000 });
-    await expect(client.create(postType, newPost('large', 'x'.repeat(10_000)))).rejects.toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
+    await expect(client.create(postType, newPost('large', 'x'.repeat(10_000)))).rejects.toMatchObject({
+      code: 413,
+      reason: 'RequestEntityTooLarge',
+    });
     await client.get(postType, { namespace: '', name: 'there' });
   });
 
@@ -266,7 +323,12 @@ describe('limits', () => {
     port.on('message', (text: string) => events.push(...(text.includes('"event"') ? [text] : [])));
     const post = (message: object): void => port.postMessage(JSON.stringify(message), []);
     post({ id: 1, call: { verb: 'watch', type, options: { resourceVersion }, grant: 3 } });
-    for (let i = 0; i < 20; i += 1) await inner.patch(postType, { namespace: '', name: 'there' }, { type: 'merge', patch: { spec: { title: `t${i}` } } });
+    for (let i = 0; i < 20; i += 1)
+      await inner.patch(
+        postType,
+        { namespace: '', name: 'there' },
+        { type: 'merge', patch: { spec: { title: `t${i}` } } },
+      );
     await until(() => events.length === 3);
     post({ id: 1, grant: 2 });
     await until(() => events.length === 5);
@@ -288,7 +350,9 @@ describe('the end', () => {
     const calls = Array.from({ length: 10 }, () => client.list(postType));
     if (side === 'this') client.close();
     else service.close();
-    for (const outcome of await Promise.allSettled(calls)) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 503, reason: 'ServiceUnavailable' });
+    for (const outcome of await Promise.allSettled(calls))
+      if (outcome.status === 'rejected')
+        expect(outcome.reason).toMatchObject({ code: 503, reason: 'ServiceUnavailable' });
     await ended;
     await service.closed;
     await until(() => service.size === 0);
@@ -302,9 +366,16 @@ describe('the end', () => {
     const { resourceVersion } = await client.list(postType);
     const lasting = new AbortController();
     const { signal } = lasting;
-    const counts = (): number[] => [...[port, hostPort].flatMap((each) => [each.listenerCount('message'), each.listenerCount('close')]), getEventListeners(signal, 'abort').length];
+    const counts = (): number[] => [
+      ...[port, hostPort].flatMap((each) => [each.listenerCount('message'), each.listenerCount('close')]),
+      getEventListeners(signal, 'abort').length,
+    ];
     const before = counts();
-    await inner.patch(postType, { namespace: '', name: 'there' }, { type: 'merge', patch: { spec: { title: 'watched' } } });
+    await inner.patch(
+      postType,
+      { namespace: '', name: 'there' },
+      { type: 'merge', patch: { spec: { title: 'watched' } } },
+    );
     const one = async (i: number): Promise<void> => {
       const giving = new AbortController();
       const opening = client.watch(postType, { resourceVersion, signal: i % 2 === 0 ? signal : giving.signal });
@@ -313,7 +384,9 @@ describe('the end', () => {
       if (i % 5 === 3) giving.abort();
       else if (i % 5 === 4) for await (const event of stream) if (event.type !== 'BOOKMARK') break;
       stream.close();
-      await client.get(postType, { namespace: '', name: i % 3 === 0 ? 'absent' : 'there' }, { signal }).catch((error: unknown) => expect(isStatusError(error, 'NotFound')).toBe(true));
+      await client
+        .get(postType, { namespace: '', name: i % 3 === 0 ? 'absent' : 'there' }, { signal })
+        .catch((error: unknown) => expect(isStatusError(error, 'NotFound')).toBe(true));
     };
     for (let i = 0; i < 1000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => one(i + k)));
     await until(() => service.size === 0);
@@ -350,7 +423,11 @@ test('a worker speaks the API, and its death ends what it began', async () => {
   opened.push(service);
   const said = once(worker, 'message');
   worker.postMessage(port2, [port2]);
-  expect((await said)[0]).toEqual({ created: 'from-worker', events: ['ADDED from-worker', 'MODIFIED from-worker'], failure: 'AlreadyExists' });
+  expect((await said)[0]).toEqual({
+    created: 'from-worker',
+    events: ['ADDED from-worker', 'MODIFIED from-worker'],
+    failure: 'AlreadyExists',
+  });
   expect(service.size).toBe(1);
   await worker.terminate();
   await service.closed;

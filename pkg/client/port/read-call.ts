@@ -12,7 +12,17 @@ import {
   type WatchOptions,
 } from '#pkg/apimachinery/index';
 
-export const verbs = ['get', 'list', 'create', 'update', 'updateStatus', 'patch', 'patchStatus', 'delete', 'watch'] as const;
+export const verbs = [
+  'get',
+  'list',
+  'create',
+  'update',
+  'updateStatus',
+  'patch',
+  'patchStatus',
+  'delete',
+  'watch',
+] as const;
 
 /** All that any verb takes; each looks at its own. */
 export type CallOptions = DeleteOptions & Omit<ListOptions, 'signal'> & Pick<WatchOptions, 'resourceVersion'>;
@@ -50,9 +60,19 @@ export function readCall(value: unknown): PortCall {
 }
 
 function readType(type: JsonObject): ResourceType {
-  const [group, version, kind, plural] = ['group', 'version', 'kind', 'plural'].map((field) => textOf(type[field], field));
-  if (group === undefined || version === undefined || kind === undefined || plural === undefined) throw newMalformed('type');
-  return { group, version, kind, plural, namespaced: flagOf(type['namespaced'], 'namespaced') ?? false, hasStatusSubresource: flagOf(type['hasStatusSubresource'], 'hasStatusSubresource') ?? false };
+  const [group, version, kind, plural] = ['group', 'version', 'kind', 'plural'].map((field) =>
+    textOf(type[field], field),
+  );
+  if (group === undefined || version === undefined || kind === undefined || plural === undefined)
+    throw newMalformed('type');
+  return {
+    group,
+    version,
+    kind,
+    plural,
+    namespaced: flagOf(type['namespaced'], 'namespaced') ?? false,
+    hasStatusSubresource: flagOf(type['hasStatusSubresource'], 'hasStatusSubresource') ?? false,
+  };
 }
 
 function readKey({ namespace, name }: JsonObject): ObjectKey {
@@ -78,7 +98,8 @@ function readPatch(verb: string, value: unknown): Patch {
 
 function readOptions(given: JsonObject): CallOptions {
   const { sort, fence } = given;
-  if (sort !== undefined && !(Array.isArray(sort) && sort.every((key) => typeof key === 'string'))) throw newMalformed('sort');
+  if (sort !== undefined && !(Array.isArray(sort) && sort.every((key) => typeof key === 'string')))
+    throw newMalformed('sort');
   const options = {
     namespace: textOf(given['namespace'], 'namespace'),
     labelSelector: textOf(given['labelSelector'], 'labelSelector'),
@@ -93,11 +114,17 @@ function readOptions(given: JsonObject): CallOptions {
     fence: fence === undefined ? undefined : readFence(objectOf(fence, 'fence')),
     resourceVersion: textOf(given['resourceVersion'], 'resourceVersion'),
   };
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as unknown as CallOptions;
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as CallOptions;
 }
 
 function readFence(fence: JsonObject): Fence {
-  const [namespace, lease, transitions] = [textOf(fence['namespace'], 'fence'), textOf(fence['lease'], 'fence'), countOf(fence['transitions'], 'fence')];
+  const [namespace, lease, transitions] = [
+    textOf(fence['namespace'], 'fence'),
+    textOf(fence['lease'], 'fence'),
+    countOf(fence['transitions'], 'fence'),
+  ];
   if (namespace === undefined || lease === undefined || transitions === undefined) throw newMalformed('fence');
   return { namespace, lease, transitions };
 }

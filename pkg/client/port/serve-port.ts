@@ -27,7 +27,10 @@ export interface ServePortOptions {
   maxMessageLength?: number;
   /** Of a message that goes. Default 64 Mi. */
   maxAnswerLength?: number;
-  /** Characters that were sent and not read yet; no more are sent then, but for one message of any length. Default 16 Mi. */
+  /**
+   * Characters that were sent and not read yet; no more are sent then, but for one message of any length. Default 16
+   * Mi.
+   */
   maxUnread?: number;
   /** Hears of failures that no client should cause. Default: nobody does. */
   onError?: (error: unknown) => void;
@@ -44,8 +47,8 @@ export interface PortService {
 }
 
 /**
- * Serves calls that come over a port, from a PortClient on its other side. What comes is taken for data of any kind: a message that is no call
- * is answered 400, or not at all where it names none, and nothing that comes makes this throw.
+ * Serves calls that come over a port, from a PortClient on its other side. What comes is taken for data of any kind: a
+ * message that is no call is answered 400, or not at all where it names none, and nothing that comes makes this throw.
  */
 export function servePort(options: ServePortOptions): PortService {
   return new ServedPort(options);
@@ -69,7 +72,15 @@ class ServedPort implements PortService {
   #isClosed = false;
 
   constructor(options: ServePortOptions) {
-    this.#options = { maxCalls: 1000, maxAtWork: 16, maxMessageLength: 16 << 20, maxAnswerLength: 64 << 20, maxUnread: 16 << 20, onError: () => undefined, ...options };
+    this.#options = {
+      maxCalls: 1000,
+      maxAtWork: 16,
+      maxMessageLength: 16 << 20,
+      maxAnswerLength: 64 << 20,
+      maxUnread: 16 << 20,
+      onError: () => undefined,
+      ...options,
+    };
     this.#atWork = new Budget(this.#options.maxAtWork);
     this.#unread = new Budget(this.#options.maxUnread + readStep);
     this.closed = new Promise((resolve) => {
@@ -107,7 +118,8 @@ class ServedPort implements PortService {
     const { maxMessageLength, maxCalls } = this.#options;
     // A client of ours names the call first, so that also what is not read can be answered.
     const head = Number(/^\{"id":(\d{1,15}),"call"/.exec(text.slice(0, 32))?.[1] ?? 0);
-    if (text.length > maxMessageLength) return this.#refuse(head, newRequestEntityTooLarge(`the message is larger than ${maxMessageLength} characters`));
+    if (text.length > maxMessageLength)
+      return this.#refuse(head, newRequestEntityTooLarge(`the message is larger than ${maxMessageLength} characters`));
     const message = readMessage(text);
     if (message === undefined) return this.#refuse(head, newBadRequest('the message is not a JSON object'));
     const { id, call, abort, grant, read } = message;
@@ -118,7 +130,8 @@ class ServedPort implements PortService {
       if (abort === true) underWay.abort.abort();
       else if (isId(grant)) underWay.credit.grant(grant);
     } else if (call !== undefined) {
-      if (this.#calls.size >= maxCalls) this.#refuse(id, newTooManyRequests(`more than ${maxCalls} calls are under way`));
+      if (this.#calls.size >= maxCalls)
+        this.#refuse(id, newTooManyRequests(`more than ${maxCalls} calls are under way`));
       else void this.#serve(id, call);
     }
   };
@@ -136,7 +149,10 @@ class ServedPort implements PortService {
       } else {
         const answer = answerers[call.verb];
         await this.#working(call.verb === 'list' ? listShare : 1, signal, async () => {
-          await this.#answer({ id, result: await answer(this.#options.client, call, { ...call.options, signal }) }, signal);
+          await this.#answer(
+            { id, result: await answer(this.#options.client, call, { ...call.options, signal }) },
+            signal,
+          );
         });
       }
     } catch (error) {
@@ -172,7 +188,10 @@ class ServedPort implements PortService {
     }
   }
 
-  /** Sends it when the reader has read enough of what was sent before, unless the signal fires first. @throws StatusError 413 for what is too large to be sent */
+  /**
+   * Sends it when the reader has read enough of what was sent before, unless the signal fires first. @throws
+   * StatusError 413 for what is too large to be sent
+   */
   async #answer(message: HostMessage, signal: AbortSignal): Promise<void> {
     const text = this.#textOf(message);
     if (await this.#unread.take(Math.min(text.length, this.#options.maxUnread), signal)) send(this.#options.port, text);
@@ -199,7 +218,8 @@ class ServedPort implements PortService {
   #textOf(message: HostMessage): string {
     const { maxAnswerLength } = this.#options;
     const text = textOf(message);
-    if (text === undefined || text.length > maxAnswerLength) throw newRequestEntityTooLarge(`the answer is larger than ${maxAnswerLength} characters`);
+    if (text === undefined || text.length > maxAnswerLength)
+      throw newRequestEntityTooLarge(`the answer is larger than ${maxAnswerLength} characters`);
     return text;
   }
 }

@@ -4,17 +4,35 @@ import { PortClient } from './port-client.ts';
 
 type Post = ApiObject<{ title: string }>;
 
-const postType: ResourceType<Post> = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true };
+const postType: ResourceType<Post> = {
+  group: 'test.example.com',
+  version: 'v1',
+  kind: 'Post',
+  plural: 'posts',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 
 /** What a test's worker does with the port that it is given: it leaves a watch open. */
 async function run(port: MessagePort): Promise<void> {
   const client = new PortClient({ port });
   const { resourceVersion } = await client.list(postType);
   const stream = await client.watch(postType, { resourceVersion });
-  const post: Post = { apiVersion: 'test.example.com/v1', kind: 'Post', metadata: { name: 'from-worker' }, spec: { title: 'a' } };
+  const post: Post = {
+    apiVersion: 'test.example.com/v1',
+    kind: 'Post',
+    metadata: { name: 'from-worker' },
+    spec: { title: 'a' },
+  };
   const created = await client.create(postType, post);
-  await client.patch(postType, { namespace: '', name: 'from-worker' }, { type: 'merge', patch: { spec: { title: 'b' } } });
-  const failure = await client.create(postType, post).catch((error: unknown) => (isStatusError(error) ? error.reason : 'none'));
+  await client.patch(
+    postType,
+    { namespace: '', name: 'from-worker' },
+    { type: 'merge', patch: { spec: { title: 'b' } } },
+  );
+  const failure = await client
+    .create(postType, post)
+    .catch((error: unknown) => (isStatusError(error) ? error.reason : 'none'));
   const events: string[] = [];
   const reader = stream[Symbol.asyncIterator]();
   while (events.length < 2) {

@@ -1,7 +1,10 @@
 import { validateHeaderValue } from 'node:http';
 import type { Credentials, Endpoint } from './endpoint.ts';
 
-/** As whom a client asks, where that is not whoever its credentials are of; they need the right to `impersonate`. Source: Kubernetes, user impersonation. */
+/**
+ * As whom a client asks, where that is not whoever its credentials are of; they need the right to `impersonate`.
+ * Source: Kubernetes, user impersonation.
+ */
 export interface ActAs {
   user: string;
   /** The server adds `system:authenticated`. */
@@ -10,7 +13,10 @@ export interface ActAs {
 
 /** The endpoint as somebody else. @throws TypeError for names that no header can carry */
 export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endpoint {
-  const named = { 'impersonate-user': headerText(user), ...(groups.length === 0 ? {} : { 'impersonate-group': groups.map(headerText) }) };
+  const named = {
+    'impersonate-user': headerText(user),
+    ...(groups.length === 0 ? {} : { 'impersonate-group': groups.map(headerText) }),
+  };
   return {
     url: endpoint.url,
     credentials: async (): Promise<Credentials> => {
@@ -23,7 +29,8 @@ export function actingAs(endpoint: Endpoint, { user, groups = [] }: ActAs): Endp
 
 /** As bytes of UTF-8. White space around it would be lost on the way, and name another. */
 function headerText(name: string): string {
-  if (name === '' || name.trim() !== name) throw new TypeError('whom a client acts as is named without white space around it');
+  if (name === '' || name.trim() !== name)
+    throw new TypeError('whom a client acts as is named without white space around it');
   const text = Buffer.from(name).toString('latin1');
   validateHeaderValue('Impersonate-User', text);
   return text;

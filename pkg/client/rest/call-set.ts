@@ -9,7 +9,10 @@ export class CallSet {
     return this.#calls.size;
   }
 
-  /** `work` must reject when its signal fires, with the signal's reason. @throws StatusError 503 once closed, and what `abortError` says */
+  /**
+   * `work` must reject when its signal fires, with the signal's reason. @throws StatusError 503 once closed, and what
+   * `abortError` says
+   */
   async run<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw this.#closed;
     if (signal?.aborted === true) throw abortError(signal);

@@ -19,15 +19,23 @@ export interface Endpoint {
 }
 
 /** One token for all time; a function's authority is asked for at each request. */
-export function fixedEndpoint(url: string, token: string | undefined, ca: string | (() => string) | undefined): Endpoint {
+export function fixedEndpoint(
+  url: string,
+  token: string | undefined,
+  ca: string | (() => string) | undefined,
+): Endpoint {
   const headers: Credentials['headers'] = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const credentials = async (): Promise<Credentials> => ({ headers, tls: ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : ca() } });
+  const credentials = async (): Promise<Credentials> => ({
+    headers,
+    tls: ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : ca() },
+  });
   return { url: serverUrl(url), credentials, refused: () => undefined };
 }
 
 /** @throws TypeError for what is no URL of a server */
 export function serverUrl(text: string): URL {
   const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('a server is reached by http or https');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('a server is reached by http or https');
   return url;
 }

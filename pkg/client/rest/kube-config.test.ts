@@ -8,7 +8,14 @@ import { loadKubeConfig } from './kube-config.ts';
 import { RestClient } from './rest-client.ts';
 import { json, startTestPeer, testCertificate, type TestPeer } from './start-test-peer.ts';
 
-const namespaces: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+const namespaces: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 const key = { namespace: '', name: 'default' };
 
 let folder: string;
@@ -64,7 +71,9 @@ describe('the user of the present context', () => {
        const expirationTimestamp = new Date(0).toISOString();
        console.log(JSON.stringify({ kind: 'ExecCredential', status: { token, expirationTimestamp } }));`,
     );
-    const api = await clientFor({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: [program] } });
+    const api = await clientFor({
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: [program] },
+    });
     await expect(api.get(namespaces, key)).rejects.toMatchObject({ code: 401 });
     await api.get(namespaces, key);
     await Promise.all(Array.from({ length: 5 }, () => api.get(namespaces, key)));
@@ -73,29 +82,48 @@ describe('the user of the present context', () => {
   });
 
   test('has a program that fails: 503, with the cause', async () => {
-    const api = await clientFor({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: join(folder, 'absent'), args: [] } });
-    await expect(api.get(namespaces, key)).rejects.toMatchObject({ code: 503, cause: expect.objectContaining({ code: 'ENOENT' }) });
+    const api = await clientFor({
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command: join(folder, 'absent'), args: [] },
+    });
+    await expect(api.get(namespaces, key)).rejects.toMatchObject({
+      code: 503,
+      cause: expect.objectContaining({ code: 'ENOENT' }),
+    });
   });
 });
 
 test('TLS is checked against the certificate that is named', async () => {
-  const secure = await startTestPeer((response) => json(response, 200, { metadata: { name: 'default' } }), { isSecure: true });
+  const secure = await startTestPeer((response) => json(response, 200, { metadata: { name: 'default' } }), {
+    isSecure: true,
+  });
   const trusting = RestClient.connect({ url: secure.url, token: 'a', ca: testCertificate });
   expect((await trusting.get(namespaces, key)).metadata.name).toBe('default');
   trusting.close();
   const strange = RestClient.connect({ url: secure.url, token: 'a' });
-  await expect(strange.get(namespaces, key)).rejects.toMatchObject({ code: 503, cause: expect.objectContaining({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }) });
+  await expect(strange.get(namespaces, key)).rejects.toMatchObject({
+    code: 503,
+    cause: expect.objectContaining({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+  });
   strange.close();
-  const named = { server: secure.url, 'insecure-skip-tls-verify': false, 'certificate-authority-data': Buffer.from(testCertificate).toString('base64') };
+  const named = {
+    server: secure.url,
+    'insecure-skip-tls-verify': false,
+    'certificate-authority-data': Buffer.from(testCertificate).toString('base64'),
+  };
   expect((await (await clientFor({ token: 'a' }, named)).get(namespaces, key)).metadata.name).toBe('default');
   client?.close();
-  await expect((await clientFor({ token: 'a' }, { ...named, 'tls-server-name': 'example.com' })).get(namespaces, key)).rejects.toMatchObject({ code: 503 });
+  await expect(
+    (await clientFor({ token: 'a' }, { ...named, 'tls-server-name': 'example.com' })).get(namespaces, key),
+  ).rejects.toMatchObject({ code: 503 });
   await secure.stop();
 });
 
 test('plain http is only for who does not mind', async () => {
   const api = await clientFor({ token: 'a' }, { 'insecure-skip-tls-verify': false });
-  await expect(api.get(namespaces, key)).rejects.toMatchObject({ code: 503, message: expect.stringContaining('HTTP protocol is not allowed') });
+  await expect(api.get(namespaces, key)).rejects.toMatchObject({
+    code: 503,
+    message: expect.stringContaining('HTTP protocol is not allowed'),
+  });
 });
 
 test('a context without a server, and a server that is none, are told at once', async () => {
@@ -112,6 +140,19 @@ test('the Kubernetes client is not loaded by what does not need it', () => {
     const { RestClient, loadKubeConfig } = await import('#pkg/client/index');
     RestClient.connect({ url: 'http://127.0.0.1:1' }).close();
     process.stdout.write(await loadKubeConfig('x').catch((error) => error.message));`;
-  const { stdout } = spawnSync(process.execPath, ['--conditions=source', '--import', 'tsx', '--import', `data:text/javascript,${encodeURIComponent(hook)}`, '--input-type=module', '-e', script], { encoding: 'utf8' });
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      '--conditions=source',
+      '--import',
+      'tsx',
+      '--import',
+      `data:text/javascript,${encodeURIComponent(hook)}`,
+      '--input-type=module',
+      '-e',
+      script,
+    ],
+    { encoding: 'utf8' },
+  );
   expect(stdout).toBe('it is loaded');
 });

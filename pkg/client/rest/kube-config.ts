@@ -6,8 +6,8 @@ import { serverUrl, type Credentials, type Endpoint } from './endpoint.ts';
 const credentialsLifeMs = 30_000;
 
 /**
- * Reads a kubeconfig: the file, or without one what kubectl would take (`KUBECONFIG`, `~/.kube/config`, a pod's service account).
- * Only here the Kubernetes client is loaded, which takes 0.4 s and 80 MB.
+ * Reads a kubeconfig: the file, or without one what kubectl would take (`KUBECONFIG`, `~/.kube/config`, a pod's service
+ * account). Only here the Kubernetes client is loaded, which takes 0.4 s and 80 MB.
  */
 export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
   const { KubeConfig: Config } = await import('@kubernetes/client-node');
@@ -35,7 +35,8 @@ export class KubeConfigEndpoint implements Endpoint {
 
   credentials(): Promise<Credentials> {
     const now = performance.now();
-    if (this.#asked === undefined || now - this.#asked.at > credentialsLifeMs) this.#asked = { at: now, credentials: this.#ask() };
+    if (this.#asked === undefined || now - this.#asked.at > credentialsLifeMs)
+      this.#asked = { at: now, credentials: this.#ask() };
     return this.#asked.credentials;
   }
 
@@ -48,8 +49,16 @@ export class KubeConfigEndpoint implements Endpoint {
       const options: RequestOptions = {};
       await this.#config.applyToHTTPSOptions(options);
       const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername, auth, agent } = options;
-      const tls = Object.fromEntries(Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined));
-      return { headers: { ...headersOf(options), ...(typeof auth === 'string' ? basic(auth) : {}) }, tls, ...(this.#isProxied && typeof agent === 'object' ? { agent } : {}) };
+      const tls = Object.fromEntries(
+        Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(
+          ([, value]) => value !== undefined,
+        ),
+      );
+      return {
+        headers: { ...headersOf(options), ...(typeof auth === 'string' ? basic(auth) : {}) },
+        tls,
+        ...(this.#isProxied && typeof agent === 'object' ? { agent } : {}),
+      };
     } catch (error) {
       this.#asked = undefined;
       throw error;
@@ -58,7 +67,11 @@ export class KubeConfigEndpoint implements Endpoint {
 }
 
 function headersOf({ headers = {} }: RequestOptions): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), String(value)]])));
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), String(value)]],
+    ),
+  );
 }
 
 function basic(auth: string): Record<string, string> {

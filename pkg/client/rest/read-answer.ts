@@ -1,10 +1,26 @@
 import type { IncomingMessage } from 'node:http';
-import { abortError, isJsonObject, newRequestEntityTooLarge, newTimeout, StatusError, statusErrorFrom, whenAborted, type JsonObject } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  isJsonObject,
+  newRequestEntityTooLarge,
+  newTimeout,
+  StatusError,
+  statusErrorFrom,
+  whenAborted,
+  type JsonObject,
+} from '#pkg/apimachinery/index';
 import type { RestLimits } from './rest-limits.ts';
 import { newUnreachable } from './transport.ts';
 
-/** The object that an answer holds. @throws StatusError: the server's, where it is a failure; 500 where it is nothing that this API gives */
-export async function readAnswer(response: IncomingMessage, limits: RestLimits, signal: AbortSignal): Promise<JsonObject> {
+/**
+ * The object that an answer holds. @throws StatusError: the server's, where it is a failure; 500 where it is nothing
+ * that this API gives
+ */
+export async function readAnswer(
+  response: IncomingMessage,
+  limits: RestLimits,
+  signal: AbortSignal,
+): Promise<JsonObject> {
   const bytes = await readBytes(response, limits, signal);
   const { statusCode = 0 } = response;
   const isSuccess = statusCode >= 200 && statusCode < 300;
@@ -20,8 +36,15 @@ export function requestIdOf({ headers }: IncomingMessage): { requestId?: string 
   return typeof id === 'string' ? { requestId: id.slice(0, 256) } : {};
 }
 
-/** @throws StatusError 413 above the limit, 504 where nothing comes for long, 503 where it breaks off, the signal's reason */
-function readBytes(response: IncomingMessage, { answerBytes, answerMs }: RestLimits, signal: AbortSignal): Promise<Buffer> {
+/**
+ * @throws StatusError 413 above the limit, 504 where nothing comes for long, 503 where it breaks off, the signal's
+ * reason
+ */
+function readBytes(
+  response: IncomingMessage,
+  { answerBytes, answerMs }: RestLimits,
+  signal: AbortSignal,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

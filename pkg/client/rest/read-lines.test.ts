@@ -10,20 +10,24 @@ const limits = { maxBytes: 1000, silenceMs: 45_000 };
 
 test('whatever pieces they come in, lines are whole', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme', maxLength: 20 })), fc.array(fc.nat(7), { minLength: 1 }), async (texts, sizes) => {
-      const lines = texts.map((text) => text.replaceAll('\n', ' '));
-      const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
-      const source = new PassThrough();
-      for (let at = 0, i = 0; at < bytes.length; i += 1) {
-        const size = sizes[i % sizes.length]! + 1;
-        source.write(bytes.subarray(at, at + size));
-        at += size;
-      }
-      source.end('not whole');
-      const read: string[] = [];
-      for await (const some of readLines(source, limits)) read.push(...some);
-      expect(read).toEqual(lines.filter((line) => line !== ''));
-    }),
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: 'grapheme', maxLength: 20 })),
+      fc.array(fc.nat(7), { minLength: 1 }),
+      async (texts, sizes) => {
+        const lines = texts.map((text) => text.replaceAll('\n', ' '));
+        const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
+        const source = new PassThrough();
+        for (let at = 0, i = 0; at < bytes.length; i += 1) {
+          const size = sizes[i % sizes.length]! + 1;
+          source.write(bytes.subarray(at, at + size));
+          at += size;
+        }
+        source.end('not whole');
+        const read: string[] = [];
+        for await (const some of readLines(source, limits)) read.push(...some);
+        expect(read).toEqual(lines.filter((line) => line !== ''));
+      },
+    ),
     { numRuns: 100 },
   );
 });

@@ -9,8 +9,8 @@ export interface LineLimits {
 }
 
 /**
- * The lines of a stream, as many at a time as came together; empty ones, and a last one without its end, are left out. Nothing is read ahead of
- * who takes them. Ends with the stream, however that ends.
+ * The lines of a stream, as many at a time as came together; empty ones, and a last one without its end, are left out.
+ * Nothing is read ahead of who takes them. Ends with the stream, however that ends.
  * @throws StatusError 500 for a line that is too long
  */
 export async function* readLines(source: Readable, { maxBytes, silenceMs }: LineLimits): AsyncGenerator<string[]> {
@@ -26,7 +26,10 @@ export async function* readLines(source: Readable, { maxBytes, silenceMs }: Line
       let rest = next.value;
       const lines: string[] = [];
       for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
-        const line = begun.length === 0 ? rest.toString('utf8', 0, end) : Buffer.concat([...begun, rest.subarray(0, end)]).toString('utf8');
+        const line =
+          begun.length === 0
+            ? rest.toString('utf8', 0, end)
+            : Buffer.concat([...begun, rest.subarray(0, end)]).toString('utf8');
         if (line !== '') lines.push(line);
         begun = [];
         size = 0;
@@ -35,7 +38,8 @@ export async function* readLines(source: Readable, { maxBytes, silenceMs }: Line
       if (rest.length > 0) begun.push(rest);
       size += rest.length;
       if (lines.length > 0) yield lines;
-      if (size > maxBytes) throw new StatusError(500, 'InternalError', `the server sent a line of more than ${maxBytes} bytes`);
+      if (size > maxBytes)
+        throw new StatusError(500, 'InternalError', `the server sent a line of more than ${maxBytes} bytes`);
     }
   } finally {
     source.destroy();

@@ -1,4 +1,16 @@
-import { checkNamespaceName, fenceHeader, formatFence, newBadRequest, parseFence, type Fence, type ListOptions, type ObjectKey, type ResourceType, type Selection, type WriteOptions } from '#pkg/apimachinery/index';
+import {
+  checkNamespaceName,
+  fenceHeader,
+  formatFence,
+  newBadRequest,
+  parseFence,
+  type Fence,
+  type ListOptions,
+  type ObjectKey,
+  type ResourceType,
+  type Selection,
+  type WriteOptions,
+} from '#pkg/apimachinery/index';
 
 /** Of a type's objects, in one namespace or in all. @throws StatusError 400 */
 export function collectionPath({ group, version, plural }: ResourceType, namespace: string | undefined): string {
@@ -8,7 +20,11 @@ export function collectionPath({ group, version, plural }: ResourceType, namespa
 }
 
 /** `key` has passed `checkObjectKey`. */
-export function objectPath(type: ResourceType, { namespace, name }: ObjectKey, subresource: '' | 'status' = ''): string {
+export function objectPath(
+  type: ResourceType,
+  { namespace, name }: ObjectKey,
+  subresource: '' | 'status' = '',
+): string {
   return `${collectionPath(type, namespace)}/${segment(name)}${subresource === '' ? '' : `/${subresource}`}`;
 }
 
@@ -41,7 +57,8 @@ export function fenceHeaders(fence: Fence | undefined): Record<string, string> {
 
 /** Dots alone would be read as a way up. @throws StatusError 400 */
 function segment(text: string): string {
-  if (text === '' || text === '.' || text === '..') throw newBadRequest(`the path of the request cannot have the segment "${text}"`);
+  if (text === '' || text === '.' || text === '..')
+    throw newBadRequest(`the path of the request cannot have the segment "${text}"`);
   try {
     return encodeURIComponent(text);
   } catch {

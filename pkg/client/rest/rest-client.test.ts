@@ -1,15 +1,39 @@
 import { getEventListeners, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { newNotFound, type AnyObject, type ClientEvent, type EventStream, type ResourceType } from '#pkg/apimachinery/index';
+import {
+  newNotFound,
+  type AnyObject,
+  type ClientEvent,
+  type EventStream,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
 import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { RestClient, type RestClientOptions } from './rest-client.ts';
 import { json, startTestPeer, type Answerer, type TestPeer } from './start-test-peer.ts';
 
-const posts: ResourceType = { group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: true, hasStatusSubresource: true };
-const namespaces: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+const posts: ResourceType = {
+  group: 'blog.example.com',
+  version: 'v1',
+  kind: 'Post',
+  plural: 'posts',
+  namespaced: true,
+  hasStatusSubresource: true,
+};
+const namespaces: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 const key = { namespace: 'default', name: 'a' };
-const post: AnyObject = { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { namespace: 'default', name: 'a' } };
+const post: AnyObject = {
+  apiVersion: 'blog.example.com/v1',
+  kind: 'Post',
+  metadata: { namespace: 'default', name: 'a' },
+};
 const stored = { ...post, metadata: { ...post.metadata, uid: 'u', resourceVersion: '7', creationTimestamp: 'x' } };
 
 let peer: TestPeer | undefined;
@@ -32,7 +56,9 @@ function sent(): string[] {
 
 describe('what is sent', () => {
   test('paths, parameters and bodies of every verb', async () => {
-    const api = await clientOf((response, { method }) => json(response, 200, method === 'DELETE' ? { kind: 'Status', details: { uid: 'u' } } : stored));
+    const api = await clientOf((response, { method }) =>
+      json(response, 200, method === 'DELETE' ? { kind: 'Status', details: { uid: 'u' } } : stored),
+    );
     await api.get(posts, key);
     await api.get(namespaces, { namespace: '', name: 'x' });
     await api.create(posts, post, { dryRun: true, fieldValidation: 'Strict' });
@@ -40,7 +66,9 @@ describe('what is sent', () => {
     await api.updateStatus(posts, post, { fence: { namespace: 'default', lease: 'publishing', transitions: 3 } });
     await api.patch(posts, key, { type: 'merge', patch: { spec: { a: 1 } } });
     await api.patchStatus(posts, key, { type: 'json', patch: [] });
-    expect(await api.delete(posts, key, { uid: 'u', resourceVersion: '7', propagationPolicy: 'Foreground', dryRun: true })).toEqual({ uid: 'u' });
+    expect(
+      await api.delete(posts, key, { uid: 'u', resourceVersion: '7', propagationPolicy: 'Foreground', dryRun: true }),
+    ).toEqual({ uid: 'u' });
     const object = '/apis/blog.example.com/v1/namespaces/default/posts/a';
     expect(sent()).toEqual([
       `GET ${object}`,
@@ -59,35 +87,63 @@ describe('what is sent', () => {
     expect(status!.headers['x-svc-fence']).toBe('default/publishing@3');
     expect([merge!.headers['content-type'], merge!.body]).toEqual(['application/merge-patch+json', '{"spec":{"a":1}}']);
     expect([patch!.headers['content-type'], patch!.body]).toEqual(['application/json-patch+json', '[]']);
-    expect(JSON.parse(remove!.body)).toEqual({ kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'u', resourceVersion: '7' }, propagationPolicy: 'Foreground', dryRun: ['All'] });
+    expect(JSON.parse(remove!.body)).toEqual({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid: 'u', resourceVersion: '7' },
+      propagationPolicy: 'Foreground',
+      dryRun: ['All'],
+    });
   });
 
   test('an API may be below a path, and names stand in it as they are', async () => {
     const api = await clientOf((response) => json(response, 200, stored), { path: '/clusters/one/' });
-    await api.get({ ...namespaces, group: 'rbac.authorization.k8s.io', plural: 'clusterroles' }, { namespace: '', name: 'system:ä?#' });
+    await api.get(
+      { ...namespaces, group: 'rbac.authorization.k8s.io', plural: 'clusterroles' },
+      { namespace: '', name: 'system:ä?#' },
+    );
     expect(sent()).toEqual(['GET /clusters/one/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3A%C3%A4%3F%23']);
   });
 
   test('as somebody else, with every request', async () => {
-    const api = await clientOf((response, { url }) => (url!.includes('watch') ? void response.end() : json(response, 200, stored)), { actAs: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } });
+    const api = await clientOf(
+      (response, { url }) => (url!.includes('watch') ? void response.end() : json(response, 200, stored)),
+      { actAs: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } },
+    );
     await api.get(posts, key);
     await api.patch(posts, key, { type: 'merge', patch: {} });
     await api.watch(posts, { resourceVersion: '7' });
     const latin1 = Buffer.from('system:plugin:bl\u00f6g').toString('latin1');
-    for (const { headers } of peer!.requests) expect(headers).toMatchObject({ authorization: 'Bearer pat_x', 'impersonate-user': latin1, 'impersonate-group': 'a, b' });
+    for (const { headers } of peer!.requests)
+      expect(headers).toMatchObject({
+        authorization: 'Bearer pat_x',
+        'impersonate-user': latin1,
+        'impersonate-group': 'a, b',
+      });
     expect(peer!.requests).toHaveLength(3);
   });
 
   test.each([[''], [' ann'], ['ann\n'], ['a\u0000b'], ['a\r\nX-A: b']])('nobody is %j', (user) => {
-    expect(() => RestClient.connect({ url: 'http://127.0.0.1:1', actAs: { user } })).toThrow(expect.objectContaining({ name: 'TypeError' }));
+    expect(() => RestClient.connect({ url: 'http://127.0.0.1:1', actAs: { user } })).toThrow(
+      expect.objectContaining({ name: 'TypeError' }),
+    );
   });
 
   test('lists and watches', async () => {
     const api = await clientOf((response, request) => {
       if (request.url!.includes('watch')) response.end();
-      else json(response, 200, { metadata: { resourceVersion: '7', ...(request.url!.includes('continue') ? {} : { continue: 'n&xt' }) }, items: [stored] });
+      else
+        json(response, 200, {
+          metadata: { resourceVersion: '7', ...(request.url!.includes('continue') ? {} : { continue: 'n&xt' }) },
+          items: [stored],
+        });
     });
-    const list = await api.list(posts, { namespace: 'default', labelSelector: 'a=b,c', fieldSelector: 'd>1', sort: ['e', 'f,desc'] });
+    const list = await api.list(posts, {
+      namespace: 'default',
+      labelSelector: 'a=b,c',
+      fieldSelector: 'd>1',
+      sort: ['e', 'f,desc'],
+    });
     expect(list).toEqual({ resourceVersion: '7', items: [stored, stored] });
     expect(await api.list(posts, { limit: 1 })).toEqual({ resourceVersion: '7', items: [stored], continue: 'n&xt' });
     await api.watch(posts, { resourceVersion: '7', labelSelector: 'a' });
@@ -103,8 +159,16 @@ describe('what is sent', () => {
 
 describe('failures', () => {
   test("the server's is thrown, with the request's number", async () => {
-    const api = await clientOf((response) => json(response, 404, newNotFound({ group: '', resource: 'posts' }, 'a').toStatus(), { 'x-request-id': 'r-1' }));
-    await expect(api.get(posts, key)).rejects.toMatchObject({ code: 404, reason: 'NotFound', message: 'posts "a" not found', details: { name: 'a' }, requestId: 'r-1' });
+    const api = await clientOf((response) =>
+      json(response, 404, newNotFound({ group: '', resource: 'posts' }, 'a').toStatus(), { 'x-request-id': 'r-1' }),
+    );
+    await expect(api.get(posts, key)).rejects.toMatchObject({
+      code: 404,
+      reason: 'NotFound',
+      message: 'posts "a" not found',
+      details: { name: 'a' },
+      requestId: 'r-1',
+    });
   });
 
   test.each([
@@ -122,7 +186,11 @@ describe('failures', () => {
   test('nobody listens: 503, with the cause', async () => {
     const api = await clientOf((response) => response.end());
     await peer!.stop();
-    await expect(api.get(posts, key)).rejects.toMatchObject({ code: 503, reason: 'ServiceUnavailable', cause: expect.objectContaining({ code: 'ECONNREFUSED' }) });
+    await expect(api.get(posts, key)).rejects.toMatchObject({
+      code: 503,
+      reason: 'ServiceUnavailable',
+      cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
+    });
     await expect(api.watch(posts, { resourceVersion: '1' })).rejects.toMatchObject({ code: 503 });
   });
 
@@ -132,30 +200,48 @@ describe('failures', () => {
       setImmediate(() => response.destroy());
     });
     await expect(api.create(posts, post)).rejects.toMatchObject({ code: 503 });
-    await expect(api.get(posts, key)).rejects.toMatchObject({ code: 503, message: expect.stringContaining('broke off') });
+    await expect(api.get(posts, key)).rejects.toMatchObject({
+      code: 503,
+      message: expect.stringContaining('broke off'),
+    });
   });
 
   test.each([
     ['no answer begins', 50, (): void => undefined, 'has begun'],
     // Long enough for the head to arrive on a machine that is busy.
-    ['an answer does not go on', 5000, (response: ServerResponse): void => void response.writeHead(200).write('{'), 'did not go on'],
+    [
+      'an answer does not go on',
+      5000,
+      (response: ServerResponse): void => void response.writeHead(200).write('{'),
+      'did not go on',
+    ],
   ])('%s: 504', async (_reason, answerMs, answer, message) => {
     const api = await clientOf(answer, { limits: { answerMs } });
-    await expect(api.get(posts, key)).rejects.toMatchObject({ code: 504, reason: 'Timeout', message: expect.stringContaining(message) });
+    await expect(api.get(posts, key)).rejects.toMatchObject({
+      code: 504,
+      reason: 'Timeout',
+      message: expect.stringContaining(message),
+    });
   });
 
   test('an answer larger than the limit: 413, and a list asks for less', async () => {
-    const api = await clientOf((response, { url }) => {
-      const limit = Number(/limit=(\d+)/.exec(url!)?.[1] ?? 1000);
-      json(response, 200, { metadata: { resourceVersion: '7' }, items: Array.from({ length: limit }, () => stored) });
-    }, { limits: { answerBytes: 10_000 } });
+    const api = await clientOf(
+      (response, { url }) => {
+        const limit = Number(/limit=(\d+)/.exec(url!)?.[1] ?? 1000);
+        json(response, 200, { metadata: { resourceVersion: '7' }, items: Array.from({ length: limit }, () => stored) });
+      },
+      { limits: { answerBytes: 10_000 } },
+    );
     await expect(api.get(posts, key)).rejects.toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
     expect((await api.list(posts)).items).toHaveLength(32);
   });
 });
 
 describe('trying again', () => {
-  const refusal = (status: number, headers: Record<string, string>): Answerer => (response, _request, count) => (count < 3 ? json(response, status, { kind: 'Status', message: 'later' }, headers) : json(response, 200, stored));
+  const refusal =
+    (status: number, headers: Record<string, string>): Answerer =>
+    (response, _request, count) =>
+      count < 3 ? json(response, status, { kind: 'Status', message: 'later' }, headers) : json(response, 200, stored);
 
   test.each([
     ['429', 429, { 'retry-after': '0' }],
@@ -168,7 +254,9 @@ describe('trying again', () => {
   });
 
   test('three times, then it fails as the server said', async () => {
-    const api = await clientOf((response) => json(response, 429, { kind: 'Status', message: 'no' }, { 'retry-after': '0' }));
+    const api = await clientOf((response) =>
+      json(response, 429, { kind: 'Status', message: 'no' }, { 'retry-after': '0' }),
+    );
     await expect(api.watch(posts, { resourceVersion: '1' })).rejects.toMatchObject({ code: 429, message: 'no' });
     expect(sent()).toHaveLength(4);
   });
@@ -196,7 +284,9 @@ describe('trying again', () => {
       json(response, 503, {}, { 'retry-after': '20' });
       response.on('finish', () => (by === 'signal' ? giving.abort() : api.close()));
     });
-    await expect(api.get(posts, key, { signal: giving.signal })).rejects.toMatchObject({ code: by === 'signal' ? 504 : 503 });
+    await expect(api.get(posts, key, { signal: giving.signal })).rejects.toMatchObject({
+      code: by === 'signal' ? 504 : 503,
+    });
   });
 
   test('a read whose kept connection was closed meanwhile is asked again on a new one', async () => {
@@ -213,27 +303,39 @@ describe('trying again', () => {
 
 test('warnings are told', async () => {
   const warnings: string[] = [];
-  const header = ['299 - "first: \\"quoted\\" \\\\ back"', `299 svc "${Buffer.from('Grüße \u{1F600}').toString('latin1')}"`, 'nonsense', '199 - "not ours"'];
-  const api = await clientOf((response) => {
-    response.setHeader('warning', header);
-    json(response, 200, stored);
-  }, { warn: (text) => warnings.push(text) });
+  const header = [
+    '299 - "first: \\"quoted\\" \\\\ back"',
+    `299 svc "${Buffer.from('Grüße \u{1F600}').toString('latin1')}"`,
+    'nonsense',
+    '199 - "not ours"',
+  ];
+  const api = await clientOf(
+    (response) => {
+      response.setHeader('warning', header);
+      json(response, 200, stored);
+    },
+    { warn: (text) => warnings.push(text) },
+  );
   await api.get(posts, key);
   expect(warnings).toEqual(['first: "quoted" \\ back', 'Grüße \u{1F600}']);
 });
 
 describe('streams', () => {
-  const event = (type: string, resourceVersion: string): string => `${JSON.stringify({ type, object: { ...stored, metadata: { ...stored.metadata, resourceVersion } } })}\n`;
+  const event = (type: string, resourceVersion: string): string =>
+    `${JSON.stringify({ type, object: { ...stored, metadata: { ...stored.metadata, resourceVersion } } })}\n`;
 
   async function toldBy(stream: EventStream<AnyObject>): Promise<string[]> {
     const told: string[] = [];
-    const nameOf = (each: ClientEvent<AnyObject>): string => `${each.type} ${each.type === 'BOOKMARK' ? each.resourceVersion : each.object.metadata.resourceVersion}`;
+    const nameOf = (each: ClientEvent<AnyObject>): string =>
+      `${each.type} ${each.type === 'BOOKMARK' ? each.resourceVersion : each.object.metadata.resourceVersion}`;
     for await (const each of stream) told.push(nameOf(each));
     return told;
   }
 
   test('events come apart anywhere, signs of life are none', async () => {
-    const text = Buffer.from(`\n${event('ADDED', '8')}\n\n${event('BOOKMARK', '9')}${event('DELETED', 'ü')}{"type":"ADDED"`);
+    const text = Buffer.from(
+      `\n${event('ADDED', '8')}\n\n${event('BOOKMARK', '9')}${event('DELETED', 'ü')}{"type":"ADDED"`,
+    );
     const api = await clientOf((response) => {
       let at = 0;
       const next = (): void => {
@@ -243,12 +345,18 @@ describe('streams', () => {
       };
       next();
     });
-    expect(await toldBy(await api.watch(posts, { resourceVersion: '7' }))).toEqual(['ADDED 8', 'BOOKMARK 9', 'DELETED ü']);
+    expect(await toldBy(await api.watch(posts, { resourceVersion: '7' }))).toEqual([
+      'ADDED 8',
+      'BOOKMARK 9',
+      'DELETED ü',
+    ]);
   });
 
   test("the server's error is thrown, after what came before", async () => {
     const error = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } };
-    const api = await clientOf((response) => response.writeHead(200, { 'x-request-id': 'r' }).end(`${event('ADDED', '8')}${JSON.stringify(error)}\n`));
+    const api = await clientOf((response) =>
+      response.writeHead(200, { 'x-request-id': 'r' }).end(`${event('ADDED', '8')}${JSON.stringify(error)}\n`),
+    );
     const stream = await api.watch(posts, { resourceVersion: '7' });
     const told: string[] = [];
     const reading = (async () => {
@@ -267,7 +375,10 @@ describe('streams', () => {
     ['a line without an end', `{"type":"${'x'.repeat(200_000)}`],
   ])('what is no event is 500: %s', async (_reason, text) => {
     const api = await clientOf((response) => void response.write(text), { limits: { eventBytes: 100_000 } });
-    await expect(toldBy(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({ code: 500, reason: 'InternalError' });
+    await expect(toldBy(await api.watch(posts, { resourceVersion: '7' }))).rejects.toMatchObject({
+      code: 500,
+      reason: 'InternalError',
+    });
   });
 
   test('one that breaks ends, and is to be taken up again', async () => {
@@ -324,15 +435,25 @@ describe('streams', () => {
       if (i % 4 === 1) giving.abort();
       else stream.close();
     }
-    const connections = (): Promise<number> => new Promise((resolve, reject) => peer!.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
-    await waitUntil(async () => (await connections()) === 0 && getEventListeners(signal, 'abort').length === 0, waitMs, 'the connections and the listeners of the signal to be gone');
+    const connections = (): Promise<number> =>
+      new Promise((resolve, reject) =>
+        peer!.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+      );
+    await waitUntil(
+      async () => (await connections()) === 0 && getEventListeners(signal, 'abort').length === 0,
+      waitMs,
+      'the connections and the listeners of the signal to be gone',
+    );
   });
 
   test('closing ends them with their connections', async () => {
     const api = await clientOf((response) => response.flushHeaders());
     const stream = await api.watch(posts, { resourceVersion: '7' });
     const reading = toldBy(stream);
-    const [socket] = await Promise.all([once(peer!.server, 'connection').then(([each]) => each as NodeJS.EventEmitter), api.watch(posts, { resourceVersion: '7' })]);
+    const [socket] = await Promise.all([
+      once(peer!.server, 'connection').then(([each]) => each as NodeJS.EventEmitter),
+      api.watch(posts, { resourceVersion: '7' }),
+    ]);
     const gone = once(socket, 'close');
     api.close();
     expect(await reading).toEqual([]);

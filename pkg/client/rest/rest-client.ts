@@ -52,18 +52,24 @@ export interface ConnectOptions extends RestClientOptions {
   /** `https://host:port`, with a path if the API is below one. By `http` the token goes in the clear. */
   url: string;
   token?: string;
-  /** Certificates to trust instead of the usual ones, as PEM. A function is asked at each request: they may be renewed, and streams that are open stay. */
+  /**
+   * Certificates to trust instead of the usual ones, as PEM. A function is asked at each request: they may be renewed,
+   * and streams that are open stay.
+   */
   ca?: string | (() => string);
 }
 
 /** Objects of a list without a limit that are asked for at a time. */
 const chunkSize = 500;
 const json = 'application/json';
-const patchTypes: Readonly<Record<Patch['type'], string>> = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' };
+const patchTypes: Readonly<Record<Patch['type'], string>> = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+};
 
 /**
- * The API over HTTP. Reads that the server refuses for now (429 and 503 with Retry-After) are asked again, up to three times; writes never are.
- * What never came to be an answer is 503, what took too long 504. To be closed in the end.
+ * The API over HTTP. Reads that the server refuses for now (429 and 503 with Retry-After) are asked again, up to three
+ * times; writes never are. What never came to be an answer is 503, what took too long 504. To be closed in the end.
  */
 export class RestClient implements Client {
   readonly #transport: Transport;
@@ -88,7 +94,11 @@ export class RestClient implements Client {
     return new RestClient(new KubeConfigEndpoint(config), options);
   }
 
-  async get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: RequestOptions = {}): Promise<Stored<T>> {
+  async get<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: RequestOptions = {},
+  ): Promise<Stored<T>> {
     checkObjectKey(key);
     return storedFrom<T>(await this.#read(objectPath(type, key), options.signal));
   }
@@ -99,7 +109,9 @@ export class RestClient implements Client {
 
   async create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const path = collectionPath(type, object.metadata.namespace);
-    return storedFrom<T>(await this.#write({ method: 'POST', path, body: encodeBody(object), contentType: json }, options));
+    return storedFrom<T>(
+      await this.#write({ method: 'POST', path, body: encodeBody(object), contentType: json }, options),
+    );
   }
 
   update<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
@@ -110,15 +122,29 @@ export class RestClient implements Client {
     return this.#replace(type, object, 'status', options);
   }
 
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<Stored<T>> {
     return this.#patch(type, key, { patch, subresource: '' }, options);
   }
 
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<Stored<T>> {
     return this.#patch(type, key, { patch, subresource: 'status' }, options);
   }
 
-  async delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: DeleteOptions = {}): Promise<Deletion<T>> {
+  async delete<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: DeleteOptions = {},
+  ): Promise<Deletion<T>> {
     checkObjectKey(key);
     checkPreconditions(options);
     const { uid, resourceVersion, propagationPolicy, dryRun = false } = options;
@@ -129,7 +155,10 @@ export class RestClient implements Client {
       propagationPolicy,
       ...(dryRun ? { dryRun: ['All'] } : {}),
     });
-    const answer = await this.#write({ method: 'DELETE', path: objectPath(type, key), body, contentType: json }, options);
+    const answer = await this.#write(
+      { method: 'DELETE', path: objectPath(type, key), body, contentType: json },
+      options,
+    );
     if (answer['kind'] === 'Status') return { uid: uidOf(answer) };
     const object = storedFrom<T>(answer);
     return { uid: object.metadata.uid, object };
@@ -143,7 +172,9 @@ export class RestClient implements Client {
     query.set('resourceVersion', options.resourceVersion);
     const path = `${collectionPath(type, options.namespace)}?${query.toString()}`;
     try {
-      return await this.#calls.run(options.signal, (signal) => retryReads(signal, () => this.#openStream<T>(path, signal, options.signal)));
+      return await this.#calls.run(options.signal, (signal) =>
+        retryReads(signal, () => this.#openStream<T>(path, signal, options.signal)),
+      );
     } catch (error) {
       // Who gave up hears of nothing more.
       if (options.signal?.aborted === true) return emptyEventStream;
@@ -159,18 +190,33 @@ export class RestClient implements Client {
   }
 
   async #chunk<T extends AnyObject>(type: ResourceType<T>, options: ChunkOptions): Promise<ObjectList<T>> {
-    const answer = await this.#read(`${collectionPath(type, options.namespace)}?${listQuery(options).toString()}`, options.signal);
+    const answer = await this.#read(
+      `${collectionPath(type, options.namespace)}?${listQuery(options).toString()}`,
+      options.signal,
+    );
     const { metadata, items } = answer;
-    if (!isJsonObject(metadata) || typeof metadata['resourceVersion'] !== 'string' || !Array.isArray(items)) throw newUnexpected('a list');
+    if (!isJsonObject(metadata) || typeof metadata['resourceVersion'] !== 'string' || !Array.isArray(items))
+      throw newUnexpected('a list');
     const next = metadata['continue'];
-    return { resourceVersion: metadata['resourceVersion'], items: items as unknown as Stored<T>[], ...(typeof next === 'string' && next !== '' ? { continue: next } : {}) };
+    return {
+      resourceVersion: metadata['resourceVersion'],
+      items: items as unknown as Stored<T>[],
+      ...(typeof next === 'string' && next !== '' ? { continue: next } : {}),
+    };
   }
 
-  async #replace<T extends AnyObject>(type: ResourceType<T>, object: T, subresource: '' | 'status', options: WriteOptions): Promise<Stored<T>> {
+  async #replace<T extends AnyObject>(
+    type: ResourceType<T>,
+    object: T,
+    subresource: '' | 'status',
+    options: WriteOptions,
+  ): Promise<Stored<T>> {
     const { namespace = '', name } = object.metadata;
     checkObjectKey({ namespace, name });
     const path = objectPath(type, { namespace, name }, subresource);
-    return storedFrom<T>(await this.#write({ method: 'PUT', path, body: encodeBody(object), contentType: json }, options));
+    return storedFrom<T>(
+      await this.#write({ method: 'PUT', path, body: encodeBody(object), contentType: json }, options),
+    );
   }
 
   async #patch<T extends AnyObject>(
@@ -181,17 +227,34 @@ export class RestClient implements Client {
   ): Promise<Stored<T>> {
     checkObjectKey(key);
     const path = objectPath(type, key, subresource);
-    return storedFrom<T>(await this.#write({ method: 'PATCH', path, body: encodeBody(patch.patch), contentType: patchTypes[patch.type] }, options));
+    return storedFrom<T>(
+      await this.#write(
+        { method: 'PATCH', path, body: encodeBody(patch.patch), contentType: patchTypes[patch.type] },
+        options,
+      ),
+    );
   }
 
   #read(path: string, signal: AbortSignal | undefined): Promise<JsonObject> {
-    return this.#calls.run(signal, (own) => retryReads(own, () => this.#exchange({ method: 'GET', path, headers: { accept: json } }, own)));
+    return this.#calls.run(signal, (own) =>
+      retryReads(own, () => this.#exchange({ method: 'GET', path, headers: { accept: json } }, own)),
+    );
   }
 
-  #write({ method, path, body, contentType }: Pick<OutgoingRequest, 'method' | 'path'> & { body: string; contentType: string }, options: WriteOptions): Promise<JsonObject> {
+  #write(
+    {
+      method,
+      path,
+      body,
+      contentType,
+    }: Pick<OutgoingRequest, 'method' | 'path'> & { body: string; contentType: string },
+    options: WriteOptions,
+  ): Promise<JsonObject> {
     const query = writeQuery(options).toString();
     const headers = { accept: json, 'content-type': contentType, ...fenceHeaders(options.fence) };
-    return this.#calls.run(options.signal, (signal) => this.#exchange({ method, path: query === '' ? path : `${path}?${query}`, headers, body }, signal));
+    return this.#calls.run(options.signal, (signal) =>
+      this.#exchange({ method, path: query === '' ? path : `${path}?${query}`, headers, body }, signal),
+    );
   }
 
   async #exchange(request: OutgoingRequest, signal: AbortSignal): Promise<JsonObject> {
@@ -209,8 +272,15 @@ export class RestClient implements Client {
     }
   }
 
-  async #openStream<T extends AnyObject>(path: string, own: AbortSignal, caller: AbortSignal | undefined): Promise<EventStream<T>> {
-    const response = await this.#transport.open({ method: 'GET', path, headers: { accept: json }, isStream: true }, own);
+  async #openStream<T extends AnyObject>(
+    path: string,
+    own: AbortSignal,
+    caller: AbortSignal | undefined,
+  ): Promise<EventStream<T>> {
+    const response = await this.#transport.open(
+      { method: 'GET', path, headers: { accept: json }, isStream: true },
+      own,
+    );
     if (response.statusCode !== 200) {
       await this.#answerOf(response, true, own);
       throw newUnexpected('a stream of events');

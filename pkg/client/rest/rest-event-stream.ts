@@ -1,10 +1,21 @@
 import type { IncomingMessage } from 'node:http';
-import { isJsonObject, StatusError, statusErrorFrom, type AnyObject, type ClientEvent, type EventStream, type Stored } from '#pkg/apimachinery/index';
+import {
+  isJsonObject,
+  StatusError,
+  statusErrorFrom,
+  type AnyObject,
+  type ClientEvent,
+  type EventStream,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { requestIdOf } from './read-answer.ts';
 import { readLines } from './read-lines.ts';
 import type { RestLimits } from './rest-limits.ts';
 
-/** The events of one watch, at the pace of its reader: what is not taken stays in the connection, and the server ends a watch that is not read. */
+/**
+ * The events of one watch, at the pace of its reader: what is not taken stays in the connection, and the server ends a
+ * watch that is not read.
+ */
 export class RestEventStream<T extends AnyObject> implements EventStream<T> {
   readonly #response: IncomingMessage;
   readonly #limits: RestLimits;
@@ -38,13 +49,15 @@ export class RestEventStream<T extends AnyObject> implements EventStream<T> {
 
   #read(line: string): ClientEvent<T> {
     const event = parse(line);
-    if (isJsonObject(event) && event['type'] === 'ERROR') throw statusErrorFrom(event['object'], requestIdOf(this.#response));
+    if (isJsonObject(event) && event['type'] === 'ERROR')
+      throw statusErrorFrom(event['object'], requestIdOf(this.#response));
     if (isJsonObject(event) && isJsonObject(event['object']) && isJsonObject(event['object']['metadata'])) {
       const { type, object } = event;
       const { resourceVersion } = event['object']['metadata'];
       if (typeof resourceVersion === 'string') {
         if (type === 'BOOKMARK') return { type, resourceVersion };
-        if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') return { type, object: object as unknown as Stored<T> };
+        if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
+          return { type, object: object as unknown as Stored<T> };
       }
     }
     throw new StatusError(500, 'InternalError', 'the server sent an event that is none', requestIdOf(this.#response));

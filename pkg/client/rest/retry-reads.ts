@@ -30,7 +30,10 @@ export function isForNow(error: unknown): error is Error {
   return isStatusError(error) && (error.code === 429 || error.code === 503);
 }
 
-/** Reads as often as the server asks to come again, up to three times more. @throws what the last try said, or the signal's reason */
+/**
+ * Reads as often as the server asks to come again, up to three times more. @throws what the last try said, or the
+ * signal's reason
+ */
 export async function retryReads<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {

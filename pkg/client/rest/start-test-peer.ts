@@ -13,13 +13,21 @@ export interface TestPeer {
 
 export type Answerer = (response: ServerResponse, request: IncomingMessage, count: number) => void;
 
-export async function startTestPeer(answer: Answerer, { isSecure = false }: { isSecure?: boolean } = {}): Promise<TestPeer> {
+export async function startTestPeer(
+  answer: Answerer,
+  { isSecure = false }: { isSecure?: boolean } = {},
+): Promise<TestPeer> {
   const requests: TestPeer['requests'] = [];
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      requests.push({ method: request.method!, url: request.url!, headers: request.headers, body: Buffer.concat(chunks).toString() });
+      requests.push({
+        method: request.method!,
+        url: request.url!,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      });
       answer(response, request, requests.length);
     });
   };
@@ -34,7 +42,12 @@ export async function startTestPeer(answer: Answerer, { isSecure = false }: { is
   return { url: `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`, requests, server, stop };
 }
 
-export function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }

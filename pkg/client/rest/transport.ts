@@ -1,6 +1,13 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { abortError, newServiceUnavailable, newTimeout, untilAborted, whenAborted, type StatusError } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  newServiceUnavailable,
+  newTimeout,
+  untilAborted,
+  whenAborted,
+  type StatusError,
+} from '#pkg/apimachinery/index';
 import type { Credentials, Endpoint } from './endpoint.ts';
 import type { RestLimits } from './rest-limits.ts';
 
@@ -36,7 +43,8 @@ export class Transport {
 
   /**
    * Resolves when an answer begins, of whatever status; the caller reads it to its end or destroys it.
-   * @throws StatusError 503 where the server cannot be reached, 504 where it does not answer in time, the signal's reason.
+   * @throws StatusError 503 where the server cannot be reached, 504 where it does not answer in time, the signal's
+   * reason.
    */
   async open(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const credentials = await this.#credentials(signal);
@@ -44,7 +52,8 @@ export class Transport {
       return await this.#exchange(request, credentials, signal);
     } catch (error) {
       // The server closed a kept connection while the request was on its way: a read may be asked for again.
-      if (request.method !== 'GET' || !(error instanceof StaleConnectionError)) throw error instanceof StaleConnectionError ? error.failure : error;
+      if (request.method !== 'GET' || !(error instanceof StaleConnectionError))
+        throw error instanceof StaleConnectionError ? error.failure : error;
       return await this.#exchange(request, credentials, signal).catch((again: unknown) => {
         throw again instanceof StaleConnectionError ? again.failure : again;
       });
@@ -58,21 +67,31 @@ export class Transport {
 
   async #credentials(signal: AbortSignal): Promise<Credentials> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(newTimeout('the credentials of the client were not there in time')), this.#limits.answerMs);
+    const timer = setTimeout(
+      () => late.abort(newTimeout('the credentials of the client were not there in time')),
+      this.#limits.answerMs,
+    );
     try {
       return await untilAborted(untilAborted(this.#endpoint.credentials(), late.signal), signal);
     } catch (error) {
-      throw signal.aborted || late.signal.aborted ? error : newUnreachable('the credentials of the client could not be read', error);
+      throw signal.aborted || late.signal.aborted
+        ? error
+        : newUnreachable('the credentials of the client could not be read', error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #exchange(outgoing: OutgoingRequest, { headers, tls, agent }: Credentials, signal: AbortSignal): Promise<IncomingMessage> {
+  #exchange(
+    outgoing: OutgoingRequest,
+    { headers, tls, agent }: Credentials,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
     const { method, path, body, isStream = false } = outgoing;
     const { url } = this.#endpoint;
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    // As bytes: with a text Node writes the headers in the text's encoding, and changes what a header carries beyond ASCII.
+    // As bytes: with a text Node writes the headers in the text's encoding, and changes what a header carries beyond
+    // ASCII.
     const bytes = body === undefined ? undefined : Buffer.from(body);
     const length = bytes === undefined ? {} : { 'content-length': String(bytes.length) };
     return new Promise((resolve, reject) => {
@@ -87,7 +106,10 @@ export class Transport {
         reject(error);
         request.destroy();
       };
-      const timer = setTimeout(() => fail(newTimeout(`no answer has begun within ${this.#limits.answerMs / 1000} s`)), this.#limits.answerMs);
+      const timer = setTimeout(
+        () => fail(newTimeout(`no answer has begun within ${this.#limits.answerMs / 1000} s`)),
+        this.#limits.answerMs,
+      );
       try {
         request = send({
           ...tls,

@@ -5,5 +5,9 @@ const warning = /299 \S+ "((?:[^"\\]|\\.)*)"/g;
 /** What the Warning headers of an answer say. They come as UTF-8, which Node reads as latin1. Source: RFC 7234, 5.5. */
 export function warningTexts({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): string[] {
   const values = headersDistinct['warning'] ?? [];
-  return values.flatMap((value) => [...value.matchAll(warning)].map(([, text = '']) => Buffer.from(text.replaceAll(/\\(.)/g, '$1'), 'latin1').toString('utf8')));
+  return values.flatMap((value) =>
+    [...value.matchAll(warning)].map(([, text = '']) =>
+      Buffer.from(text.replaceAll(/\\(.)/g, '$1'), 'latin1').toString('utf8'),
+    ),
+  );
 }

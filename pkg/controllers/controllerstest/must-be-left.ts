@@ -17,18 +17,33 @@ export interface ModelObject {
 }
 
 /**
- * What must be left of a world when some of its objects were deleted, by name, with the uids of the owners each then names: computed from the rule alone,
- * until nothing changes, and in no order. Orphaned worlds hold no owners that are not there.
+ * What must be left of a world when some of its objects were deleted, by name, with the uids of the owners each then
+ * names: computed from the rule alone, until nothing changes, and in no order. Orphaned worlds hold no owners that are
+ * not there.
  */
-export function mustBeLeft(world: readonly ModelObject[], deleted: readonly string[], isOrphaning: boolean): Map<string, string[]> {
-  const objects = new Map(world.filter(({ uid }) => !deleted.includes(uid)).map((object) => [object.uid, { ...object, references: [...object.references] }]));
+export function mustBeLeft(
+  world: readonly ModelObject[],
+  deleted: readonly string[],
+  isOrphaning: boolean,
+): Map<string, string[]> {
+  const objects = new Map(
+    world
+      .filter(({ uid }) => !deleted.includes(uid))
+      .map((object) => [object.uid, { ...object, references: [...object.references] }]),
+  );
   const isThere = (object: ModelObject, reference: ModelReference): boolean => {
     const owner = objects.get(reference.uid);
-    return owner !== undefined && owner.kind === reference.kind && owner.name === reference.name && (owner.namespace === '' || owner.namespace === object.namespace);
+    return (
+      owner !== undefined &&
+      owner.kind === reference.kind &&
+      owner.name === reference.name &&
+      (owner.namespace === '' || owner.namespace === object.namespace)
+    );
   };
   // Of an object without a namespace that names an owner of a kind that has them, nothing can be said.
-  const isLeftAlone = ({ namespace, references }: ModelObject): boolean => namespace === '' && references.some(({ kind }) => kind !== 'Boss');
-  for (let isChanged = true; isChanged; ) {
+  const isLeftAlone = ({ namespace, references }: ModelObject): boolean =>
+    namespace === '' && references.some(({ kind }) => kind !== 'Boss');
+  for (let isChanged = true; isChanged;) {
     isChanged = false;
     for (const object of objects.values()) {
       if (object.references.length === 0 || isLeftAlone(object)) continue;
@@ -39,5 +54,7 @@ export function mustBeLeft(world: readonly ModelObject[], deleted: readonly stri
       if (stays.length === 0 && !isOrphaning) objects.delete(object.uid);
     }
   }
-  return new Map(Array.from(objects.values(), ({ name, references }) => [name, references.map(({ uid }) => uid).toSorted()]));
+  return new Map(
+    Array.from(objects.values(), ({ name, references }) => [name, references.map(({ uid }) => uid).toSorted()]),
+  );
 }

@@ -1,4 +1,13 @@
-import { isStatusError, type AnyObject, type ApiObject, type Client, type ObjectKey, type OwnerReference, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type ApiObject,
+  type Client,
+  type ObjectKey,
+  type OwnerReference,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { Manager, type Log } from '#pkg/runtime/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { TestEnv } from '../../testenv/start-test-env.ts';
@@ -7,7 +16,14 @@ import { builtinControllers } from '../builtin-controllers.ts';
 export type Thing = ApiObject<{ title?: string }>;
 
 const group = 'owned.example.com';
-const typeOf = (kind: string, namespaced: boolean): ResourceType<Thing> => ({ group, version: 'v1', kind, plural: `${kind.toLowerCase()}s`, namespaced, hasStatusSubresource: false });
+const typeOf = (kind: string, namespaced: boolean): ResourceType<Thing> => ({
+  group,
+  version: 'v1',
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  namespaced,
+  hasStatusSubresource: false,
+});
 
 /** Without namespaces. */
 export const bossType = typeOf('Boss', false);
@@ -16,32 +32,55 @@ export const teamType = typeOf('Team', true);
 export const workerType = typeOf('Worker', true);
 export const thingTypes = [bossType, teamType, workerType];
 
-export const silentLog: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+export const silentLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /** Declares the three models; they are served when this resolves. */
 export async function defineThings(env: TestEnv, types: readonly ResourceType[] = thingTypes): Promise<void> {
   for (const type of types) {
-    const answer = await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: definitionOf(type) });
+    const answer = await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      method: 'POST',
+      body: definitionOf(type),
+    });
     if (answer.status !== 201) throw new Error(`the definition was refused: ${await answer.text()}`);
     for (const { client } of env.servers) await client.list(type);
   }
 }
 
 function definitionOf({ kind, plural, namespaced }: ResourceType): unknown {
-  const openAPIV3Schema = { type: 'object', properties: { spec: { type: 'object', properties: { title: { type: 'string' } } } } };
+  const openAPIV3Schema = {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { title: { type: 'string' } } } },
+  };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}` },
-    spec: { group, scope: namespaced ? 'Namespaced' : 'Cluster', names: { plural, singular: kind.toLowerCase(), kind }, versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }] },
+    spec: {
+      group,
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      names: { plural, singular: kind.toLowerCase(), kind },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
   };
 }
 
 export function newThing(type: ResourceType<Thing>, name: string, metadata: Partial<Thing['metadata']> = {}): Thing {
-  return { apiVersion: `${group}/v1`, kind: type.kind, metadata: { ...(type.namespaced ? { namespace: 'default' } : {}), ...metadata, name } };
+  return {
+    apiVersion: `${group}/v1`,
+    kind: type.kind,
+    metadata: { ...(type.namespaced ? { namespace: 'default' } : {}), ...metadata, name },
+  };
 }
 
-export function refersTo({ apiVersion, kind, metadata: { name, uid } }: Stored<AnyObject>, blockOwnerDeletion = true): OwnerReference {
+export function refersTo(
+  { apiVersion, kind, metadata: { name, uid } }: Stored<AnyObject>,
+  blockOwnerDeletion = true,
+): OwnerReference {
   return { apiVersion, kind, name, uid, blockOwnerDeletion };
 }
 
@@ -50,7 +89,11 @@ export function keyOf({ metadata: { namespace = '', name } }: AnyObject): Object
 }
 
 /** The object as it is now; undefined if it, or another of its name, is not there. */
-export async function present<T extends AnyObject>(client: Client, type: ResourceType<T>, object: Stored<T>): Promise<Stored<T> | undefined> {
+export async function present<T extends AnyObject>(
+  client: Client,
+  type: ResourceType<T>,
+  object: Stored<T>,
+): Promise<Stored<T> | undefined> {
   try {
     const found = await client.get(type, keyOf(object));
     return found.metadata.uid === object.metadata.uid ? found : undefined;

@@ -17,7 +17,14 @@ afterAll(() => env.stop());
 
 function newEvent(name: string, agoMs: number | undefined): Event {
   const times = agoMs === undefined ? {} : { lastTimestamp: formatTimestamp(Date.now() - agoMs) };
-  return { apiVersion: 'v1', kind: 'Event', metadata: { namespace: 'default', name }, involvedObject: { kind: 'Post', name: 'a' }, reason: 'Seen', ...times };
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { namespace: 'default', name },
+    involvedObject: { kind: 'Post', name: 'a' },
+    reason: 'Seen',
+    ...times,
+  };
 }
 
 async function write(name: string, agoMs: number | undefined): Promise<void> {
@@ -41,22 +48,48 @@ test('deletes what has not happened again for long, page by page, and nothing el
 });
 
 test('one that waits for its finalizers is not deleted again and again', async () => {
-  await client.create(eventType, { ...newEvent('held', 3_700_000), metadata: { namespace: 'default', name: 'held', finalizers: ['example.com/hold'] } });
+  await client.create(eventType, {
+    ...newEvent('held', 3_700_000),
+    metadata: { namespace: 'default', name: 'held', finalizers: ['example.com/hold'] },
+  });
   let deletions = 0;
-  const counting = { delete: (...args: Parameters<Client['delete']>) => { deletions += 1; return client.delete(...args); } } as Client;
+  const counting = {
+    delete: (...args: Parameters<Client['delete']>) => {
+      deletions += 1;
+      return client.delete(...args);
+    },
+  } as Client;
   const context = { client: counting, log: silent, signal: AbortSignal.timeout(20_000) } as ReconcileContext;
   const { reconcile } = eventExpiry({ client }).begin();
-  for (let looks = 0; looks < 2; looks += 1) expect(await reconcile({ namespace: '', name: 'expired' }, context)).toEqual({ requeueAfterMs: 60_000 });
+  for (let looks = 0; looks < 2; looks += 1)
+    expect(await reconcile({ namespace: '', name: 'expired' }, context)).toEqual({ requeueAfterMs: 60_000 });
   expect(deletions).toBe(1);
-  await client.patch(eventType, { namespace: 'default', name: 'held' }, { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await client.patch(
+    eventType,
+    { namespace: 'default', name: 'held' },
+    { type: 'merge', patch: { metadata: { finalizers: null } } },
+  );
 });
 
 test('where much is left of which nothing goes, it pauses before the next look', async () => {
-  const held = { ...newEvent('held', 3_700_000), metadata: { namespace: 'default', name: 'held', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' } };
-  const endless = { list: () => Promise.resolve({ resourceVersion: '1', items: [held], continue: 'more' }) } as unknown as Client;
+  const held = {
+    ...newEvent('held', 3_700_000),
+    metadata: {
+      namespace: 'default',
+      name: 'held',
+      uid: 'u',
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+  };
+  const endless = {
+    list: () => Promise.resolve({ resourceVersion: '1', items: [held], continue: 'more' }),
+  } as unknown as Client;
   const marking = { delete: () => Promise.resolve({ object: held }) } as unknown as Client;
   const context = { client: marking, log: silent, signal: AbortSignal.timeout(20_000) } as ReconcileContext;
-  expect(await eventExpiry({ client: endless }).begin().reconcile({ namespace: '', name: 'expired' }, context)).toEqual({ requeueAfterMs: 60_000 });
+  expect(await eventExpiry({ client: endless }).begin().reconcile({ namespace: '', name: 'expired' }, context)).toEqual(
+    { requeueAfterMs: 60_000 },
+  );
 });
 
 test('one without a time goes by its age', async () => {

@@ -1,9 +1,32 @@
-import { isStatusError, orphanFinalizer, type AnyObject, type Client, type OwnerReference, type ResourceType, type Stored } from '#pkg/apimachinery/index';
-import { hasFinalizer, ignoreNotFound, type Log, type ReconcileContext, type ReconcileRequest, type ReconcileResult, type Source } from '#pkg/runtime/index';
+import {
+  isStatusError,
+  orphanFinalizer,
+  type AnyObject,
+  type Client,
+  type OwnerReference,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
+import {
+  hasFinalizer,
+  ignoreNotFound,
+  type Log,
+  type ReconcileContext,
+  type ReconcileRequest,
+  type ReconcileResult,
+  type Source,
+} from '#pkg/runtime/index';
 import { inParallel } from '../parallel/in-parallel.ts';
 import { resourceKey, ServedTypes, type Backoff } from '../served-types/served-types.ts';
 import { judgeDependent, type Judging, type Verdict } from './dependent-judge.ts';
-import { deleteDependents, dependentsAtOnce, isHeldByCollector, orphanDependents, typesAtOnce, type Finishing } from './finish-owner.ts';
+import {
+  deleteDependents,
+  dependentsAtOnce,
+  isHeldByCollector,
+  orphanDependents,
+  typesAtOnce,
+  type Finishing,
+} from './finish-owner.ts';
 import { ObjectStream } from './object-stream.ts';
 import { hasOwner, ownedBy, ownersAtOnce, readChunk, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, OwnerFinder } from './owner-finder.ts';
@@ -24,9 +47,9 @@ export interface CollectorOptions {
 }
 
 /**
- * One turn of collecting. It follows the changes of every served type and keeps none of the objects: only which owned objects are to be looked at,
- * which owners have gone, and, of a bounded number of owners, whether they were there. At first, and after news were missed, it looks at
- * all owned objects once.
+ * One turn of collecting. It follows the changes of every served type and keeps none of the objects: only which owned
+ * objects are to be looked at, which owners have gone, and, of a bounded number of owners, whether they were there. At
+ * first, and after news were missed, it looks at all owned objects once.
  */
 export class Collector implements Source {
   readonly #options: CollectorOptions;
@@ -55,13 +78,22 @@ export class Collector implements Source {
     this.#client = client;
     this.#types = new ServedTypes(options);
     this.#kinds = new OwnerKinds(this.#types);
-    this.#owners = new OwnerFinder({ client, types: this.#types, states: this.#states, isGone: (uid) => this.#gone.has(uid) });
+    this.#owners = new OwnerFinder({
+      client,
+      types: this.#types,
+      states: this.#states,
+      isGone: (uid) => this.#gone.has(uid),
+    });
   }
 
   async start(enqueue: (request: ReconcileRequest) => void, signal: AbortSignal): Promise<boolean> {
     this.#enqueue = enqueue;
     const synced = await this.#types.start(enqueue, signal);
-    if (synced && !this.#stopped) this.#types.listen({ joined: (type, resourceVersion) => this.#join(type, resourceVersion), left: (type) => this.#leave(type) });
+    if (synced && !this.#stopped)
+      this.#types.listen({
+        joined: (type, resourceVersion) => this.#join(type, resourceVersion),
+        left: (type) => this.#leave(type),
+      });
     return synced;
   }
 
@@ -76,7 +108,10 @@ export class Collector implements Source {
     await Promise.all([...this.#streams.values(), ...this.#lastStreams].map((stream) => stream.stop()));
   }
 
-  async reconcile(request: ReconcileRequest, { client, log, signal }: Pick<ReconcileContext, 'client' | 'log' | 'signal'>): Promise<ReconcileResult> {
+  async reconcile(
+    request: ReconcileRequest,
+    { client, log, signal }: Pick<ReconcileContext, 'client' | 'log' | 'signal'>,
+  ): Promise<ReconcileResult> {
     const target = parseTarget(request);
     const judging: Judging = { writer: client, kinds: this.#kinds, log, signal };
     if (target.look === 'gone') return this.#collect(judging);
@@ -92,12 +127,16 @@ export class Collector implements Source {
       ...this.#options,
       type,
       resourceVersion,
-      listener: { began: (isGap) => (isGap ? this.#missed() : this.#enqueue(formatTarget({ look: 'sweep', resource }))), event: (change, object) => this.#event(type, change, object) },
+      listener: {
+        began: (isGap) => (isGap ? this.#missed() : this.#enqueue(formatTarget({ look: 'sweep', resource }))),
+        event: (change, object) => this.#event(type, change, object),
+      },
     });
     this.#streams.set(resource, stream);
     stream.start();
     // Until now it was not known whether owners of this kind are there.
-    for (const dependent of this.#kinds.dependentsOf(type)) this.#enqueue(formatTarget({ look: 'sweep', resource: resourceKey(dependent) }));
+    for (const dependent of this.#kinds.dependentsOf(type))
+      this.#enqueue(formatTarget({ look: 'sweep', resource: resourceKey(dependent) }));
   }
 
   #leave(type: ResourceType): void {
@@ -120,10 +159,16 @@ export class Collector implements Source {
   #event(type: ResourceType, change: 'ADDED' | 'MODIFIED' | 'DELETED', object: Stored<AnyObject>): void {
     if (change === 'DELETED') return this.#deleted(type, object);
     this.#kinds.note(type, object);
-    this.#wakeOwners((object.metadata.ownerReferences ?? []).filter(({ blockOwnerDeletion }) => blockOwnerDeletion !== true));
+    this.#wakeOwners(
+      (object.metadata.ownerReferences ?? []).filter(({ blockOwnerDeletion }) => blockOwnerDeletion !== true),
+    );
     const isHeld = isHeldByCollector(object);
     if (isHeld) this.#states.note(idOf(type, object), isDeletedInForeground(object) ? 'waiting' : 'solid');
-    if (!isHeld && (object.metadata.deletionTimestamp !== undefined || (object.metadata.ownerReferences ?? []).length === 0)) return;
+    if (
+      !isHeld &&
+      (object.metadata.deletionTimestamp !== undefined || (object.metadata.ownerReferences ?? []).length === 0)
+    )
+      return;
     const request = requestFor(type, object);
     if (!isHeld) this.#told.set(keyOf(request), object.metadata);
     this.#enqueue(request);
@@ -152,14 +197,17 @@ export class Collector implements Source {
   async #look(type: ResourceType, request: ReconcileRequest, judging: Judging): Promise<ReconcileResult> {
     const told = this.#told.get(keyOf(request));
     this.#told.delete(keyOf(request));
-    if (told !== undefined && this.#owners.areKnown(type, { apiVersion: '', kind: type.kind, metadata: told })) return undefined;
+    if (told !== undefined && this.#owners.areKnown(type, { apiVersion: '', kind: type.kind, metadata: told }))
+      return undefined;
     const target = parseTarget(request);
     if (target.look !== 'object') return undefined;
     const object = await ignoreNotFound(this.#client.get(type, target.key, { signal: judging.signal }));
     if (object === undefined) return undefined;
     if (isHeldByCollector(object)) return this.#finish(type, object, judging);
     this.#kinds.note(type, object);
-    return (await judgeDependent(this.#owners, type, object, judging)) === 'changed' ? { requeueAfterMs: changedMs } : undefined;
+    return (await judgeDependent(this.#owners, type, object, judging)) === 'changed'
+      ? { requeueAfterMs: changedMs }
+      : undefined;
   }
 
   #finish(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<ReconcileResult> {
@@ -178,7 +226,8 @@ export class Collector implements Source {
     const types = new Set(owners.flatMap(([, type]) => this.#kinds.dependentsOf(type)));
     const fieldSelector = ownedBy(owners.map(([uid]) => uid));
     await inParallel(types, typesAtOnce, async (type) => {
-      for await (const chunk of readChunks(this.#client, type, { fieldSelector, signal: judging.signal })) await this.#judge(type, chunk, judging);
+      for await (const chunk of readChunks(this.#client, type, { fieldSelector, signal: judging.signal }))
+        await this.#judge(type, chunk, judging);
     });
     for (const [uid] of owners) this.#gone.delete(uid);
     return this.#gone.size > 0 ? { requeueAfterMs: 0 } : undefined;
@@ -208,7 +257,11 @@ export class Collector implements Source {
 
   async #sweptChunk(type: ResourceType, from: string | undefined, signal: AbortSignal): ReturnType<typeof readChunk> {
     try {
-      return await readChunk(this.#client, type, { fieldSelector: hasOwner, signal, ...(from === undefined ? {} : { continue: from }) });
+      return await readChunk(this.#client, type, {
+        fieldSelector: hasOwner,
+        signal,
+        ...(from === undefined ? {} : { continue: from }),
+      });
     } catch (error) {
       if (isStatusError(error, 'Expired')) this.#sweeps.delete(resourceKey(type));
       throw error;
@@ -227,7 +280,10 @@ export class Collector implements Source {
       return await judgeDependent(this.#owners, type, object, judging);
     } catch (error) {
       judging.signal.throwIfAborted();
-      judging.log.debug({ err: error, resource: type.plural, object: object.metadata.name }, 'an owned object could not be looked at among others; trying again');
+      judging.log.debug(
+        { err: error, resource: type.plural, object: object.metadata.name },
+        'an owned object could not be looked at among others; trying again',
+      );
       return 'changed';
     }
   }

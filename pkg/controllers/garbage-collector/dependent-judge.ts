@@ -1,4 +1,12 @@
-import { isFenceLost, isStatusError, type AnyObject, type OwnerReference, type ResourceType, type Stored, type Writer } from '#pkg/apimachinery/index';
+import {
+  isFenceLost,
+  isStatusError,
+  type AnyObject,
+  type OwnerReference,
+  type ResourceType,
+  type Stored,
+  type Writer,
+} from '#pkg/apimachinery/index';
 import { ignoreNotFound, type Log } from '#pkg/runtime/index';
 import type { OwnerFinder } from './owner-finder.ts';
 import type { OwnerKinds } from './owner-kinds.ts';
@@ -11,17 +19,22 @@ export interface Judging {
 }
 
 /**
- * `changed`: somebody else wrote the object, or made another under its name: it is to be read again. `ignored`: its owners cannot be
- * what they say, so nothing is done about it, and nobody waits for it.
+ * `changed`: somebody else wrote the object, or made another under its name: it is to be read again. `ignored`: its
+ * owners cannot be what they say, so nothing is done about it, and nobody waits for it.
  */
 export type Verdict = 'done' | 'changed' | 'ignored';
 
 /**
- * Does with an object what its owners ask for: none there, it is deleted; some there, it ceases to name the others. One whose only owners
- * wait for their dependents is deleted in the foreground too. Every write holds only for the object as it was read.
- * Source: the garbage collector of kube-controller-manager, attemptToDeleteItem.
+ * Does with an object what its owners ask for: none there, it is deleted; some there, it ceases to name the others. One
+ * whose only owners wait for their dependents is deleted in the foreground too. Every write holds only for the object
+ * as it was read. Source: the garbage collector of kube-controller-manager, attemptToDeleteItem.
  */
-export async function judgeDependent(owners: OwnerFinder, type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<Verdict> {
+export async function judgeDependent(
+  owners: OwnerFinder,
+  type: ResourceType,
+  object: Stored<AnyObject>,
+  judging: Judging,
+): Promise<Verdict> {
   const { metadata } = object;
   if (metadata.deletionTimestamp !== undefined) return 'done';
   const references = metadata.ownerReferences ?? [];
@@ -31,7 +44,10 @@ export async function judgeDependent(owners: OwnerFinder, type: ResourceType, ob
     const found = await owners.find(type, metadata.namespace, reference, judging.signal);
     if (found === 'invalid') {
       const { kind, name } = reference;
-      judging.log.warn({ resource: type.plural, object: metadata.name, owner: { kind, name } }, 'an object without a namespace names an owner in one; it is left alone');
+      judging.log.warn(
+        { resource: type.plural, object: metadata.name, owner: { kind, name } },
+        'an object without a namespace names an owner in one; it is left alone',
+      );
       return 'ignored';
     }
     if (found === 'absent' || found === 'waiting') leaving.push(reference);
@@ -39,20 +55,48 @@ export async function judgeDependent(owners: OwnerFinder, type: ResourceType, ob
   }
   if (leaving.length === 0) return 'done';
   const stays = references.filter((reference) => !leaving.includes(reference));
-  return unlessChanged(stays.length > 0 ? dropOwners(type, object, stays, judging) : deleteDependent(type, object, isWaitedFor && judging.kinds.isOwner(type), judging));
+  return unlessChanged(
+    stays.length > 0
+      ? dropOwners(type, object, stays, judging)
+      : deleteDependent(type, object, isWaitedFor && judging.kinds.isOwner(type), judging),
+  );
 }
 
 /** Leaves these owners, and with them the object, if nobody wrote it meanwhile. */
-export async function dropOwners(type: ResourceType, { metadata }: Stored<AnyObject>, stays: readonly OwnerReference[], { writer, signal }: Judging): Promise<void> {
+export async function dropOwners(
+  type: ResourceType,
+  { metadata }: Stored<AnyObject>,
+  stays: readonly OwnerReference[],
+  { writer, signal }: Judging,
+): Promise<void> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
-  const patch = { metadata: { uid, resourceVersion, ownerReferences: stays.length === 0 ? null : stays.map((reference) => ({ ...reference })) } };
-  await ignoreNotFound(writer.patch(type, { namespace, name }, { type: 'merge', patch }, { signal, fieldValidation: 'Ignore' }));
+  const patch = {
+    metadata: {
+      uid,
+      resourceVersion,
+      ownerReferences: stays.length === 0 ? null : stays.map((reference) => ({ ...reference })),
+    },
+  };
+  await ignoreNotFound(
+    writer.patch(type, { namespace, name }, { type: 'merge', patch }, { signal, fieldValidation: 'Ignore' }),
+  );
 }
 
 /** Without a policy of ours what the object itself asks for, by its finalizers, holds. */
-async function deleteDependent(type: ResourceType, { metadata }: Stored<AnyObject>, isOwnerWaitedFor: boolean, { writer, log, signal }: Judging): Promise<void> {
+async function deleteDependent(
+  type: ResourceType,
+  { metadata }: Stored<AnyObject>,
+  isOwnerWaitedFor: boolean,
+  { writer, log, signal }: Judging,
+): Promise<void> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
-  await ignoreNotFound(writer.delete(type, { namespace, name }, { uid, resourceVersion, signal, ...(isOwnerWaitedFor ? { propagationPolicy: 'Foreground' as const } : {}) }));
+  await ignoreNotFound(
+    writer.delete(
+      type,
+      { namespace, name },
+      { uid, resourceVersion, signal, ...(isOwnerWaitedFor ? { propagationPolicy: 'Foreground' as const } : {}) },
+    ),
+  );
   log.debug({ resource: type.plural, namespace, object: name, uid }, 'an object was deleted, as its owners are gone');
 }
 

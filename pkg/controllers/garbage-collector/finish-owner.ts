@@ -1,4 +1,12 @@
-import { foregroundFinalizer, orphanFinalizer, type AnyObject, type OwnerReference, type Reader, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  foregroundFinalizer,
+  orphanFinalizer,
+  type AnyObject,
+  type OwnerReference,
+  type Reader,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { hasFinalizer, ignoreNotFound, removeFinalizer, type ReconcileResult } from '#pkg/runtime/index';
 import { Failures } from '../parallel/failures.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
@@ -21,25 +29,39 @@ export interface Finishing {
 
 /** Does it wait for the collector? */
 export function isHeldByCollector(object: AnyObject): boolean {
-  return object.metadata.deletionTimestamp !== undefined && (hasFinalizer(object, foregroundFinalizer) || hasFinalizer(object, orphanFinalizer));
+  return (
+    object.metadata.deletionTimestamp !== undefined &&
+    (hasFinalizer(object, foregroundFinalizer) || hasFinalizer(object, orphanFinalizer))
+  );
 }
 
 /** Takes a deleted owner out of its dependents, then lets it go. */
-export async function orphanDependents(type: ResourceType, owner: Stored<AnyObject>, finishing: Finishing): Promise<ReconcileResult> {
+export async function orphanDependents(
+  type: ResourceType,
+  owner: Stored<AnyObject>,
+  finishing: Finishing,
+): Promise<ReconcileResult> {
   let isChanged = false;
   // Whoever named the owner a moment ago must not be lost because the news have not come yet.
   const types = finishing.judging.kinds.typesBelow(type);
   const count = await eachDependent(owner, { types, type, finishing }, async (dependentType, dependent) => {
     const stays = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.metadata.uid);
-    if ((await unlessChanged(dropOwners(dependentType, dependent, stays, finishing.judging))) === 'changed') isChanged = true;
+    if ((await unlessChanged(dropOwners(dependentType, dependent, stays, finishing.judging))) === 'changed')
+      isChanged = true;
   });
   // Who was written meanwhile, or came to name the owner: the next look finds none.
   if (isChanged || count > 0) return { requeueAfterMs: isChanged ? changedMs : 0 };
   return letGo(type, owner, orphanFinalizer, finishing.judging);
 }
 
-/** Deletes the dependents of an owner that was deleted in the foreground; lets it go when none is left that blocks it. */
-export async function deleteDependents(type: ResourceType, owner: Stored<AnyObject>, finishing: Finishing): Promise<ReconcileResult> {
+/**
+ * Deletes the dependents of an owner that was deleted in the foreground; lets it go when none is left that blocks it.
+ */
+export async function deleteDependents(
+  type: ResourceType,
+  owner: Stored<AnyObject>,
+  finishing: Finishing,
+): Promise<ReconcileResult> {
   let isBlocked = false;
   let isChanged = false;
   const types = finishing.judging.kinds.dependentsOf(type);
@@ -47,7 +69,8 @@ export async function deleteDependents(type: ResourceType, owner: Stored<AnyObje
     const references = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid === owner.metadata.uid);
     const verdict = await judgeDependent(finishing.owners, dependentType, dependent, finishing.judging);
     if (verdict === 'changed') isChanged = true;
-    if (verdict !== 'ignored' && references.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) isBlocked = true;
+    if (verdict !== 'ignored' && references.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true))
+      isBlocked = true;
   });
   if (isChanged) return { requeueAfterMs: changedMs };
   if (!isBlocked) return letGo(type, owner, foregroundFinalizer, finishing.judging);
@@ -55,7 +78,10 @@ export async function deleteDependents(type: ResourceType, owner: Stored<AnyObje
   return { requeueAfterMs: lookAgainMs };
 }
 
-/** Every object of these types that names the owner and lies where its dependents may lie, but for itself; answers how many there were. */
+/**
+ * Every object of these types that names the owner and lies where its dependents may lie, but for itself; answers how
+ * many there were.
+ */
 async function eachDependent(
   { metadata }: Stored<AnyObject>,
   { types, type, finishing }: { types: readonly ResourceType[]; type: ResourceType; finishing: Finishing },
@@ -68,7 +94,10 @@ async function eachDependent(
   await inParallel(types, typesAtOnce, async (candidate) => {
     for await (const chunk of readChunks(reader, candidate, { fieldSelector: ownedBy([metadata.uid]), signal })) {
       signal.throwIfAborted();
-      const dependents = chunk.filter((each) => each.metadata.uid !== metadata.uid && (!type.namespaced || each.metadata.namespace === metadata.namespace));
+      const dependents = chunk.filter(
+        (each) =>
+          each.metadata.uid !== metadata.uid && (!type.namespaced || each.metadata.namespace === metadata.namespace),
+      );
       count += dependents.length;
       await inParallel(dependents, dependentsAtOnce, (dependent) => failures.attempt(() => work(candidate, dependent)));
     }
@@ -77,7 +106,12 @@ async function eachDependent(
   return count;
 }
 
-async function letGo(type: ResourceType, owner: Stored<AnyObject>, finalizer: string, { writer, signal }: Judging): Promise<ReconcileResult> {
+async function letGo(
+  type: ResourceType,
+  owner: Stored<AnyObject>,
+  finalizer: string,
+  { writer, signal }: Judging,
+): Promise<ReconcileResult> {
   signal.throwIfAborted();
   const verdict = await unlessChanged(ignoreNotFound(removeFinalizer(writer, type, owner, finalizer)));
   return verdict === 'changed' ? { requeueAfterMs: changedMs } : undefined;
@@ -102,9 +136,15 @@ interface TypedObject {
 }
 
 /** Those of an object's owners that are deleted in the foreground. */
-async function waitingOwners(type: ResourceType, { metadata }: Stored<AnyObject>, { reader, owners, judging }: Finishing): Promise<TypedObject[]> {
+async function waitingOwners(
+  type: ResourceType,
+  { metadata }: Stored<AnyObject>,
+  { reader, owners, judging }: Finishing,
+): Promise<TypedObject[]> {
   const found: TypedObject[] = [];
-  for (const reference of (metadata.ownerReferences ?? []).filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) {
+  for (const reference of (metadata.ownerReferences ?? []).filter(
+    ({ blockOwnerDeletion }) => blockOwnerDeletion === true,
+  )) {
     const ownerType = owners.typeOf(reference);
     const id = owners.idOf(type, metadata.namespace, reference);
     if (ownerType === undefined || id === undefined) continue;
@@ -115,10 +155,21 @@ async function waitingOwners(type: ResourceType, { metadata }: Stored<AnyObject>
 }
 
 /** In a circle of owners nobody would ever be the first to go. */
-async function unblockOwners(type: ResourceType, { metadata }: Stored<AnyObject>, { writer, signal }: Judging): Promise<ReconcileResult> {
+async function unblockOwners(
+  type: ResourceType,
+  { metadata }: Stored<AnyObject>,
+  { writer, signal }: Judging,
+): Promise<ReconcileResult> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
-  const ownerReferences = (metadata.ownerReferences ?? []).map((reference: OwnerReference) => ({ ...reference, blockOwnerDeletion: false }));
+  const ownerReferences = (metadata.ownerReferences ?? []).map((reference: OwnerReference) => ({
+    ...reference,
+    blockOwnerDeletion: false,
+  }));
   const patch = { metadata: { uid, resourceVersion, ownerReferences } };
-  await unlessChanged(ignoreNotFound(writer.patch(type, { namespace, name }, { type: 'merge', patch }, { signal, fieldValidation: 'Ignore' })));
+  await unlessChanged(
+    ignoreNotFound(
+      writer.patch(type, { namespace, name }, { type: 'merge', patch }, { signal, fieldValidation: 'Ignore' }),
+    ),
+  );
   return { requeueAfterMs: changedMs };
 }

@@ -2,7 +2,18 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isStatusError, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { Manager } from '#pkg/runtime/index';
 import { FaultyClient, SeededRandom, startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { bossType, defineThings, eventually, keyOf, newThing, present, refersTo, silentLog, thingTypes, type Thing } from '../controllerstest/owned-models.ts';
+import {
+  bossType,
+  defineThings,
+  eventually,
+  keyOf,
+  newThing,
+  present,
+  refersTo,
+  silentLog,
+  thingTypes,
+  type Thing,
+} from '../controllerstest/owned-models.ts';
 import { garbageCollector } from './garbage-collector.ts';
 import { mustBeLeft, type ModelObject, type ModelReference } from '../controllerstest/must-be-left.ts';
 
@@ -18,7 +29,17 @@ beforeAll(async () => {
   env = await startTestEnv({ replicas: 2 });
   client = env.servers[1]!.client;
   await defineThings(env);
-  await client.create({ group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true }, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
+  await client.create(
+    {
+      group: '',
+      version: 'v1',
+      kind: 'Namespace',
+      plural: 'namespaces',
+      namespaced: false,
+      hasStatusSubresource: true,
+    },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
+  );
 });
 afterAll(() => env.stop());
 
@@ -29,12 +50,18 @@ interface Made {
 }
 
 /** Objects that name each other, and some that nobody made. */
-async function makeWorld(random: SeededRandom, { seed, isOrphaning }: { seed: number; isOrphaning: boolean }): Promise<Made[]> {
+async function makeWorld(
+  random: SeededRandom,
+  { seed, isOrphaning }: { seed: number; isOrphaning: boolean },
+): Promise<Made[]> {
   const world: Made[] = [];
   for (let i = 4 + random.below(9); i > 0; i -= 1) {
     const type = random.pick(thingTypes);
     const namespace = random.chance(0.8) ? 'default' : 'other';
-    const object = await client.create(type, newThing(type, `s${seed}-${world.length}`, type.namespaced ? { namespace } : {}));
+    const object = await client.create(
+      type,
+      newThing(type, `s${seed}-${world.length}`, type.namespaced ? { namespace } : {}),
+    );
     world.push({ type, object, references: [] });
   }
   for (const each of world) {
@@ -43,10 +70,16 @@ async function makeWorld(random: SeededRandom, { seed, isOrphaning }: { seed: nu
       if (each.references.some(({ uid }) => uid === owner.object.metadata.uid)) continue;
       if (isOrphaning && !mayOwn(owner, each)) continue;
       const isGhost = !isOrphaning && random.chance(0.15);
-      each.references.push({ ...refersTo(owner.object, random.chance(0.7)), ...(isGhost ? { uid: `ghost-${seed}-${i}` } : {}) });
+      each.references.push({
+        ...refersTo(owner.object, random.chance(0.7)),
+        ...(isGhost ? { uid: `ghost-${seed}-${i}` } : {}),
+      });
     }
     if (each.references.length === 0) continue;
-    await client.patch(each.type, keyOf(each.object), { type: 'merge', patch: { metadata: { ownerReferences: each.references.map((reference) => ({ ...reference })) } } });
+    await client.patch(each.type, keyOf(each.object), {
+      type: 'merge',
+      patch: { metadata: { ownerReferences: each.references.map((reference) => ({ ...reference })) } },
+    });
   }
   return world;
 }
@@ -65,7 +98,8 @@ async function left(world: readonly Made[]): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { type, object } of world) {
     const now = await present(client, type, object);
-    if (now !== undefined) found.set(object.metadata.name, (now.metadata.ownerReferences ?? []).map(({ uid }) => uid).toSorted());
+    if (now !== undefined)
+      found.set(object.metadata.name, (now.metadata.ownerReferences ?? []).map(({ uid }) => uid).toSorted());
   }
   return found;
 }
@@ -74,7 +108,10 @@ function sameMaps(a: ReadonlyMap<string, string[]>, b: ReadonlyMap<string, strin
   return a.size === b.size && [...a].every(([name, uids]) => b.get(name)?.join() === uids.join());
 }
 
-async function remove({ type, object }: Made, propagationPolicy: 'Background' | 'Foreground' | 'Orphan'): Promise<void> {
+async function remove(
+  { type, object }: Made,
+  propagationPolicy: 'Background' | 'Foreground' | 'Orphan',
+): Promise<void> {
   try {
     await client.delete(type, keyOf(object), { uid: object.metadata.uid, propagationPolicy });
   } catch (error) {
@@ -86,41 +123,66 @@ async function remove({ type, object }: Made, propagationPolicy: 'Background' | 
 /** Somebody else writes objects meanwhile: what the collector has read of them no longer holds. */
 async function disturb(random: SeededRandom, world: readonly Made[]): Promise<void> {
   for (const { type, object } of world.filter(() => random.chance(0.3))) {
-    await client.patch(type, keyOf(object), { type: 'merge', patch: { metadata: { labels: { disturbed: String(random.below(1000)) } } } }).catch((error: unknown) => {
-      if (!isStatusError(error, 'NotFound')) throw error;
-    });
+    await client
+      .patch(type, keyOf(object), {
+        type: 'merge',
+        patch: { metadata: { labels: { disturbed: String(random.below(1000)) } } },
+      })
+      .catch((error: unknown) => {
+        if (!isStatusError(error, 'NotFound')) throw error;
+      });
   }
 }
 
-test(`${seeds} worlds end as they must, whatever goes wrong on the way`, async () => {
-  for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-    const random = new SeededRandom(seed);
-    const isOrphaning = random.chance(0.25);
-    const world = await makeWorld(random, { seed, isOrphaning });
-    const faulty = new FaultyClient({ client: env.servers[0]!.client, seed, rates });
-    const run = (): Manager => new Manager({ client: faulty, log: silentLog, controllers: [garbageCollector({ client: faulty, log: silentLog, backoff: { baseMs: 1, maxMs: 20 } })] });
-    let manager = run();
-    manager.start();
-    const deleted = world.filter(() => random.chance(0.35));
-    for (const each of deleted) {
-      await remove(each, isOrphaning ? 'Orphan' : random.pick(['Background', 'Foreground']));
-      await disturb(random, world);
-      if (!random.chance(0.2)) continue;
-      await manager.stop();
-      manager = run();
+test(
+  `${seeds} worlds end as they must, whatever goes wrong on the way`,
+  async () => {
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
+      const random = new SeededRandom(seed);
+      const isOrphaning = random.chance(0.25);
+      const world = await makeWorld(random, { seed, isOrphaning });
+      const faulty = new FaultyClient({ client: env.servers[0]!.client, seed, rates });
+      const run = (): Manager =>
+        new Manager({
+          client: faulty,
+          log: silentLog,
+          controllers: [garbageCollector({ client: faulty, log: silentLog, backoff: { baseMs: 1, maxMs: 20 } })],
+        });
+      let manager = run();
       manager.start();
+      const deleted = world.filter(() => random.chance(0.35));
+      for (const each of deleted) {
+        await remove(each, isOrphaning ? 'Orphan' : random.pick(['Background', 'Foreground']));
+        await disturb(random, world);
+        if (!random.chance(0.2)) continue;
+        await manager.stop();
+        manager = run();
+        manager.start();
+      }
+      const expected = mustBeLeft(
+        world.map(modelOf),
+        deleted.map(({ object }) => object.metadata.uid),
+        isOrphaning,
+      );
+      const deadline = Date.now() + 20_000;
+      await eventually(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
+      faulty.heal();
+      // One look asks for every type there is: what failed again and again until now waits for its next try, which
+      // comes the later the more often it failed.
+      await eventually(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
+      // Whatever it still had in mind: a last dependent of nobody goes after it.
+      const boss = await client.create(
+        bossType,
+        newThing(bossType, `s${seed}-last`, {
+          ownerReferences: [{ apiVersion: 'owned.example.com/v1', kind: 'Boss', name: 'x', uid: 'x' }],
+        }),
+      );
+      await eventually(async () => (await present(client, bossType, boss)) === undefined || Date.now() > deadline);
+      await manager.stop();
+      expect({ seed, left: await left(world) }).toEqual({ seed, left: expected });
+      for (const { type, object } of world)
+        await client.delete(type, keyOf(object), { propagationPolicy: 'Background' }).catch(() => undefined);
     }
-    const expected = mustBeLeft(world.map(modelOf), deleted.map(({ object }) => object.metadata.uid), isOrphaning);
-    const deadline = Date.now() + 20_000;
-    await eventually(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
-    faulty.heal();
-    // One look asks for every type there is: what failed again and again until now waits for its next try, which comes the later the more often it failed.
-    await eventually(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
-    // Whatever it still had in mind: a last dependent of nobody goes after it.
-    const boss = await client.create(bossType, newThing(bossType, `s${seed}-last`, { ownerReferences: [{ apiVersion: 'owned.example.com/v1', kind: 'Boss', name: 'x', uid: 'x' }] }));
-    await eventually(async () => (await present(client, bossType, boss)) === undefined || Date.now() > deadline);
-    await manager.stop();
-    expect({ seed, left: await left(world) }).toEqual({ seed, left: expected });
-    for (const { type, object } of world) await client.delete(type, keyOf(object), { propagationPolicy: 'Background' }).catch(() => undefined);
-  }
-}, 120_000 + seeds * 25_000);
+  },
+  120_000 + seeds * 25_000,
+);

@@ -1,7 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Client, OwnerReference, ResourceType, Stored } from '#pkg/apimachinery/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { bossType, defineThings, eventually, keyOf, newThing, present, refersTo, runControllers, silentLog, teamType, workerType, type Thing } from '../controllerstest/owned-models.ts';
+import {
+  bossType,
+  defineThings,
+  eventually,
+  keyOf,
+  newThing,
+  present,
+  refersTo,
+  runControllers,
+  silentLog,
+  teamType,
+  workerType,
+  type Thing,
+} from '../controllerstest/owned-models.ts';
 
 let env: TestEnv;
 let client: Client;
@@ -15,7 +28,18 @@ beforeAll(async () => {
   client = env.servers[0]!.client;
   other = env.servers[1]!.client;
   await defineThings(env);
-  for (const name of ['one', 'two']) await client.create({ group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true }, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  for (const name of ['one', 'two'])
+    await client.create(
+      {
+        group: '',
+        version: 'v1',
+        kind: 'Namespace',
+        plural: 'namespaces',
+        namespaced: false,
+        hasStatusSubresource: true,
+      },
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+    );
 });
 afterAll(() => env.stop());
 beforeEach(() => {
@@ -25,13 +49,22 @@ beforeEach(() => {
 afterEach(() => stop());
 
 /** Made on the other server than the one that the collector asks. */
-function make(type: ResourceType<Thing>, owners: readonly OwnerReference[] = [], metadata: Partial<Thing['metadata']> = {}): Promise<Stored<Thing>> {
+function make(
+  type: ResourceType<Thing>,
+  owners: readonly OwnerReference[] = [],
+  metadata: Partial<Thing['metadata']> = {},
+): Promise<Stored<Thing>> {
   made += 1;
-  return other.create(type, newThing(type, `t-${made}`, { ...metadata, ...(owners.length === 0 ? {} : { ownerReferences: [...owners] }) }));
+  return other.create(
+    type,
+    newThing(type, `t-${made}`, { ...metadata, ...(owners.length === 0 ? {} : { ownerReferences: [...owners] }) }),
+  );
 }
 
 async function gone(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): Promise<void> {
-  await eventually(async () => (await Promise.all(objects.map((object) => present(client, type, object)))).every((found) => found === undefined));
+  await eventually(async () =>
+    (await Promise.all(objects.map((object) => present(client, type, object)))).every((found) => found === undefined),
+  );
 }
 
 /** Everything asked for before has been looked at: an object that nobody owns has gone. */
@@ -40,7 +73,9 @@ async function settled(): Promise<void> {
 }
 
 async function isThere(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): Promise<boolean> {
-  return (await Promise.all(objects.map((object) => present(client, type, object)))).every((found) => found !== undefined);
+  return (await Promise.all(objects.map((object) => present(client, type, object)))).every(
+    (found) => found !== undefined,
+  );
 }
 
 test('dependents go after their owner, and theirs after them; what has another owner stays, and names the one that went no more', async () => {
@@ -149,7 +184,9 @@ test('an orphan still names an owner of another kind that has the name of the on
 });
 
 test('a client that asks by finalizers itself gets the same, dependents or not', async () => {
-  const bosses = await Promise.all(['foregroundDeletion', 'orphan'].map((finalizer) => make(bossType, [], { finalizers: [finalizer] })));
+  const bosses = await Promise.all(
+    ['foregroundDeletion', 'orphan'].map((finalizer) => make(bossType, [], { finalizers: [finalizer] })),
+  );
   for (const boss of bosses) await client.delete(bossType, keyOf(boss));
   await gone(bossType, ...bosses);
 });
@@ -161,10 +198,17 @@ test.each([
 ] as const)('circles of owners end: %s', async (_, policies) => {
   for (const size of [1, 2, 3]) {
     const teams = await Promise.all(Array.from({ length: size }, () => make(teamType)));
-    for (const [i, team] of teams.entries()) await client.patch(teamType, keyOf(team), { type: 'merge', patch: { metadata: { ownerReferences: [{ ...refersTo(teams[(i + 1) % size]!) }] } } });
+    for (const [i, team] of teams.entries())
+      await client.patch(teamType, keyOf(team), {
+        type: 'merge',
+        patch: { metadata: { ownerReferences: [{ ...refersTo(teams[(i + 1) % size]!) }] } },
+      });
     for (const [i, propagationPolicy] of policies.entries()) {
       // The first may have ended the whole circle.
-      if (teams[i] !== undefined) await client.delete(teamType, keyOf(teams[i]), { propagationPolicy }).catch((error: unknown) => expect(error).toMatchObject({ code: 404 }));
+      if (teams[i] !== undefined)
+        await client
+          .delete(teamType, keyOf(teams[i]), { propagationPolicy })
+          .catch((error: unknown) => expect(error).toMatchObject({ code: 404 }));
     }
     await gone(teamType, ...teams);
   }
@@ -179,8 +223,12 @@ test('an owner counts only where it can be one', async () => {
   await gone(workerType, elsewhere, misnamed, reborn);
 
   const outside = await make(bossType, [refersTo(team)]);
-  await eventually(async () => warnings.includes('an object without a namespace names an owner in one; it is left alone'));
-  const stranger = await make(workerType, [{ apiVersion: 'nobody.example.com/v1', kind: 'Nobody', name: 'x', uid: 'x' }]);
+  await eventually(async () =>
+    warnings.includes('an object without a namespace names an owner in one; it is left alone'),
+  );
+  const stranger = await make(workerType, [
+    { apiVersion: 'nobody.example.com/v1', kind: 'Nobody', name: 'x', uid: 'x' },
+  ]);
   await settled();
   expect([await isThere(bossType, outside), await isThere(workerType, stranger)]).toEqual([true, true]);
 });
@@ -193,14 +241,27 @@ test('a type that comes to be served is followed, and one that is not served any
   const worker = await make(workerType, [refersTo(owner)]);
   const served = async (isServed: boolean): Promise<void> => {
     const patch = [{ op: 'replace', path: '/spec/versions/0/served', value: isServed }];
-    expect((await env.request(path, { method: 'PATCH', headers: { 'content-type': 'application/json-patch+json' }, body: JSON.stringify(patch) })).status).toBe(200);
+    expect(
+      (
+        await env.request(path, {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/json-patch+json' },
+          body: JSON.stringify(patch),
+        })
+      ).status,
+    ).toBe(200);
   };
   await served(false);
   await client.patch(workerType, keyOf(worker), { type: 'merge', patch: { metadata: { labels: { seen: 'again' } } } });
   await settled();
   expect(await isThere(workerType, worker)).toBe(true);
   await served(true);
-  await eventually(() => client.delete(late, keyOf(owner)).then(() => true, () => false));
+  await eventually(() =>
+    client.delete(late, keyOf(owner)).then(
+      () => true,
+      () => false,
+    ),
+  );
   await gone(workerType, worker);
 });
 
@@ -213,7 +274,15 @@ test('an object that cannot be changed does not keep others from going', async (
   // What is stored is no longer legal: it can be deleted, and not be changed.
   const patch = [{ op: 'add', path: '/spec/versions/0/schema/openAPIV3Schema/required', value: ['spec'] }];
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/stricts.owned.example.com';
-  expect((await env.request(path, { method: 'PATCH', headers: { 'content-type': 'application/json-patch+json' }, body: JSON.stringify(patch) })).status).toBe(200);
+  expect(
+    (
+      await env.request(path, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json-patch+json' },
+        body: JSON.stringify(patch),
+      })
+    ).status,
+  ).toBe(200);
   await client.delete(bossType, keyOf(boss));
   await gone(strict, ...others);
   expect((await present(client, strict, stubborn))?.metadata.ownerReferences).toHaveLength(2);
@@ -228,6 +297,12 @@ test('the objects of a definition that is deleted are owners that go', async () 
   const owner = await make(brief);
   const worker = await make(workerType, [refersTo(owner)]);
   await settled();
-  expect((await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/briefs.owned.example.com', { method: 'DELETE' })).status).toBe(200);
+  expect(
+    (
+      await env.request('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/briefs.owned.example.com', {
+        method: 'DELETE',
+      })
+    ).status,
+  ).toBe(200);
   await gone(workerType, worker);
 });

@@ -5,8 +5,8 @@ import { Collector, type CollectorOptions } from './collector.ts';
 const timeoutMs = 600_000;
 
 /**
- * Deletes what nobody owns any more, by the owners that objects name in their metadata. Deletions in the foreground and orphaning wait for it
- * by a finalizer.
+ * Deletes what nobody owns any more, by the owners that objects name in their metadata. Deletions in the foreground and
+ * orphaning wait for it by a finalizer.
  */
 export function garbageCollector(options: CollectorOptions): ControllerDefinition {
   return {

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, Stored } from '#pkg/apimachinery/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { bossType, defineThings, eventually, keyOf, newThing, present, refersTo, runControllers, workerType, type Thing } from '../controllerstest/owned-models.ts';
+import {
+  bossType,
+  defineThings,
+  eventually,
+  keyOf,
+  newThing,
+  present,
+  refersTo,
+  runControllers,
+  workerType,
+  type Thing,
+} from '../controllerstest/owned-models.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
 let env: TestEnv;
@@ -28,18 +39,25 @@ async function ownerOf(count: number, name: string): Promise<Stored<Thing>> {
 }
 
 async function hasWorkers(owner: Stored<Thing>): Promise<boolean> {
-  return (await client.list(workerType, { fieldSelector: `metadata.ownerReferences.uid=${owner.metadata.uid}`, limit: 1 })).items.length > 0;
+  return (
+    (await client.list(workerType, { fieldSelector: `metadata.ownerReferences.uid=${owner.metadata.uid}`, limit: 1 }))
+      .items.length > 0
+  );
 }
 
 test.each([
   ['Background', 3000],
   ['Foreground', 600],
-] as const)('%s: an owner goes with its %i dependents', async (propagationPolicy, count) => {
-  const owner = await ownerOf(count, `many-${propagationPolicy.toLowerCase()}`);
-  await client.delete(bossType, keyOf(owner), { propagationPolicy });
-  await eventually(async () => !(await hasWorkers(owner)));
-  await eventually(async () => (await present(client, bossType, owner)) === undefined);
-}, 120_000);
+] as const)(
+  '%s: an owner goes with its %i dependents',
+  async (propagationPolicy, count) => {
+    const owner = await ownerOf(count, `many-${propagationPolicy.toLowerCase()}`);
+    await client.delete(bossType, keyOf(owner), { propagationPolicy });
+    await eventually(async () => !(await hasWorkers(owner)));
+    await eventually(async () => (await present(client, bossType, owner)) === undefined);
+  },
+  120_000,
+);
 
 test('600 orphans stay', async () => {
   const owner = await ownerOf(600, 'many-orphans');

@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type AnyObject, type ClientEvent, type Reader, type ResourceType, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type ClientEvent,
+  type Reader,
+  type ResourceType,
+  type Stored,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import { ItemBackoff, type Log } from '#pkg/runtime/index';
 import type { Backoff } from '../served-types/served-types.ts';
 
@@ -43,7 +51,10 @@ export class ObjectStream {
     this.#running ??= this.#run(this.#stopping.signal);
   }
 
-  /** Tells what is still to be told of a type that is no longer served, whose watch the server ends. Resolves as `stop` does. */
+  /**
+   * Tells what is still to be told of a type that is no longer served, whose watch the server ends. Resolves as `stop`
+   * does.
+   */
   async finish(): Promise<void> {
     this.#isLast = true;
     await this.#running;
@@ -74,8 +85,12 @@ export class ObjectStream {
         const details = { err: error, group: type.group, resource: type.plural };
         if (isStatusError(error, 'Expired')) {
           position = undefined;
-          log.info(details, 'the history of this type is no longer kept from where it was followed; looking at all owned objects again');
-        } else if (isStatusError(error, 'NotFound')) log.debug(details, 'this type is not served; its definition will say so');
+          log.info(
+            details,
+            'the history of this type is no longer kept from where it was followed; looking at all owned objects again',
+          );
+        } else if (isStatusError(error, 'NotFound'))
+          log.debug(details, 'this type is not served; its definition will say so');
         else {
           this.#problem = error;
           log.warn(details, 'this type could not be followed; trying again');

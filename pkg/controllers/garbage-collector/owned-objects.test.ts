@@ -1,11 +1,27 @@
 import { expect, test } from '@jest/globals';
-import { newForbidden, newUnknownPath, type ListOptions, type Reader, type ResourceType } from '#pkg/apimachinery/index';
+import {
+  newForbidden,
+  newUnknownPath,
+  type ListOptions,
+  type Reader,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
 import { hasOwner, ownedBy, readChunks } from './owned-objects.ts';
 
-const type: ResourceType = { group: 'test.example.com', version: 'v1', kind: 'Page', plural: 'pages', namespaced: true, hasStatusSubresource: false };
+const type: ResourceType = {
+  group: 'test.example.com',
+  version: 'v1',
+  kind: 'Page',
+  plural: 'pages',
+  namespaced: true,
+  hasStatusSubresource: false,
+};
 
 /** Answers the lists one after the other; what was asked is noted. */
-function readerOf(...answers: (Error | { items: string[]; continue?: string })[]): { reader: Reader; asked: (ListOptions | undefined)[] } {
+function readerOf(...answers: (Error | { items: string[]; continue?: string })[]): {
+  reader: Reader;
+  asked: (ListOptions | undefined)[];
+} {
   const asked: (ListOptions | undefined)[] = [];
   const list = (_type: ResourceType, options?: ListOptions): Promise<unknown> => {
     asked.push(options);
@@ -24,7 +40,13 @@ async function read(reader: Reader): Promise<unknown[]> {
 test('dependents are read to the last chunk, an empty one between them included', async () => {
   const { reader, asked } = readerOf({ items: ['a'], continue: '1' }, { items: [], continue: '2' }, { items: ['b'] });
   expect(await read(reader)).toEqual([['a'], ['b']]);
-  expect(asked).toEqual([undefined, '1', '2'].map((each) => ({ limit: 500, fieldSelector: `${hasOwner} in (u,v)`, ...(each === undefined ? {} : { continue: each }) })));
+  expect(asked).toEqual(
+    [undefined, '1', '2'].map((each) => ({
+      limit: 500,
+      fieldSelector: `${hasOwner} in (u,v)`,
+      ...(each === undefined ? {} : { continue: each }),
+    })),
+  );
 });
 
 test('a type that is not served, or ceases to be, has no more of them', async () => {

@@ -1,4 +1,12 @@
-import { isStatusError, ownerUidIndex, type AnyObject, type ListOptions, type Reader, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  ownerUidIndex,
+  type AnyObject,
+  type ListOptions,
+  type Reader,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 
 /** Objects asked for at a time. */
 export const chunkSize = 500;
@@ -20,7 +28,11 @@ export function ownedBy(uids: readonly string[]): string {
 }
 
 /** One chunk; none of a type that is not served. */
-export async function readChunk(client: Reader, type: ResourceType, options: Pick<ListOptions, 'fieldSelector' | 'continue' | 'signal' | 'limit'>): Promise<OwnedChunk> {
+export async function readChunk(
+  client: Reader,
+  type: ResourceType,
+  options: Pick<ListOptions, 'fieldSelector' | 'continue' | 'signal' | 'limit'>,
+): Promise<OwnedChunk> {
   try {
     const { items, continue: next } = await client.list(type, { limit: chunkSize, ...options });
     return { items, ...(next === undefined ? {} : { continue: next }) };
@@ -31,7 +43,11 @@ export async function readChunk(client: Reader, type: ResourceType, options: Pic
 }
 
 /** All of them, chunk by chunk. */
-export async function* readChunks(client: Reader, type: ResourceType, options: Pick<ListOptions, 'fieldSelector' | 'signal'>): AsyncGenerator<Stored<AnyObject>[]> {
+export async function* readChunks(
+  client: Reader,
+  type: ResourceType,
+  options: Pick<ListOptions, 'fieldSelector' | 'signal'>,
+): AsyncGenerator<Stored<AnyObject>[]> {
   let next: string | undefined;
   do {
     const chunk = await readChunk(client, type, { ...options, ...(next === undefined ? {} : { continue: next }) });

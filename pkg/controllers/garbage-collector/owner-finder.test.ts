@@ -1,13 +1,34 @@
 import { expect, test } from '@jest/globals';
-import { foregroundFinalizer, newNotFound, newUnknownPath, orphanFinalizer, type AnyObject, type OwnerReference, type Reader, type ResourceType } from '#pkg/apimachinery/index';
+import {
+  foregroundFinalizer,
+  newNotFound,
+  newUnknownPath,
+  orphanFinalizer,
+  type AnyObject,
+  type OwnerReference,
+  type Reader,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
 import type { ServedTypes } from '../served-types/served-types.ts';
 import { OwnerFinder, stateOf, type FoundOwner } from './owner-finder.ts';
 import { OwnerStates, type OwnerId } from './owner-states.ts';
 
-const typeOf = (kind: string, namespaced: boolean): ResourceType => ({ group: 'test.example.com', version: 'v1', kind, plural: `${kind.toLowerCase()}s`, namespaced, hasStatusSubresource: false });
+const typeOf = (kind: string, namespaced: boolean): ResourceType => ({
+  group: 'test.example.com',
+  version: 'v1',
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  namespaced,
+  hasStatusSubresource: false,
+});
 const site = typeOf('Site', false);
 const page = typeOf('Page', true);
-const referenceTo = (kind: string): OwnerReference => ({ apiVersion: 'test.example.com/v1', kind, name: 'o', uid: 'u' });
+const referenceTo = (kind: string): OwnerReference => ({
+  apiVersion: 'test.example.com/v1',
+  kind,
+  name: 'o',
+  uid: 'u',
+});
 const never = new AbortController().signal;
 
 interface Given {
@@ -17,10 +38,18 @@ interface Given {
 }
 
 /** Sites and pages are served; what is asked of the API is noted. */
-function newFinder({ get = () => Promise.reject(new Error('not asked')), isGone = false, states = new OwnerStates() }: Given = {}): { finder: OwnerFinder; asked: unknown[] } {
+function newFinder({
+  get = () => Promise.reject(new Error('not asked')),
+  isGone = false,
+  states = new OwnerStates(),
+}: Given = {}): { finder: OwnerFinder; asked: unknown[] } {
   const asked: unknown[] = [];
-  const client = { get: (type: ResourceType, key: unknown) => (asked.push(type.kind, key), get(type, key as never)) } as unknown as Reader;
-  const types = { ofKind: (group: string, kind: string) => [site, page].find((type) => type.group === group && type.kind === kind) } as unknown as ServedTypes;
+  const client = {
+    get: (type: ResourceType, key: unknown) => (asked.push(type.kind, key), get(type, key as never)),
+  } as unknown as Reader;
+  const types = {
+    ofKind: (group: string, kind: string) => [site, page].find((type) => type.group === group && type.kind === kind),
+  } as unknown as ServedTypes;
   return { finder: new OwnerFinder({ client, types, states, isGone: () => isGone }), asked };
 }
 
@@ -28,8 +57,12 @@ function owner(metadata: Partial<AnyObject['metadata']> = {}): AnyObject {
   return { apiVersion: 'test.example.com/v1', kind: 'Page', metadata: { name: 'o', uid: 'u', ...metadata } };
 }
 
-const find = (given: Given, kind = 'Page', dependent = page): Promise<FoundOwner> => newFinder(given).finder.find(dependent, 'a', referenceTo(kind), never);
-const answering = (object: AnyObject): Reader['get'] => () => Promise.resolve(object as never);
+const find = (given: Given, kind = 'Page', dependent = page): Promise<FoundOwner> =>
+  newFinder(given).finder.find(dependent, 'a', referenceTo(kind), never);
+const answering =
+  (object: AnyObject): Reader['get'] =>
+  () =>
+    Promise.resolve(object as never);
 
 test('an owner is looked for in the namespace of its dependent, and one without a namespace in none', async () => {
   const { finder, asked } = newFinder({ get: answering(owner()) });
@@ -38,15 +71,22 @@ test('an owner is looked for in the namespace of its dependent, and one without 
   expect(asked).toEqual(['Page', { namespace: 'a', name: 'o' }, 'Site', { namespace: '', name: 'o' }]);
 });
 
-test('what is there under the owner\'s name counts by its uid', async () => {
+test("what is there under the owner's name counts by its uid", async () => {
   expect(await find({ get: answering(owner()) })).toBe('solid');
   expect(await find({ get: answering(owner({ uid: 'another' })) })).toBe('absent');
 });
 
 test('an owner is absent only where the API says so of its name, not of its type or namespace', async () => {
-  const refusing = (refusal: Error): Reader['get'] => () => Promise.reject(refusal);
+  const refusing =
+    (refusal: Error): Reader['get'] =>
+    () =>
+      Promise.reject(refusal);
   expect(await find({ get: refusing(newNotFound({ group: page.group, resource: page.plural }, 'o')) })).toBe('absent');
-  for (const error of [newUnknownPath(), newNotFound({ group: '', resource: 'namespaces' }, 'a'), newNotFound({ group: '', resource: 'namespaces' }, 'o')]) {
+  for (const error of [
+    newUnknownPath(),
+    newNotFound({ group: '', resource: 'namespaces' }, 'a'),
+    newNotFound({ group: '', resource: 'namespaces' }, 'o'),
+  ]) {
     await expect(find({ get: refusing(error) })).rejects.toBe(error);
   }
 });

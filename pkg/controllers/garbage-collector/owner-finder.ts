@@ -1,4 +1,14 @@
-import { apiGroupOf, foregroundFinalizer, isStatusError, orphanFinalizer, type AnyObject, type OwnerReference, type Reader, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  apiGroupOf,
+  foregroundFinalizer,
+  isStatusError,
+  orphanFinalizer,
+  type AnyObject,
+  type OwnerReference,
+  type Reader,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { hasFinalizer } from '#pkg/runtime/index';
 import type { ServedTypes } from '../served-types/served-types.ts';
 import type { OwnerId, OwnerState, OwnerStates } from './owner-states.ts';
@@ -30,7 +40,12 @@ export class OwnerFinder {
     });
   }
 
-  async find(type: ResourceType, namespace: string | undefined, reference: OwnerReference, signal: AbortSignal): Promise<FoundOwner> {
+  async find(
+    type: ResourceType,
+    namespace: string | undefined,
+    reference: OwnerReference,
+    signal: AbortSignal,
+  ): Promise<FoundOwner> {
     const ownerType = this.typeOf(reference);
     if (ownerType === undefined) return this.#options.isGone(reference.uid) ? 'absent' : 'unknown';
     const id = this.idOf(type, namespace, reference);
@@ -49,21 +64,35 @@ export class OwnerFinder {
     return this.#options.types.ofKind(apiGroupOf(apiVersion), kind);
   }
 
-  /** Where the owner must be: in its dependent's namespace, if it is in one. Undefined for a kind that is not served, and for what cannot be. */
+  /**
+   * Where the owner must be: in its dependent's namespace, if it is in one. Undefined for a kind that is not served,
+   * and for what cannot be.
+   */
   idOf(type: ResourceType, namespace: string | undefined, reference: OwnerReference): OwnerId | undefined {
     const ownerType = this.typeOf(reference);
     if (ownerType === undefined || (ownerType.namespaced && !type.namespaced)) return undefined;
     const { name, uid } = reference;
-    return { group: ownerType.group, kind: ownerType.kind, namespace: ownerType.namespaced ? (namespace ?? '') : '', name, uid };
+    return {
+      group: ownerType.group,
+      kind: ownerType.kind,
+      namespace: ownerType.namespaced ? (namespace ?? '') : '',
+      name,
+      uid,
+    };
   }
 
   /** Undefined only where the API says that there is no object of this name. */
-  async #get(type: ResourceType, { namespace, name }: OwnerId, signal: AbortSignal): Promise<Stored<AnyObject> | undefined> {
+  async #get(
+    type: ResourceType,
+    { namespace, name }: OwnerId,
+    signal: AbortSignal,
+  ): Promise<Stored<AnyObject> | undefined> {
     try {
       return await this.#options.client.get(type, { namespace, name }, { signal });
     } catch (error) {
       // That the type or the namespace is not there says nothing of its objects.
-      const isGone = isStatusError(error, 'NotFound') && error.details?.name === name && error.details.kind === type.plural;
+      const isGone =
+        isStatusError(error, 'NotFound') && error.details?.name === name && error.details.kind === type.plural;
       if (isGone) return undefined;
       throw error;
     }
@@ -78,5 +107,9 @@ export function stateOf(object: AnyObject | undefined, uid: string): OwnerState 
 
 /** Where both are asked for, orphaning comes first. */
 export function isDeletedInForeground(object: AnyObject): boolean {
-  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, foregroundFinalizer) && !hasFinalizer(object, orphanFinalizer);
+  return (
+    object.metadata.deletionTimestamp !== undefined &&
+    hasFinalizer(object, foregroundFinalizer) &&
+    !hasFinalizer(object, orphanFinalizer)
+  );
 }

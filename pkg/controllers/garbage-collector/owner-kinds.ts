@@ -37,7 +37,9 @@ export class OwnerKinds {
   /** Types of which there could be dependents of an object of this type, as far as news have come. */
   dependentsOf(type: ResourceType): ResourceType[] {
     const seen = this.#dependents.get(kindKey(type));
-    return this.typesBelow(type).filter((each) => seen?.has(resourceKey(each)) === true || this.#unseen.has(resourceKey(each)));
+    return this.typesBelow(type).filter(
+      (each) => seen?.has(resourceKey(each)) === true || this.#unseen.has(resourceKey(each)),
+    );
   }
 
   /** Types whose objects can have owners of this type at all. */

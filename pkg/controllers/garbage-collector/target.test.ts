@@ -5,7 +5,11 @@ import { formatTarget, parseTarget, type Target } from './target.ts';
 test.each<Target>([
   { look: 'object', resource: 'posts.blog.example.com', key: { namespace: 'default', name: 'a' } },
   { look: 'object', resource: 'namespaces', key: { namespace: '', name: 'sweep' } },
-  { look: 'object', resource: 'customresourcedefinitions.apiextensions.k8s.io', key: { namespace: '', name: 'posts.blog.example.com' } },
+  {
+    look: 'object',
+    resource: 'customresourcedefinitions.apiextensions.k8s.io',
+    key: { namespace: '', name: 'posts.blog.example.com' },
+  },
   { look: 'sweep', resource: 'posts.blog.example.com' },
   { look: 'gone' },
 ])('what is to be looked at survives the queue: %j', (target) => {

@@ -11,12 +11,18 @@ export type Target =
 
 /** A resource and a namespace are joined by a blank, which neither holds. */
 export function formatTarget(target: Target): ReconcileRequest {
-  if (target.look === 'object') return { namespace: `${target.resource} ${target.key.namespace}`, name: target.key.name };
+  if (target.look === 'object')
+    return { namespace: `${target.resource} ${target.key.namespace}`, name: target.key.name };
   return { namespace: target.look, name: target.look === 'sweep' ? target.resource : '' };
 }
 
 export function parseTarget({ namespace, name }: ReconcileRequest): Target {
   const blank = namespace.indexOf(' ');
-  if (blank >= 0) return { look: 'object', resource: namespace.slice(0, blank), key: { namespace: namespace.slice(blank + 1), name } };
+  if (blank >= 0)
+    return {
+      look: 'object',
+      resource: namespace.slice(0, blank),
+      key: { namespace: namespace.slice(blank + 1), name },
+    };
   return namespace === 'sweep' ? { look: 'sweep', resource: name } : { look: 'gone' };
 }

@@ -1,4 +1,11 @@
-import { isStatusError, type AnyObject, type Reader, type ResourceType, type Stored, type Writer } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type Reader,
+  type ResourceType,
+  type Stored,
+  type Writer,
+} from '#pkg/apimachinery/index';
 import { ignoreNotFound } from '#pkg/runtime/index';
 import { Failures } from '../parallel/failures.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
@@ -26,7 +33,11 @@ export interface Emptying {
 }
 
 /** Deletes all objects of these types in a namespace; answers those that are left all the same. */
-export async function emptyNamespace(namespace: string, types: readonly ResourceType[], emptying: Emptying): Promise<NamespaceRemains> {
+export async function emptyNamespace(
+  namespace: string,
+  types: readonly ResourceType[],
+  emptying: Emptying,
+): Promise<NamespaceRemains> {
   const remains: NamespaceRemains = { resources: new Map(), finalizers: new Map(), failures: new Map() };
   await inParallel(types, typesAtOnce, async (type) => {
     try {
@@ -41,11 +52,21 @@ export async function emptyNamespace(namespace: string, types: readonly Resource
   return remains;
 }
 
-async function deleteAll(namespace: string, type: ResourceType, { reader, writer, signal }: Emptying, remains: NamespaceRemains): Promise<void> {
+async function deleteAll(
+  namespace: string,
+  type: ResourceType,
+  { reader, writer, signal }: Emptying,
+  remains: NamespaceRemains,
+): Promise<void> {
   const failures = new Failures();
   let next: string | undefined;
   do {
-    const list = await reader.list(type, { namespace, limit: chunkSize, signal, ...(next === undefined ? {} : { continue: next }) });
+    const list = await reader.list(type, {
+      namespace,
+      limit: chunkSize,
+      signal,
+      ...(next === undefined ? {} : { continue: next }),
+    });
     await inParallel(list.items, objectsAtOnce, async (object) => {
       signal.throwIfAborted();
       await failures.attempt(async () => {
@@ -59,7 +80,11 @@ async function deleteAll(namespace: string, type: ResourceType, { reader, writer
 }
 
 /** Answers the object if it is left. */
-async function deleteOne(type: ResourceType, object: Stored<AnyObject>, { writer, signal }: Omit<Emptying, 'reader'>): Promise<Stored<AnyObject> | undefined> {
+async function deleteOne(
+  type: ResourceType,
+  object: Stored<AnyObject>,
+  { writer, signal }: Omit<Emptying, 'reader'>,
+): Promise<Stored<AnyObject> | undefined> {
   const { namespace = '', name, uid, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined) return object;
   return (await ignoreNotFound(writer.delete(type, { namespace, name }, { uid, signal })))?.object;

@@ -1,8 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { namespaceConditions } from './namespace-conditions.ts';
 
-const nothing = { resources: new Map<string, number>(), finalizers: new Map<string, number>(), failures: new Map<string, string>() };
-const summary = (conditions: ReturnType<typeof namespaceConditions>): string[] => conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+const nothing = {
+  resources: new Map<string, number>(),
+  finalizers: new Map<string, number>(),
+  failures: new Map<string, string>(),
+};
+const summary = (conditions: ReturnType<typeof namespaceConditions>): string[] =>
+  conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
 test('an empty one has nothing left', () => {
   expect(summary(namespaceConditions([], nothing, '2026-01-01T00:00:00Z'))).toEqual([
@@ -13,17 +18,32 @@ test('an empty one has nothing left', () => {
 });
 
 test('what is left is named in an order, and not without end', () => {
-  const resources = new Map(Array.from({ length: 12 }, (_, i): [string, number] => [`r${String(11 - i).padStart(2, '0')}`, i]));
+  const resources = new Map(
+    Array.from({ length: 12 }, (_, i): [string, number] => [`r${String(11 - i).padStart(2, '0')}`, i]),
+  );
   const [, remaining] = namespaceConditions([], { ...nothing, resources }, '2026-01-01T00:00:00Z');
-  expect(remaining?.message).toMatch(/^Some resources are remaining: r00 has 11 resource instances, .*r09 has 2 resource instances, and 2 more$/);
+  expect(remaining?.message).toMatch(
+    /^Some resources are remaining: r00 has 11 resource instances, .*r09 has 2 resource instances, and 2 more$/,
+  );
 });
 
 test('conditions of others stay, and times change with the status alone', () => {
-  const other = { type: 'Other', status: 'True' as const, reason: 'Mine', message: '', lastTransitionTime: '2025-01-01T00:00:00Z' };
+  const other = {
+    type: 'Other',
+    status: 'True' as const,
+    reason: 'Mine',
+    message: '',
+    lastTransitionTime: '2025-01-01T00:00:00Z',
+  };
   const first = namespaceConditions([other], { ...nothing, resources: new Map([['a', 2]]) }, '2026-01-01T00:00:00Z');
   const second = namespaceConditions(first, { ...nothing, resources: new Map([['a', 1]]) }, '2026-01-02T00:00:00Z');
   const third = namespaceConditions(second, nothing, '2026-01-03T00:00:00Z');
-  const timeOf = (conditions: typeof first): string | undefined => conditions.find(({ type }) => type === 'NamespaceContentRemaining')?.lastTransitionTime;
+  const timeOf = (conditions: typeof first): string | undefined =>
+    conditions.find(({ type }) => type === 'NamespaceContentRemaining')?.lastTransitionTime;
   expect(first[0]).toEqual(other);
-  expect([first, second, third].map(timeOf)).toEqual(['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', '2026-01-03T00:00:00Z']);
+  expect([first, second, third].map(timeOf)).toEqual([
+    '2026-01-01T00:00:00Z',
+    '2026-01-01T00:00:00Z',
+    '2026-01-03T00:00:00Z',
+  ]);
 });

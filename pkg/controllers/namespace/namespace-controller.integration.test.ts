@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isStatusError, type Client, type Stored } from '#pkg/apimachinery/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { defineThings, eventually, keyOf, newThing, runControllers, teamType, workerType } from '../controllerstest/owned-models.ts';
+import {
+  defineThings,
+  eventually,
+  keyOf,
+  newThing,
+  runControllers,
+  teamType,
+  workerType,
+} from '../controllerstest/owned-models.ts';
 import { namespaceType, type Namespace } from './namespace-type.ts';
 
 let env: TestEnv;
@@ -33,12 +41,21 @@ async function find(name: string): Promise<Stored<Namespace> | undefined> {
 }
 
 function conditionsOf(namespace: Stored<Namespace> | undefined): Record<string, string> {
-  return Object.fromEntries((namespace?.status?.conditions ?? []).map(({ type, status, reason, message }) => [type, `${status} ${reason}: ${message}`]));
+  return Object.fromEntries(
+    (namespace?.status?.conditions ?? []).map(({ type, status, reason, message }) => [
+      type,
+      `${status} ${reason}: ${message}`,
+    ]),
+  );
 }
 
 test('a namespace goes with all that is in it', async () => {
   await makeNamespace('whole');
-  const workers = await Promise.all(Array.from({ length: 20 }, (_, i) => client.create(workerType, newThing(workerType, `w-${i}`, { namespace: 'whole' }))));
+  const workers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      client.create(workerType, newThing(workerType, `w-${i}`, { namespace: 'whole' })),
+    ),
+  );
   await client.create(teamType, newThing(teamType, 't', { namespace: 'whole' }));
   await client.create(workerType, newThing(workerType, 'outside'));
   const { object } = await client.delete(namespaceType, { namespace: '', name: 'whole' });
@@ -51,18 +68,28 @@ test('a namespace goes with all that is in it', async () => {
 
 test('finalizers of objects hold it, and its conditions say so', async () => {
   await makeNamespace('held', { finalizers: ['example.com/last'] });
-  const held = await client.create(workerType, newThing(workerType, 'w', { namespace: 'held', finalizers: ['example.com/hold'] }));
+  const held = await client.create(
+    workerType,
+    newThing(workerType, 'w', { namespace: 'held', finalizers: ['example.com/hold'] }),
+  );
   await client.create(teamType, newThing(teamType, 't', { namespace: 'held' }));
   await client.delete(namespaceType, { namespace: '', name: 'held' });
   await eventually(async () => conditionsOf(await find('held'))['NamespaceContentRemaining'] !== undefined);
   expect(conditionsOf(await find('held'))).toEqual({
-    NamespaceDeletionContentFailure: 'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
-    NamespaceContentRemaining: 'True SomeResourcesRemain: Some resources are remaining: workers.owned.example.com has 1 resource instances',
-    NamespaceFinalizersRemaining: 'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances',
+    NamespaceDeletionContentFailure:
+      'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
+    NamespaceContentRemaining:
+      'True SomeResourcesRemain: Some resources are remaining: workers.owned.example.com has 1 resource instances',
+    NamespaceFinalizersRemaining:
+      'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances',
   });
   await client.patch(workerType, keyOf(held), { type: 'merge', patch: { metadata: { finalizers: null } } });
   await eventually(async () => (await find('held'))?.metadata.finalizers?.join() === 'example.com/last');
-  await client.patch(namespaceType, { namespace: '', name: 'held' }, { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await client.patch(
+    namespaceType,
+    { namespace: '', name: 'held' },
+    { type: 'merge', patch: { metadata: { finalizers: null } } },
+  );
   await eventually(async () => (await find('held')) === undefined);
 });
 
@@ -72,11 +99,23 @@ test('objects that nobody serves hold it, too', async () => {
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/teams.owned.example.com';
   const serve = async (isServed: boolean): Promise<void> => {
     const patch = [{ op: 'replace', path: '/spec/versions/0/served', value: isServed }];
-    expect((await env.request(path, { method: 'PATCH', headers: { 'content-type': 'application/json-patch+json' }, body: JSON.stringify(patch) })).status).toBe(200);
+    expect(
+      (
+        await env.request(path, {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/json-patch+json' },
+          body: JSON.stringify(patch),
+        })
+      ).status,
+    ).toBe(200);
   };
   await serve(false);
   await client.delete(namespaceType, { namespace: '', name: 'unseen' });
-  await eventually(async () => conditionsOf(await find('unseen'))['NamespaceDeletionContentFailure']?.includes('models that are not served') === true);
+  await eventually(
+    async () =>
+      conditionsOf(await find('unseen'))['NamespaceDeletionContentFailure']?.includes('models that are not served') ===
+      true,
+  );
   await serve(true);
   await eventually(async () => (await find('unseen')) === undefined);
 });
@@ -84,7 +123,17 @@ test('objects that nobody serves hold it, too', async () => {
 test('dependents of what was in it go after it, wherever they are', async () => {
   await makeNamespace('team');
   const boss = await client.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'boss' } });
-  const owned = await client.create(workerType, newThing(workerType, 'of-a-namespace', { ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'boss', uid: boss.metadata.uid }] }));
+  const owned = await client.create(
+    workerType,
+    newThing(workerType, 'of-a-namespace', {
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'boss', uid: boss.metadata.uid }],
+    }),
+  );
   await client.delete(namespaceType, { namespace: '', name: 'boss' });
-  await eventually(() => client.get(workerType, keyOf(owned)).then(() => false, (error: unknown) => isStatusError(error, 'NotFound')));
+  await eventually(() =>
+    client.get(workerType, keyOf(owned)).then(
+      () => false,
+      (error: unknown) => isStatusError(error, 'NotFound'),
+    ),
+  );
 });

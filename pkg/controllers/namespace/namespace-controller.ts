@@ -1,5 +1,22 @@
-import { formatTimestamp, isFenceLost, isStatusError, namespaceFinalizer, type Client, type Stored } from '#pkg/apimachinery/index';
-import { enqueueObject, hasFinalizer, ignoreNotFound, removeFinalizer, writeChanges, type ControllerDefinition, type Log, type ReconcileContext, type ReconcileResult } from '#pkg/runtime/index';
+import {
+  formatTimestamp,
+  isFenceLost,
+  isStatusError,
+  namespaceFinalizer,
+  type Client,
+  type Stored,
+} from '#pkg/apimachinery/index';
+import {
+  enqueueObject,
+  hasFinalizer,
+  ignoreNotFound,
+  removeFinalizer,
+  writeChanges,
+  type ControllerDefinition,
+  type Log,
+  type ReconcileContext,
+  type ReconcileResult,
+} from '#pkg/runtime/index';
 import { ServedTypes } from '../served-types/served-types.ts';
 import { emptyNamespace, type NamespaceRemains } from './empty-namespace.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
@@ -20,12 +37,22 @@ export interface NamespaceControllerOptions {
 export function namespaceController(options: NamespaceControllerOptions): ControllerDefinition {
   return {
     name: 'namespaces',
-    watches: [{ type: namespaceType, selection: { fieldSelector: 'metadata.deletionTimestamp' }, handler: enqueueObject, predicates: [({ type }) => type !== 'delete'] }],
+    watches: [
+      {
+        type: namespaceType,
+        selection: { fieldSelector: 'metadata.deletionTimestamp' },
+        handler: enqueueObject,
+        predicates: [({ type }) => type !== 'delete'],
+      },
+    ],
     indexes: [],
     tuning: { concurrency: 4, timeoutMs },
     begin: () => {
       const types = new ServedTypes(options);
-      return { sources: [types], reconcile: ({ name }, context) => terminate(name, { reader: options.client, types, context }) };
+      return {
+        sources: [types],
+        reconcile: ({ name }, context) => terminate(name, { reader: options.client, types, context }),
+      };
     },
   };
 }
@@ -38,7 +65,8 @@ interface Terminating {
 
 async function terminate(name: string, { reader, types, context }: Terminating): Promise<ReconcileResult> {
   const { client, signal } = context;
-  const read = (): Promise<Stored<Namespace> | undefined> => ignoreNotFound(reader.get(namespaceType, { namespace: '', name }, { signal }));
+  const read = (): Promise<Stored<Namespace> | undefined> =>
+    ignoreNotFound(reader.get(namespaceType, { namespace: '', name }, { signal }));
   const namespace = await read();
   if (namespace?.metadata.deletionTimestamp === undefined) return undefined;
   const namespaced = types.all().filter((type) => type.namespaced);
@@ -66,12 +94,22 @@ async function letGo(client: Pick<Client, 'patch'>, namespace: Stored<Namespace>
 }
 
 function unseen(): NamespaceRemains {
-  return { resources: new Map(), finalizers: new Map(), failures: new Map([['models that are not served', 'their objects are still there']]) };
+  return {
+    resources: new Map(),
+    finalizers: new Map(),
+    failures: new Map([['models that are not served', 'their objects are still there']]),
+  };
 }
 
-async function tell(client: Pick<Client, 'patch' | 'patchStatus'>, namespace: Stored<Namespace>, remains: NamespaceRemains): Promise<void> {
+async function tell(
+  client: Pick<Client, 'patch' | 'patchStatus'>,
+  namespace: Stored<Namespace>,
+  remains: NamespaceRemains,
+): Promise<void> {
   const conditions = namespaceConditions(namespace.status?.conditions ?? [], remains, formatTimestamp(Date.now()));
-  await ignoreNotFound(writeChanges(client, namespaceType, namespace, { ...namespace, status: { ...namespace.status, conditions } }));
+  await ignoreNotFound(
+    writeChanges(client, namespaceType, namespace, { ...namespace, status: { ...namespace.status, conditions } }),
+  );
 }
 
 function pauseFor({ metadata }: Stored<Namespace>): number {

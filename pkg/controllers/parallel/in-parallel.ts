@@ -1,5 +1,12 @@
-/** Works on the items, some at a time. After a failure the work under way is waited for, no other begun, and the failure thrown. */
-export async function inParallel<Item>(items: Iterable<Item>, limit: number, work: (item: Item) => Promise<void>): Promise<void> {
+/**
+ * Works on the items, some at a time. After a failure the work under way is waited for, no other begun, and the failure
+ * thrown.
+ */
+export async function inParallel<Item>(
+  items: Iterable<Item>,
+  limit: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   const rest = items[Symbol.iterator]();
   let failure: { error: unknown } | undefined;
   const worker = async (): Promise<void> => {

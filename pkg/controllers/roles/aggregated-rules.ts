@@ -2,17 +2,23 @@ import { matchesLabels, type LabelRequirement, type LabelSelector } from '#pkg/a
 import type { ClusterRole, PolicyRule, RoleSelector } from '#pkg/apis/index';
 
 /**
- * The rules that each ClusterRole with an aggregation rule has, by its name: all different ones of the roles that it selects, and of those that these
- * select, in the order of the roles' names. What is stored as the rules of such a role does not count, so that roles which select each other keep nothing
- * of what they once had.
+ * The rules that each ClusterRole with an aggregation rule has, by its name: all different ones of the roles that it
+ * selects, and of those that these select, in the order of the roles' names. What is stored as the rules of such a role
+ * does not count, so that roles which select each other keep nothing of what they once had.
  */
 export function aggregatedRules(roles: readonly ClusterRole[]): Map<string, PolicyRule[]> {
   const sorted = roles.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const selected = new Map(sorted.flatMap((role) => (role.aggregationRule === undefined ? [] : [[role, selectedBy(role, sorted)] as const])));
+  const selected = new Map(
+    sorted.flatMap((role) => (role.aggregationRule === undefined ? [] : [[role, selectedBy(role, sorted)] as const])),
+  );
   return new Map(Array.from(selected.keys(), (role) => [role.metadata.name, rulesOf(role, sorted, selected)]));
 }
 
-function rulesOf(role: ClusterRole, sorted: readonly ClusterRole[], selected: ReadonlyMap<ClusterRole, readonly ClusterRole[]>): PolicyRule[] {
+function rulesOf(
+  role: ClusterRole,
+  sorted: readonly ClusterRole[],
+  selected: ReadonlyMap<ClusterRole, readonly ClusterRole[]>,
+): PolicyRule[] {
   const reached = new Set([role]);
   // Grows as it is gone through.
   for (const each of reached) for (const other of selected.get(each) ?? []) reached.add(other);
@@ -21,7 +27,9 @@ function rulesOf(role: ClusterRole, sorted: readonly ClusterRole[], selected: Re
 
 function selectedBy(role: ClusterRole, roles: readonly ClusterRole[]): ClusterRole[] {
   const selectors = (role.aggregationRule?.clusterRoleSelectors ?? []).map(labelSelectorFrom);
-  return roles.filter((each) => each !== role && selectors.some((selector) => matchesLabels(selector, each.metadata.labels)));
+  return roles.filter(
+    (each) => each !== role && selectors.some((selector) => matchesLabels(selector, each.metadata.labels)),
+  );
 }
 
 /** The server stores no operator but these. */
@@ -33,6 +41,7 @@ function labelSelectorFrom({ matchLabels = {}, matchExpressions = [] }: RoleSele
 }
 
 function distinct(rules: readonly PolicyRule[]): PolicyRule[] {
-  const textOf = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): string => JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
+  const textOf = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): string =>
+    JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
   return Array.from(new Map(rules.map((rule) => [textOf(rule), rule])).values());
 }

@@ -8,24 +8,37 @@ const readVerbs = ['get', 'list', 'watch'];
 const allVerbs = [...readVerbs, 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
 /**
- * Keeps, for each definition whose objects are served, ClusterRoles `<plural>.<group>:view` and `:manage`, which `view` and `edit` aggregate. They are
- * the definition's: they go with it, and when it is served no more.
+ * Keeps, for each definition whose objects are served, ClusterRoles `<plural>.<group>:view` and `:manage`, which `view`
+ * and `edit` aggregate. They are the definition's: they go with it, and when it is served no more.
  */
 export function modelRoles(options: ServedDefinitionsOptions): ControllerDefinition {
   return {
     name: 'model-roles',
-    watches: [{ type: clusterRoleType, selection: {}, handler: enqueueOwner(definitionType, { onlyController: false }), predicates: [] }],
+    watches: [
+      {
+        type: clusterRoleType,
+        selection: {},
+        handler: enqueueOwner(definitionType, { onlyController: false }),
+        predicates: [],
+      },
+    ],
     indexes: [],
     tuning: { concurrency: 4 },
     begin: () => {
       const definitions = new ServedDefinitions(options);
-      return { sources: [definitions], reconcile: ({ name }, context) => keepRoles(name, definitions.get(name), context) };
+      return {
+        sources: [definitions],
+        reconcile: ({ name }, context) => keepRoles(name, definitions.get(name), context),
+      };
     },
   };
 }
 
 /** The two roles of a definition. */
-export function rolesOf(name: string, { uid, group, resources }: Pick<ServedDefinition, 'uid' | 'group' | 'resources'>): WantedRole[] {
+export function rolesOf(
+  name: string,
+  { uid, group, resources }: Pick<ServedDefinition, 'uid' | 'group' | 'resources'>,
+): WantedRole[] {
   const role = (kind: 'view' | 'manage', aggregate: string, verbs: string[]): WantedRole => ({
     name: `${name}:${kind}`,
     labels: { [`rbac.authorization.k8s.io/aggregate-to-${aggregate}`]: 'true' },
@@ -35,17 +48,24 @@ export function rolesOf(name: string, { uid, group, resources }: Pick<ServedDefi
   return [role('view', 'view', readVerbs), role('manage', 'edit', allVerbs)];
 }
 
-async function keepRoles(name: string, definition: ServedDefinition | undefined, { client, lister }: Pick<ReconcileContext, 'client' | 'lister'>): Promise<void> {
+async function keepRoles(
+  name: string,
+  definition: ServedDefinition | undefined,
+  { client, lister }: Pick<ReconcileContext, 'client' | 'lister'>,
+): Promise<void> {
   const roles = lister(clusterRoleType);
   if (definition === undefined) {
     const left = [`${name}:view`, `${name}:manage`].flatMap((role) => roles.get({ namespace: '', name: role }) ?? []);
     // One that somebody made by hand is theirs.
-    for (const role of left) if (role.metadata.ownerReferences?.some((owner) => isSameOwner(owner, definitionNamed(name))) === true) await deleteRole(client, clusterRoleType, role);
+    for (const role of left)
+      if (role.metadata.ownerReferences?.some((owner) => isSameOwner(owner, definitionNamed(name))) === true)
+        await deleteRole(client, clusterRoleType, role);
     return;
   }
   // A deletion in the foreground waits for its roles to go: one that came back would hold it for ever.
   if (definition.isHeldByCollector) return;
-  for (const role of rolesOf(name, definition)) await keepRole(client, roles.get({ namespace: '', name: role.name }), role);
+  for (const role of rolesOf(name, definition))
+    await keepRole(client, roles.get({ namespace: '', name: role.name }), role);
 }
 
 function definitionNamed(name: string): Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'> {

@@ -1,4 +1,12 @@
-import { clusterRoleBindingType, clusterRoleType, pluginsGroup, pluginType, pluginUser, rbacGroup, type PolicyRule } from '#pkg/apis/index';
+import {
+  clusterRoleBindingType,
+  clusterRoleType,
+  pluginsGroup,
+  pluginType,
+  pluginUser,
+  rbacGroup,
+  type PolicyRule,
+} from '#pkg/apis/index';
 import { requestOf, type ControllerDefinition, type EventHandler, type ReconcileContext } from '#pkg/runtime/index';
 import { once } from '../once.ts';
 import { keepBinding, keepRole } from './keep-role.ts';
@@ -11,7 +19,10 @@ const controllerManagersGroup = 'system:controller-managers';
 const enqueueIt: EventHandler = () => [key];
 const enqueueIfIt: EventHandler = ({ object }) => (object.metadata.name === name ? [requestOf(object)] : []);
 
-/** Keeps the ClusterRole by which a controller-manager may act as each of the plugins there are, and as nobody else, given to the group of all of them. */
+/**
+ * Keeps the ClusterRole by which a controller-manager may act as each of the plugins there are, and as nobody else,
+ * given to the group of all of them.
+ */
 export function pluginImpersonator(): ControllerDefinition {
   return {
     name: 'plugin-impersonator',
@@ -30,12 +41,22 @@ export function pluginImpersonator(): ControllerDefinition {
 export function impersonationRules(plugins: readonly string[]): PolicyRule[] {
   // A rule without names is for all.
   if (plugins.length === 0) return [];
-  const rule = (resource: string, resourceNames: string[]): PolicyRule => ({ apiGroups: [''], resources: [resource], verbs: ['impersonate'], resourceNames });
+  const rule = (resource: string, resourceNames: string[]): PolicyRule => ({
+    apiGroups: [''],
+    resources: [resource],
+    verbs: ['impersonate'],
+    resourceNames,
+  });
   return [rule('users', plugins.map(pluginUser).toSorted()), rule('groups', [pluginsGroup])];
 }
 
 async function keepImpersonator({ client, lister }: Pick<ReconcileContext, 'client' | 'lister'>): Promise<void> {
-  const plugins = lister(pluginType).list().map(({ metadata }) => metadata.name);
+  const plugins = lister(pluginType)
+    .list()
+    .map(({ metadata }) => metadata.name);
   await keepRole(client, lister(clusterRoleType).get(key), { name, rules: impersonationRules(plugins) });
-  await keepBinding(client, lister(clusterRoleBindingType).get(key), { name, subject: { kind: 'Group', apiGroup: rbacGroup, name: controllerManagersGroup } });
+  await keepBinding(client, lister(clusterRoleBindingType).get(key), {
+    name,
+    subject: { kind: 'Group', apiGroup: rbacGroup, name: controllerManagersGroup },
+  });
 }

@@ -1,11 +1,25 @@
 import { isStatusError, type OwnerReference, type Stored } from '#pkg/apimachinery/index';
-import { clusterRoleBindingType, clusterRoleType, pluginType, pluginUser, rbacGroup, type Plugin } from '#pkg/apis/index';
-import { controllerFor, enqueueOwner, generationChanged, TerminalError, type ControllerDefinition, type ReconcileContext } from '#pkg/runtime/index';
+import {
+  clusterRoleBindingType,
+  clusterRoleType,
+  pluginType,
+  pluginUser,
+  rbacGroup,
+  type Plugin,
+} from '#pkg/apis/index';
+import {
+  controllerFor,
+  enqueueOwner,
+  generationChanged,
+  TerminalError,
+  type ControllerDefinition,
+  type ReconcileContext,
+} from '#pkg/runtime/index';
 import { keepBinding, keepRole } from './keep-role.ts';
 
 /**
- * Gives each plugin's user what the plugin's `spec.permissions` say: a ClusterRole and a ClusterRoleBinding, both of the user's name, which go with the
- * Plugin. Whether the plugin runs does not matter: nobody else is that user.
+ * Gives each plugin's user what the plugin's `spec.permissions` say: a ClusterRole and a ClusterRoleBinding, both of
+ * the user's name, which go with the Plugin. Whether the plugin runs does not matter: nobody else is that user.
  */
 export function pluginRoles(): ControllerDefinition {
   const enqueuePlugin = enqueueOwner(pluginType, { onlyController: false });
@@ -22,17 +36,33 @@ export function pluginRoles(): ControllerDefinition {
     });
 }
 
-async function keepRoles(plugin: Stored<Plugin>, { client, lister, events }: Pick<ReconcileContext, 'client' | 'lister' | 'events'>): Promise<void> {
+async function keepRoles(
+  plugin: Stored<Plugin>,
+  { client, lister, events }: Pick<ReconcileContext, 'client' | 'lister' | 'events'>,
+): Promise<void> {
   const name = pluginUser(plugin.metadata.name);
   const key = { namespace: '', name };
   const owner = ownerOf(plugin);
-  const rules = (plugin.spec.permissions ?? []).map(({ apiGroups, resources, verbs, resourceNames }) => ({ apiGroups, resources, verbs, ...(resourceNames === undefined ? {} : { resourceNames }) }));
+  const rules = (plugin.spec.permissions ?? []).map(({ apiGroups, resources, verbs, resourceNames }) => ({
+    apiGroups,
+    resources,
+    verbs,
+    ...(resourceNames === undefined ? {} : { resourceNames }),
+  }));
   try {
     await keepRole(client, lister(clusterRoleType).get(key), { name, owner, rules });
-    await keepBinding(client, lister(clusterRoleBindingType).get(key), { name, owner, subject: { kind: 'User', apiGroup: rbacGroup, name } });
+    await keepBinding(client, lister(clusterRoleBindingType).get(key), {
+      name,
+      owner,
+      subject: { kind: 'User', apiGroup: rbacGroup, name },
+    });
   } catch (error) {
     if (!isStatusError(error, 'Invalid')) throw error;
-    events.record(plugin, { type: 'Warning', reason: 'PermissionsInvalid', message: `it does not get what its permissions say: ${error.message}` });
+    events.record(plugin, {
+      type: 'Warning',
+      reason: 'PermissionsInvalid',
+      message: `it does not get what its permissions say: ${error.message}`,
+    });
     throw new TerminalError(error.message, { cause: error });
   }
 }

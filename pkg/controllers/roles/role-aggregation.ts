@@ -9,8 +9,8 @@ const writesAtOnce = 8;
 const all = { namespace: '', name: 'aggregated' };
 
 /**
- * Writes into ClusterRoles with an aggregation rule which rules they have, for people to read: who decides finds them by itself.
- * Source: k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
+ * Writes into ClusterRoles with an aggregation rule which rules they have, for people to read: who decides finds them
+ * by itself. Source: k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
  */
 export function roleAggregation(): ControllerDefinition {
   return {
@@ -23,7 +23,11 @@ export function roleAggregation(): ControllerDefinition {
 }
 
 async function writeRules({ client, lister }: Pick<ReconcileContext, 'client' | 'lister'>): Promise<void> {
-  const roles = new Map(lister(clusterRoleType).list().map((role) => [role.metadata.name, role]));
+  const roles = new Map(
+    lister(clusterRoleType)
+      .list()
+      .map((role) => [role.metadata.name, role]),
+  );
   const failures = new Failures();
   await inParallel(aggregatedRules(Array.from(roles.values())), writesAtOnce, ([name, rules]) =>
     failures.attempt(async () => {

@@ -1,5 +1,11 @@
 import { formatGroupResource, type ClientEvent, type Reader, type Stored, type Watcher } from '#pkg/apimachinery/index';
-import { definitionType, isDefinition, isEstablished, isVersionServed, type CustomResourceDefinition } from '#pkg/apis/index';
+import {
+  definitionType,
+  isDefinition,
+  isEstablished,
+  isVersionServed,
+  type CustomResourceDefinition,
+} from '#pkg/apis/index';
 import { Reflector, type Enqueue, type Log, type Source } from '#pkg/runtime/index';
 import { isHeldByCollector } from '../garbage-collector/finish-owner.ts';
 
@@ -18,7 +24,10 @@ export interface ServedDefinition {
   isHeldByCollector: boolean;
 }
 
-/** The definitions whose objects are served, by name; of them nothing else is kept. Asks for a look at each that comes, changes or goes. */
+/**
+ * The definitions whose objects are served, by name; of them nothing else is kept. Asks for a look at each that comes,
+ * changes or goes.
+ */
 export class ServedDefinitions implements Source {
   readonly #reflector: Reflector<CustomResourceDefinition>;
   readonly #served = new Map<string, ServedDefinition>();
@@ -27,7 +36,11 @@ export class ServedDefinitions implements Source {
   #problem: unknown;
 
   constructor({ client, log }: ServedDefinitionsOptions) {
-    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[]) => this.#replace(definitions), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event), failing: (problem: unknown) => void (this.#problem = problem) };
+    const sink = {
+      replace: (definitions: readonly Stored<CustomResourceDefinition>[]) => this.#replace(definitions),
+      apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event),
+      failing: (problem: unknown) => void (this.#problem = problem),
+    };
     this.#reflector = new Reflector({ client, type: definitionType, sink, log });
   }
 
@@ -76,7 +89,8 @@ export class ServedDefinitions implements Source {
     if (!isDefinition(definition) || !isEstablished(definition)) return this.#remove(name);
     const { group, names } = definition.spec;
     const resources = resourcesOf(definition);
-    if (resources.length === 0 || formatGroupResource({ group, resource: names.plural }) !== name) return this.#remove(name);
+    if (resources.length === 0 || formatGroupResource({ group, resource: names.plural }) !== name)
+      return this.#remove(name);
     this.#served.set(name, { uid, group, resources, isHeldByCollector: isHeldByCollector(definition) });
     this.#look(name);
   }
@@ -94,7 +108,10 @@ export class ServedDefinitions implements Source {
 
 /** None where no version is served. */
 function resourcesOf(definition: CustomResourceDefinition): string[] {
-  const { names: { plural }, versions } = definition.spec;
+  const {
+    names: { plural },
+    versions,
+  } = definition.spec;
   const served = versions.filter((version) => isVersionServed(definition, version));
   if (served.length === 0) return [];
   const hasStatus = served.some(({ subresources }) => subresources?.status !== undefined);

@@ -1,6 +1,13 @@
 import type { ClientEvent, Model, Reader, ResourceType, Stored, Watcher } from '#pkg/apimachinery/index';
 import { formatGroupResource } from '#pkg/apimachinery/index';
-import { builtinModels, definitionType, isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import {
+  builtinModels,
+  definitionType,
+  isDefinition,
+  isEstablished,
+  modelFromDefinition,
+  type CustomResourceDefinition,
+} from '#pkg/apis/index';
 import { Reflector, type Log, type Source } from '#pkg/runtime/index';
 
 /** Hears of types as they come to be served and cease to be. Runs synchronously. */
@@ -23,8 +30,8 @@ export interface ServedTypesOptions {
 }
 
 /**
- * The types that are served now, each in one version: the built-in ones, and those that definitions declare. Of the definitions nothing else
- * is kept.
+ * The types that are served now, each in one version: the built-in ones, and those that definitions declare. Of the
+ * definitions nothing else is kept.
  */
 export class ServedTypes implements Source {
   readonly #reflector: Reflector<CustomResourceDefinition>;
@@ -38,8 +45,19 @@ export class ServedTypes implements Source {
 
   constructor({ client, log, backoff }: ServedTypesOptions) {
     for (const model of builtinModels) this.#put(typeOf(model));
-    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[], revision: string) => this.#replace(definitions, revision), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event), failing: (problem: unknown) => void (this.#problem = problem) };
-    this.#reflector = new Reflector({ client, type: definitionType, sink, log, ...(backoff === undefined ? {} : { backoff }) });
+    const sink = {
+      replace: (definitions: readonly Stored<CustomResourceDefinition>[], revision: string) =>
+        this.#replace(definitions, revision),
+      apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event),
+      failing: (problem: unknown) => void (this.#problem = problem),
+    };
+    this.#reflector = new Reflector({
+      client,
+      type: definitionType,
+      sink,
+      log,
+      ...(backoff === undefined ? {} : { backoff }),
+    });
   }
 
   /** Is told of those there are, too. To be called when `start` has resolved. */
@@ -84,7 +102,8 @@ export class ServedTypes implements Source {
     this.#revision = revision;
     const builtin = new Set(builtinModels.map((model) => resourceKey(typeOf(model)!)));
     const names = new Set(definitions.map(({ metadata }) => metadata.name));
-    for (const resource of this.#byResource.keys()) if (!names.has(resource) && !builtin.has(resource)) this.#remove(resource);
+    for (const resource of this.#byResource.keys())
+      if (!names.has(resource) && !builtin.has(resource)) this.#remove(resource);
     for (const definition of definitions) this.#set(definition);
     this.#synced();
   }
@@ -98,7 +117,8 @@ export class ServedTypes implements Source {
 
   #set(definition: CustomResourceDefinition): void {
     const { name } = definition.metadata;
-    const type = isDefinition(definition) && isEstablished(definition) ? typeOf(modelFromDefinition(definition)) : undefined;
+    const type =
+      isDefinition(definition) && isEstablished(definition) ? typeOf(modelFromDefinition(definition)) : undefined;
     const present = this.#byResource.get(name);
     if (present !== undefined && type !== undefined && isSame(present, type)) return;
     if (present !== undefined) this.#remove(name);
@@ -137,7 +157,14 @@ function typeOf({ group, names, scope, versions, storageVersion }: Model): Resou
   const served = versions.filter((version) => version.served);
   const version = served.find(({ name }) => name === storageVersion) ?? served[0];
   if (version === undefined) return undefined;
-  return { group, version: version.name, kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced', hasStatusSubresource: version.subresources.status };
+  return {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    namespaced: scope === 'Namespaced',
+    hasStatusSubresource: version.subresources.status,
+  };
 }
 
 function isSame(a: ResourceType, b: ResourceType): boolean {

@@ -1,8 +1,8 @@
 import { runProgram, type Account } from './run-program.ts';
 
 /**
- * Who PostgreSQL runs as when we are root, which it refuses to run as: `postgres` where that user exists, else `nobody`.
- * Undefined when we are not root: then PostgreSQL runs as ourselves. Nothing is added to the system.
+ * Who PostgreSQL runs as when we are root, which it refuses to run as: `postgres` where that user exists, else
+ * `nobody`. Undefined when we are not root: then PostgreSQL runs as ourselves. Nothing is added to the system.
  */
 export async function postgresAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;

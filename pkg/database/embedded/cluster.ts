@@ -1,5 +1,19 @@
 import { createHash } from 'node:crypto';
-import { chmod, chown, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DatabaseError } from '../database-error.ts';
 import type { Log } from '../log.ts';
@@ -11,7 +25,10 @@ import { runProgram } from './run-program.ts';
 const POINTER = 'pgdata-location';
 const SYSTEM_FOLDER = '/var/lib/svc';
 
-/** Superuser of every cluster made here; local connections are trusted, who may make them is decided by the socket's folder. */
+/**
+ * Superuser of every cluster made here; local connections are trusted, who may make them is decided by the socket's
+ * folder.
+ */
 export const CLUSTER_USER = 'svc';
 
 /** Makes the data folder where it is missing and returns its real path. */
@@ -23,8 +40,9 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
 }
 
 /**
- * The folder that holds the clusters: the data folder itself, or, when PostgreSQL's user cannot enter that (a data folder under /root),
- * a folder of its own under /var/lib/svc, which the file `pgdata-location` in the data folder then names for good.
+ * The folder that holds the clusters: the data folder itself, or, when PostgreSQL's user cannot enter that (a data
+ * folder under /root), a folder of its own under /var/lib/svc, which the file `pgdata-location` in the data folder then
+ * names for good.
  */
 export async function locateHome(dataDir: string, account: Account | undefined): Promise<string> {
   const pointer = await readFile(join(dataDir, POINTER), 'utf8').catch(ignoreMissing);
@@ -39,13 +57,16 @@ export async function locateHome(dataDir: string, account: Account | undefined):
 async function followPointer(dataDir: string, home: string): Promise<string> {
   const majors = isAbsolute(home) ? await listMajors(home).catch(ignoreMissing) : undefined;
   if (majors !== undefined && majors.length > 0) return home;
-  throw new DatabaseError(`The database of ${dataDir} was in ${home} and is not there; bring it back, or remove ${join(dataDir, POINTER)} to begin with an empty one.`);
+  throw new DatabaseError(
+    `The database of ${dataDir} was in ${home} and is not there; bring it back, or remove ${join(dataDir, POINTER)} to begin with an empty one.`,
+  );
 }
 
 async function makeRootFolder(folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o755 }).then(() => chmod(folder, 0o755), ignoreExisting);
   const { uid, mode } = await lstat(folder);
-  if (uid !== 0 || (mode & 0o022) !== 0) throw new DatabaseError(`${folder} must belong to root and be writable by nobody else.`);
+  if (uid !== 0 || (mode & 0o022) !== 0)
+    throw new DatabaseError(`${folder} must belong to root and be writable by nobody else.`);
 }
 
 /** Written only once there is a cluster to point to, so a pointer without one means a lost cluster. */
@@ -54,7 +75,10 @@ export async function rememberHome(dataDir: string, home: string, log: Log): Pro
   const pointer = join(dataDir, POINTER);
   await writeFile(`${pointer}.new`, `${home}\n`);
   await rename(`${pointer}.new`, pointer);
-  log.info({ folder: home }, 'The data folder is closed to the database user, so the database is in a folder of its own.');
+  log.info(
+    { folder: home },
+    'The data folder is closed to the database user, so the database is in a folder of its own.',
+  );
 }
 
 /** Major versions of which a finished cluster is there. */
@@ -64,21 +88,30 @@ export async function listMajors(home: string): Promise<number[]> {
 }
 
 /**
- * Who a cluster runs as: its owner, when it exists and we are root, so that the choice between `postgres` and `nobody` is made once.
- * Throws DatabaseError when we are not root and it belongs to somebody else, or its user cannot enter the folder.
+ * Who a cluster runs as: its owner, when it exists and we are root, so that the choice between `postgres` and `nobody`
+ * is made once. Throws DatabaseError when we are not root and it belongs to somebody else, or its user cannot enter the
+ * folder.
  */
-export async function clusterAccount(home: string, majors: readonly number[], account: Account | undefined): Promise<Account | undefined> {
+export async function clusterAccount(
+  home: string,
+  majors: readonly number[],
+  account: Account | undefined,
+): Promise<Account | undefined> {
   const newest = majors.toSorted((a, b) => b - a)[0];
   const owner = newest === undefined ? account : await ownerOf(join(home, `pgdata-${newest}`), account);
   if (await canEnter(home, owner)) return owner;
-  throw new DatabaseError(`The database's user (uid ${owner?.uid ?? process.getuid?.()}) cannot enter ${home}; open the folder with chmod o+x.`);
+  throw new DatabaseError(
+    `The database's user (uid ${owner?.uid ?? process.getuid?.()}) cannot enter ${home}; open the folder with chmod o+x.`,
+  );
 }
 
 async function ownerOf(pgdata: string, account: Account | undefined): Promise<Account | undefined> {
   const { uid, gid } = await stat(pgdata);
   if (account !== undefined && uid !== 0) return { uid, gid };
   if (account === undefined && uid === process.getuid?.()) return undefined;
-  throw new DatabaseError(`${pgdata} belongs to uid ${uid}; run as that user, or give the folder to the right one with chown -R.`);
+  throw new DatabaseError(
+    `${pgdata} belongs to uid ${uid}; run as that user, or give the folder to the right one with chown -R.`,
+  );
 }
 
 export interface ClusterOptions {
@@ -89,7 +122,10 @@ export interface ClusterOptions {
   readonly sync: boolean;
 }
 
-/** The folder of the cluster for these programs, initialised when it is missing: elsewhere first, then renamed, so a killed initdb leaves nothing half-made. */
+/**
+ * The folder of the cluster for these programs, initialised when it is missing: elsewhere first, then renamed, so a
+ * killed initdb leaves nothing half-made.
+ */
 export async function ensureCluster(options: ClusterOptions): Promise<string> {
   const { home, binaries, account } = options;
   await removeDrafts(home);
@@ -97,7 +133,17 @@ export async function ensureCluster(options: ClusterOptions): Promise<string> {
   if ((await stat(join(pgdata, 'PG_VERSION')).catch(ignoreMissing)) !== undefined) return pgdata;
   const draft = await mkdtemp(join(home, 'pgdata-draft-'));
   if (account !== undefined) await chown(draft, account.uid, account.gid);
-  const args = ['-D', draft, '-U', CLUSTER_USER, '--auth-local=trust', '--auth-host=reject', '--locale=C', '-E', 'UTF8'];
+  const args = [
+    '-D',
+    draft,
+    '-U',
+    CLUSTER_USER,
+    '--auth-local=trust',
+    '--auth-host=reject',
+    '--locale=C',
+    '-E',
+    'UTF8',
+  ];
   await runProgram(binaries.initdb, options.sync ? args : [...args, '--no-sync'], account);
   await rename(draft, pgdata);
   if (options.sync) await syncFolder(dirname(pgdata));

@@ -8,9 +8,10 @@ import { DatabaseError } from '../database-error.ts';
 const O_EXLOCK = 0x20;
 
 /**
- * Keeps a second server off a data folder. The kernel holds the lock and drops it with the process, however that ends, so no process id has to be trusted:
- * on Linux a socket in the abstract namespace, named after the folder's device and inode; elsewhere flock.
- * Not seen by another container with a network of its own: there PostgreSQL's own `postmaster.pid` is the only guard.
+ * Keeps a second server off a data folder. The kernel holds the lock and drops it with the process, however that ends,
+ * so no process id has to be trusted: on Linux a socket in the abstract namespace, named after the folder's device and
+ * inode; elsewhere flock. Not seen by another container with a network of its own: there PostgreSQL's own
+ * `postmaster.pid` is the only guard.
  */
 export class DataDirLock {
   private readonly ownerFile: string;
@@ -24,10 +25,13 @@ export class DataDirLock {
   /** Throws DatabaseError, naming process and folder, when another process holds it. */
   static async acquire(dataDir: string): Promise<DataDirLock> {
     const ownerFile = join(dataDir, 'owner.pid');
-    const unlock = process.platform === 'linux' ? await lockByName(dataDir) : await lockByFile(join(dataDir, 'owner.lock'));
+    const unlock =
+      process.platform === 'linux' ? await lockByName(dataDir) : await lockByFile(join(dataDir, 'owner.lock'));
     if (unlock === undefined) {
       const owner = await readFile(ownerFile, 'utf8').catch(() => 'unknown');
-      throw new DatabaseError(`Another server (process ${owner.trim()}) is using the data folder ${dataDir}; stop it, or choose another folder.`);
+      throw new DatabaseError(
+        `Another server (process ${owner.trim()}) is using the data folder ${dataDir}; stop it, or choose another folder.`,
+      );
     }
     const lock = new DataDirLock(ownerFile, unlock);
     try {
@@ -50,7 +54,9 @@ async function lockByName(dataDir: string): Promise<(() => Promise<void>) | unde
   const server = createServer((socket) => socket.destroy());
   server.unref();
   const bound = await new Promise<boolean>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    );
     server.listen({ path: `\0svc-data-folder-${dev}-${ino}`, exclusive: true }, () => resolve(true));
   });
   return bound ? () => new Promise((resolve) => server.close(() => resolve())) : undefined;

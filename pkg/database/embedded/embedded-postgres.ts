@@ -7,7 +7,15 @@ import { failureSentence, type DatabaseFailure } from '../database-failure.ts';
 import type { Log } from '../log.ts';
 import { postgresAccount } from './account.ts';
 import type { Account } from './run-program.ts';
-import { CLUSTER_USER, clusterAccount, ensureCluster, listMajors, locateHome, prepareDataDir, rememberHome } from './cluster.ts';
+import {
+  CLUSTER_USER,
+  clusterAccount,
+  ensureCluster,
+  listMajors,
+  locateHome,
+  prepareDataDir,
+  rememberHome,
+} from './cluster.ts';
 import { DataDirLock } from './data-dir-lock.ts';
 import { PostmasterLauncher } from './postmaster-launcher.ts';
 import type { Postmaster } from './postmaster.ts';
@@ -30,11 +38,11 @@ export interface EmbeddedPostgresOptions {
 }
 
 /**
- * PostgreSQL as part of this program, for one machine and for tests: a cluster in the data folder, reached through a unix socket that only its own user
- * (and root) can open. Run as root, PostgreSQL runs as `postgres` or `nobody`.
+ * PostgreSQL as part of this program, for one machine and for tests: a cluster in the data folder, reached through a
+ * unix socket that only its own user (and root) can open. Run as root, PostgreSQL runs as `postgres` or `nobody`.
  *
- * It outlives a killed server and is adopted by the next one; while we live and it dies, it is started again on the same socket.
- * The caller stops it last, after everything that uses it.
+ * It outlives a killed server and is adopted by the next one; while we live and it dies, it is started again on the
+ * same socket. The caller stops it last, after everything that uses it.
  */
 export class EmbeddedPostgres {
   readonly connection: pg.ClientConfig;
@@ -47,7 +55,12 @@ export class EmbeddedPostgres {
   private readonly trimming: Promise<void>;
   private stopped: Promise<void> | undefined;
 
-  private constructor({ dataDir, log }: EmbeddedPostgresOptions, lock: DataDirLock, launcher: PostmasterLauncher, postmaster: Postmaster) {
+  private constructor(
+    { dataDir, log }: EmbeddedPostgresOptions,
+    lock: DataDirLock,
+    launcher: PostmasterLauncher,
+    postmaster: Postmaster,
+  ) {
     this.log = log;
     this.lock = lock;
     this.launcher = launcher;
@@ -57,14 +70,20 @@ export class EmbeddedPostgres {
     this.trimming = this.keepLogSmall(dataDir);
   }
 
-  /** Starts PostgreSQL, or adopts the one a killed server left behind. Throws DatabaseError, with nothing left running, when it cannot. */
+  /**
+   * Starts PostgreSQL, or adopts the one a killed server left behind. Throws DatabaseError, with nothing left running,
+   * when it cannot.
+   */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-    if (process.platform === 'win32') throw new DatabaseError('The embedded PostgreSQL does not run on Windows; set svc.database.url.');
+    if (process.platform === 'win32')
+      throw new DatabaseError('The embedded PostgreSQL does not run on Windows; set svc.database.url.');
     try {
       return await EmbeddedPostgres.startIn(await prepareDataDir(options.dataDir), options);
     } catch (error) {
       if (error instanceof DatabaseError) throw error;
-      throw new DatabaseError(`PostgreSQL cannot be started in ${options.dataDir}: ${messageOf(error)}.`, { cause: error });
+      throw new DatabaseError(`PostgreSQL cannot be started in ${options.dataDir}: ${messageOf(error)}.`, {
+        cause: error,
+      });
     }
   }
 
@@ -100,12 +119,16 @@ export class EmbeddedPostgres {
     const { signal } = this.ending;
     while (!signal.aborted) {
       await delay(LOG_CHECK_MS, undefined, { signal, ref: false }).catch(() => {});
-      await cutPostgresLog(dataDir).catch((error: unknown) => this.log.warn({ err: error }, 'postgres.log could not be cut.'));
+      await cutPostgresLog(dataDir).catch((error: unknown) =>
+        this.log.warn({ err: error }, 'postgres.log could not be cut.'),
+      );
     }
   }
 
   private async guard(): Promise<void> {
-    const ended = new Promise<void>((resolve) => this.ending.signal.addEventListener('abort', () => resolve(), { once: true }));
+    const ended = new Promise<void>((resolve) =>
+      this.ending.signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
     while (!this.ending.signal.aborted) {
       await Promise.race([this.postmaster.exited, ended]);
       if (!this.ending.signal.aborted) await this.heal();
@@ -122,7 +145,10 @@ export class EmbeddedPostgres {
         if (this.ending.signal.aborted) return;
         const isFull = await hasFullDisk(this.postmaster.pgdata);
         const named = isFull ? ({ failure: 'disk_full' } satisfies { failure: DatabaseFailure }) : {};
-        this.log.error({ ...named, err: error, retryInMs: backOffMs }, `PostgreSQL could not be started again${isFull ? `: ${failureSentence('disk_full')}` : ''}.`);
+        this.log.error(
+          { ...named, err: error, retryInMs: backOffMs },
+          `PostgreSQL could not be started again${isFull ? `: ${failureSentence('disk_full')}` : ''}.`,
+        );
         await delay(backOffMs, undefined, { signal: this.ending.signal, ref: false }).catch(() => {});
       }
     }
@@ -141,9 +167,19 @@ async function prepareLauncher(dataDir: string, options: EmbeddedPostgresOptions
   return new PostmasterLauncher({ dataDir, pgdata, postgres: binaries.postgres, account, settings, log, connectionTo });
 }
 
-/** PostgreSQL does not start without room for a segment of its write-ahead log, which may be on another disk than the tables. */
+/**
+ * PostgreSQL does not start without room for a segment of its write-ahead log, which may be on another disk than the
+ * tables.
+ */
 async function hasFullDisk(pgdata: string): Promise<boolean> {
-  const free = await Promise.all([pgdata, join(pgdata, 'pg_wal')].map((path) => statfs(path).then(({ bavail, bsize }) => bavail * bsize, () => Infinity)));
+  const free = await Promise.all(
+    [pgdata, join(pgdata, 'pg_wal')].map((path) =>
+      statfs(path).then(
+        ({ bavail, bsize }) => bavail * bsize,
+        () => Infinity,
+      ),
+    ),
+  );
   return Math.min(...free) < WAL_SEGMENT_BYTES;
 }
 

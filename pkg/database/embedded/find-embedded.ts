@@ -12,8 +12,8 @@ export interface FoundEmbedded {
 }
 
 /**
- * Looks for the embedded PostgreSQL of a data folder, and starts and stops nothing: for a command beside the server that it belongs to.
- * Undefined where there is none in the folder. Throws DatabaseError where its data is lost.
+ * Looks for the embedded PostgreSQL of a data folder, and starts and stops nothing: for a command beside the server
+ * that it belongs to. Undefined where there is none in the folder. Throws DatabaseError where its data is lost.
  */
 export async function findEmbedded(dataDir: string): Promise<FoundEmbedded | undefined> {
   const folder = await realpath(dataDir).catch(ignoreMissing);
@@ -23,7 +23,8 @@ export async function findEmbedded(dataDir: string): Promise<FoundEmbedded | und
   for (const major of majors) {
     const pgdata = join(home, `pgdata-${major}`);
     const pidFile = await readPidFile(pgdata);
-    if (pidFile !== undefined && (await isPostmaster(pidFile.pid, pgdata))) return { connection: connectionTo(pidFile.socketDirectory) };
+    if (pidFile !== undefined && (await isPostmaster(pidFile.pid, pgdata)))
+      return { connection: connectionTo(pidFile.socketDirectory) };
   }
   return majors.length === 0 ? undefined : { connection: undefined };
 }

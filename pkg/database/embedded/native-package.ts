@@ -21,8 +21,8 @@ export function findNativePackage(): string | undefined {
 }
 
 /**
- * Makes the links between libraries that npm packages cannot carry; the package's install script does the same, but may not have been allowed to run.
- * Safe to run many times and at once.
+ * Makes the links between libraries that npm packages cannot carry; the package's install script does the same, but may
+ * not have been allowed to run. Safe to run many times and at once.
  */
 export async function makeLibraryLinks(native: string): Promise<void> {
   for (const { source, target } of await readLinks(native)) {
@@ -43,9 +43,9 @@ async function readLinks(native: string): Promise<readonly Link[]> {
 }
 
 /**
- * Copies the programs into a folder where PostgreSQL's user can reach them, and returns the copy.
- * The copy is named after its content list and appears by one rename, so a half-made one is never used; older ones are removed.
- * The caller holds the lock of the data folder.
+ * Copies the programs into a folder where PostgreSQL's user can reach them, and returns the copy. The copy is named
+ * after its content list and appears by one rename, so a half-made one is never used; older ones are removed. The
+ * caller holds the lock of the data folder.
  */
 export async function copyNativePackage(native: string, home: string): Promise<string> {
   const files = await listFiles(native);
@@ -66,7 +66,9 @@ type FileList = readonly (readonly [path: string, size: number])[];
 async function listFiles(folder: string): Promise<FileList> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const files = await Promise.all(paths.map(async (path) => [relative(folder, path), (await stat(path)).size] as const));
+  const files = await Promise.all(
+    paths.map(async (path) => [relative(folder, path), (await stat(path)).size] as const),
+  );
   return files.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 

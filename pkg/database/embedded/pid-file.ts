@@ -21,12 +21,14 @@ export async function readPidFile(pgdata: string): Promise<PidFile | undefined> 
 }
 
 /**
- * Whether the process is the postmaster of this data folder, told by its command line, which no other process has: PostgreSQL's own children rename themselves.
- * Start times are not compared: they shift when the clock is set.
+ * Whether the process is the postmaster of this data folder, told by its command line, which no other process has:
+ * PostgreSQL's own children rename themselves. Start times are not compared: they shift when the clock is set.
  */
 export async function isPostmaster(pid: number, pgdata: string): Promise<boolean> {
   const words = await commandLine(pid);
-  return /(^|\/)postgres$/.test(words[0] ?? '') && words.some((word, index) => word === '-D' && words[index + 1] === pgdata);
+  return (
+    /(^|\/)postgres$/.test(words[0] ?? '') && words.some((word, index) => word === '-D' && words[index + 1] === pgdata)
+  );
 }
 
 async function commandLine(pid: number): Promise<string[]> {
@@ -39,9 +41,9 @@ async function commandLine(pid: number): Promise<string[]> {
 }
 
 /**
- * Lets PostgreSQL start although `postmaster.pid` names a living process that is not PostgreSQL, at which it would refuse.
- * The file stays, since it also names the shared memory by which PostgreSQL notices survivors of the old server; only the process becomes ours,
- * and a pid file of its own parent PostgreSQL knows to be stale.
+ * Lets PostgreSQL start although `postmaster.pid` names a living process that is not PostgreSQL, at which it would
+ * refuse. The file stays, since it also names the shared memory by which PostgreSQL notices survivors of the old
+ * server; only the process becomes ours, and a pid file of its own parent PostgreSQL knows to be stale.
  */
 export async function disownPidFile(pgdata: string): Promise<void> {
   const file = join(pgdata, 'postmaster.pid');

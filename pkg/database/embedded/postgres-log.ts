@@ -8,15 +8,24 @@ const TAIL = 8 * 1024;
 /** Opens `postgres.log` in the data folder for appending; one over 10 MB is kept as `postgres.log.1` first. */
 export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
   const path = join(dataDir, 'postgres.log');
-  const size = await stat(path).then((entry) => entry.size, () => 0);
+  const size = await stat(path).then(
+    (entry) => entry.size,
+    () => 0,
+  );
   if (size > LARGE) await rename(path, `${path}.1`);
   return open(path, 'a+', 0o600);
 }
 
-/** The same while PostgreSQL writes to it, which goes on at the file's new end. Where the disk has no room for the copy, what was written is dropped. */
+/**
+ * The same while PostgreSQL writes to it, which goes on at the file's new end. Where the disk has no room for the copy,
+ * what was written is dropped.
+ */
 export async function cutPostgresLog(dataDir: string): Promise<void> {
   const path = join(dataDir, 'postgres.log');
-  const size = await stat(path).then((entry) => entry.size, () => 0);
+  const size = await stat(path).then(
+    (entry) => entry.size,
+    () => 0,
+  );
   if (size <= LARGE) return;
   await rm(`${path}.1`, { force: true });
   await copyFile(path, `${path}.1`).catch(() => undefined);

@@ -18,7 +18,8 @@ const READY_TIMEOUT_MS = 120_000;
 const ADOPT_TIMEOUT_MS = 3_000;
 
 /**
- * Durable. Errors are logged with their SQLSTATE, and without the statement, its values or the row that it was about: what a table holds is in no log.
+ * Durable. Errors are logged with their SQLSTATE, and without the statement, its values or the row that it was about:
+ * what a table holds is in no log.
  */
 const DEFAULTS: Readonly<Record<string, string>> = {
   fsync: 'on',
@@ -122,14 +123,20 @@ export class PostmasterLauncher {
         unix_socket_permissions: '0700',
       },
     });
-    if (await answers(options.connectionTo(socketDirectory), postmaster, Date.now() + READY_TIMEOUT_MS, signal)) return postmaster;
+    if (await answers(options.connectionTo(socketDirectory), postmaster, Date.now() + READY_TIMEOUT_MS, signal))
+      return postmaster;
     await postmaster.stop();
     throw new DatabaseError(`PostgreSQL did not start: ${(await readLogTail(logFile, size)) || 'it wrote nothing'}`);
   }
 }
 
 /** Asks until it answers; false when it ended, time is up, or the caller no longer waits. */
-async function answers(connection: pg.ClientConfig, postmaster: Postmaster, deadline: number, signal?: AbortSignal): Promise<boolean> {
+async function answers(
+  connection: pg.ClientConfig,
+  postmaster: Postmaster,
+  deadline: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
   const exited = postmaster.exited.then(() => true);
   for (let waitMs = 5; Date.now() < deadline; waitMs = Math.min(waitMs * 2, 100)) {
     if (await asked(connection)) return true;

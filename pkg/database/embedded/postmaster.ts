@@ -8,7 +8,9 @@ import { PROGRAM_ENVIRONMENT } from './run-program.ts';
 
 const POLL_MS = 100;
 
-/** Shutdown of PostgreSQL: fast (clients are cut off), then immediate (recovery at the next start), then the kernel's. */
+/**
+ * Shutdown of PostgreSQL: fast (clients are cut off), then immediate (recovery at the next start), then the kernel's.
+ */
 const SHUTDOWN: readonly (readonly [NodeJS.Signals, number])[] = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 6_000],
@@ -58,7 +60,10 @@ export interface SpawnOptions {
   readonly logFile: number;
 }
 
-/** Starts PostgreSQL in a session of its own, so that Ctrl-C in the terminal reaches the server only, which stops its database last. */
+/**
+ * Starts PostgreSQL in a session of its own, so that Ctrl-C in the terminal reaches the server only, which stops its
+ * database last.
+ */
 export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
   const args = ['-D', options.pgdata];
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`);
@@ -72,7 +77,9 @@ export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error) => reject(new DatabaseError(`PostgreSQL cannot be started: ${error.message}.`, { cause: error })));
+    child.once('error', (error) =>
+      reject(new DatabaseError(`PostgreSQL cannot be started: ${error.message}.`, { cause: error })),
+    );
   });
   child.unref();
   if (child.pid === undefined) throw new DatabaseError('PostgreSQL was started without a process id.');

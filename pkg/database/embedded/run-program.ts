@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { DatabaseError } from '../database-error.ts';
 
 /** PG* variables of the caller's shell would otherwise steer initdb and postgres. */
-export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
+export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  LC_ALL: 'C',
+};
 
 /** The user and group a program runs as. */
 export interface Account {
@@ -12,9 +15,18 @@ export interface Account {
 
 const TIMEOUT_MS = 120_000;
 
-/** Runs a program to its end, as the account when one is given, and returns what it printed. Throws DatabaseError with the last lines it wrote. */
+/**
+ * Runs a program to its end, as the account when one is given, and returns what it printed. Throws DatabaseError with
+ * the last lines it wrote.
+ */
 export function runProgram(file: string, args: readonly string[], account?: Account): Promise<string> {
-  const options = { cwd: '/', env: PROGRAM_ENVIRONMENT, timeout: TIMEOUT_MS, killSignal: 'SIGKILL', ...account } as const;
+  const options = {
+    cwd: '/',
+    env: PROGRAM_ENVIRONMENT,
+    timeout: TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+    ...account,
+  } as const;
   return new Promise((resolve, reject) => {
     execFile(file, args, options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout.trim());

@@ -9,8 +9,9 @@ import type { Account } from './run-program.ts';
 const LONGEST_PATH = 103;
 
 /**
- * Makes the folder of the unix socket: a short path under the temporary folder, new each time, open to PostgreSQL's user only (and to root).
- * It is what keeps other local users away from the database, hence not a name that somebody else could have taken first.
+ * Makes the folder of the unix socket: a short path under the temporary folder, new each time, open to PostgreSQL's
+ * user only (and to root). It is what keeps other local users away from the database, hence not a name that somebody
+ * else could have taken first.
  */
 export async function makeSocketDirectory(account: Account | undefined): Promise<string> {
   for (const base of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
@@ -21,10 +22,15 @@ export async function makeSocketDirectory(account: Account | undefined): Promise
     if (account !== undefined) await chown(folder, account.uid, account.gid);
     return folder;
   }
-  throw new DatabaseError('No temporary folder is fit for the socket of PostgreSQL: its path must be short and its user must be able to enter it.');
+  throw new DatabaseError(
+    'No temporary folder is fit for the socket of PostgreSQL: its path must be short and its user must be able to enter it.',
+  );
 }
 
-/** Removes a folder made here, with what PostgreSQL put into it and nothing else; one that is gone, or not from here, is left alone. */
+/**
+ * Removes a folder made here, with what PostgreSQL put into it and nothing else; one that is gone, or not from here, is
+ * left alone.
+ */
 export async function removeSocketDirectory(folder: string): Promise<void> {
   if (!/\/svc-pg-\w{6}$/.test(folder)) return;
   for (const name of ['.s.PGSQL.5432', '.s.PGSQL.5432.lock']) await rm(join(folder, name), { force: true });

@@ -6,9 +6,9 @@ const PATIENCE_MS = 2_000;
 const POLL_MS = 20;
 
 /**
- * Ends what a killed PostgreSQL left behind. A backend in the middle of a long computation does not notice that its postmaster is gone,
- * and as long as it holds the shared memory no other can start. The caller knows that no postmaster runs on this folder.
- * Where there is no /proc to find them in, the idle ones get a second to notice.
+ * Ends what a killed PostgreSQL left behind. A backend in the middle of a long computation does not notice that its
+ * postmaster is gone, and as long as it holds the shared memory no other can start. The caller knows that no postmaster
+ * runs on this folder. Where there is no /proc to find them in, the idle ones get a second to notice.
  */
 export async function endSurvivors(pgdata: string): Promise<void> {
   if (process.platform !== 'linux') {

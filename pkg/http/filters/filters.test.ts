@@ -23,8 +23,14 @@ const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
 const posts = '/apis/g.io/v1/posts';
 
 /** The given filters stand within `withStatus`. */
-async function start(filters: readonly Filter[], handler: Handler = ok, outer: (log: Logger) => Filter[] = () => []): Promise<TestServer> {
-  const server = await startTestServer(handler, { filters: (log) => [withRequestId(), ...outer(log), withStatus(), ...filters] });
+async function start(
+  filters: readonly Filter[],
+  handler: Handler = ok,
+  outer: (log: Logger) => Filter[] = () => [],
+): Promise<TestServer> {
+  const server = await startTestServer(handler, {
+    filters: (log) => [withRequestId(), ...outer(log), withStatus(), ...filters],
+  });
   started.push(server);
   return server;
 }
@@ -37,26 +43,46 @@ function throwing(error: unknown): Handler {
 
 describe('withCors', () => {
   const origin = 'https://app.example.com';
-  const filters = [withCors({ allowedOrigins: [origin] }), withAuthentication({ authenticateRequest: async () => undefined })];
+  const filters = [
+    withCors({ allowedOrigins: [origin] }),
+    withAuthentication({ authenticateRequest: async () => undefined }),
+  ];
 
   test('answers the preflight of a listed origin', async () => {
     const { send } = await start(filters);
-    const { status, headers } = await send({ method: 'OPTIONS', path: posts, headers: { origin, 'access-control-request-method': 'PUT' } });
+    const { status, headers } = await send({
+      method: 'OPTIONS',
+      path: posts,
+      headers: { origin, 'access-control-request-method': 'PUT' },
+    });
     expect(status).toBe(204);
-    expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' });
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      vary: 'Origin',
+    });
     // For changes by a session.
     expect(headers['access-control-allow-headers']).toContain('X-CSRFToken');
   });
 
-  test.each([['https://app.example.com.evil.io'], ['http://app.example.com'], ['null'], ['*'], [undefined]])('does nothing for %s', async (other) => {
-    const { send } = await start(filters);
-    const { status, headers } = await send({ method: 'OPTIONS', path: posts, headers: { ...(other === undefined ? {} : { origin: other }), 'access-control-request-method': 'PUT' } });
-    expect([status, headers['access-control-allow-origin'], headers.vary]).toEqual([401, undefined, 'Origin']);
-  });
+  test.each([['https://app.example.com.evil.io'], ['http://app.example.com'], ['null'], ['*'], [undefined]])(
+    'does nothing for %s',
+    async (other) => {
+      const { send } = await start(filters);
+      const { status, headers } = await send({
+        method: 'OPTIONS',
+        path: posts,
+        headers: { ...(other === undefined ? {} : { origin: other }), 'access-control-request-method': 'PUT' },
+      });
+      expect([status, headers['access-control-allow-origin'], headers.vary]).toEqual([401, undefined, 'Origin']);
+    },
+  );
 
   test('lets a listed origin read a failure too', async () => {
     const { send } = await start(filters);
-    expect((await send({ path: posts, headers: { origin } })).headers).toMatchObject({ 'access-control-allow-origin': origin });
+    expect((await send({ path: posts, headers: { origin } })).headers).toMatchObject({
+      'access-control-allow-origin': origin,
+    });
   });
 
   test.each([['*'], ['https://app.example.com/'], ['app.example.com'], ['null']])('%s is no origin', (text) => {
@@ -66,17 +92,33 @@ describe('withCors', () => {
 
 test('withSecurityHeaders', async () => {
   const { send } = await start([withSecurityHeaders()]);
-  expect((await send({})).headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'content-security-policy': expect.stringContaining("default-src 'none'") });
+  expect((await send({})).headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringContaining("default-src 'none'"),
+  });
 });
 
 test('withLogging writes one line, with no secret in it', async () => {
-  const { send, logs } = await start([], (context) => (context.info.name === 'bad' ? throwing(new Error('bug'))(context) : ok(context)), (log) => [withLogging(log, { slowMs: Infinity })]);
+  const { send, logs } = await start(
+    [],
+    (context) => (context.info.name === 'bad' ? throwing(new Error('bug'))(context) : ok(context)),
+    (log) => [withLogging(log, { slowMs: Infinity })],
+  );
   const { headers } = await send({ path: `${posts}?token=s3cret`, headers: { authorization: 'Bearer s3cret' } });
   await send({ path: `${posts}/bad` });
   await send({ path: '//' });
   const lines = logs.filter((line) => line['msg'] === 'request');
   expect(lines).toEqual([
-    expect.objectContaining({ level: 20, method: 'GET', path: posts, status: 200, user: 'system:anonymous', clientAddress: '127.0.0.1', requestId: headers['x-request-id'], ms: expect.any(Number) }),
+    expect.objectContaining({
+      level: 20,
+      method: 'GET',
+      path: posts,
+      status: 200,
+      user: 'system:anonymous',
+      clientAddress: '127.0.0.1',
+      requestId: headers['x-request-id'],
+      ms: expect.any(Number),
+    }),
     expect.objectContaining({ level: 50, status: 500 }),
     expect.objectContaining({ level: 30, status: 400 }),
   ]);
@@ -127,10 +169,18 @@ test('withMetrics has labels no client can make', async () => {
   const text = await registry.metrics();
   const count = (labels: string): string => `http_server_request_duration_seconds_count{${labels}}`;
   const collection = 'http_route="/apis/{group}/{version}/{resource}",url_scheme="http"';
-  expect(text).toContain(`${count(`http_request_method="GET",http_response_status_code="200",${collection},verb="list"`)} 2`);
-  expect(text).toContain(`${count(`http_request_method="GET",http_response_status_code="200",${collection},verb="watch"`)} 1`);
-  expect(text).toContain(`${count(`http_request_method="_OTHER",http_response_status_code="200",${collection},verb="other"`)} 1`);
-  expect(text).toContain(`${count('http_request_method="GET",http_response_status_code="200",http_route="",url_scheme="http",verb="other"')} 1`);
+  expect(text).toContain(
+    `${count(`http_request_method="GET",http_response_status_code="200",${collection},verb="list"`)} 2`,
+  );
+  expect(text).toContain(
+    `${count(`http_request_method="GET",http_response_status_code="200",${collection},verb="watch"`)} 1`,
+  );
+  expect(text).toContain(
+    `${count(`http_request_method="_OTHER",http_response_status_code="200",${collection},verb="other"`)} 1`,
+  );
+  expect(text).toContain(
+    `${count('http_request_method="GET",http_response_status_code="200",http_route="",url_scheme="http",verb="other"')} 1`,
+  );
   expect(text).toMatch(/http_server_request_body_size_bytes_sum\{http_request_method="PUT",.*verb="update"\} 5/);
   expect(text).toMatch(/http_server_response_body_size_bytes_sum\{http_request_method="GET",.*verb="list"\} 22/);
   expect(text).toContain('http_server_active_requests{http_request_method="GET",url_scheme="http"} 0');

@@ -10,7 +10,10 @@ function newResponse(): ServerResponse {
 
 /** Enters one after the other; what came of each is added to `outcomes` when it is known. */
 function enterAll(gate: Gate, names: readonly string[], outcomes: string[], waitedMs = 0): void {
-  for (const name of names) void Promise.resolve(gate.enter(newResponse(), waitedMs)).then((isIn) => outcomes.push(`${name} ${isIn ? 'in' : 'out'}`));
+  for (const name of names)
+    void Promise.resolve(gate.enter(newResponse(), waitedMs)).then((isIn) =>
+      outcomes.push(`${name} ${isIn ? 'in' : 'out'}`),
+    );
 }
 
 async function settled(): Promise<void> {
@@ -92,22 +95,26 @@ describe('a gate', () => {
 
   test('never has more in than its limit, nor keeps anybody out while there is room', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(fc.boolean(), { maxLength: 40 }), async (limit, steps) => {
-        const gate = new Gate({ limit, maxWaitMs: 20_000 });
-        let [came, left] = [0, 0];
-        for (const comes of steps) {
-          if (comes) {
-            came += 1;
-            void gate.enter(newResponse());
-          } else if (gate.running > 0) {
-            left += 1;
-            gate.leave();
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.boolean(), { maxLength: 40 }),
+        async (limit, steps) => {
+          const gate = new Gate({ limit, maxWaitMs: 20_000 });
+          let [came, left] = [0, 0];
+          for (const comes of steps) {
+            if (comes) {
+              came += 1;
+              void gate.enter(newResponse());
+            } else if (gate.running > 0) {
+              left += 1;
+              gate.leave();
+            }
+            expect(gate.running).toBe(Math.min(limit, came - left));
+            expect(gate.waiting).toBe(came - left - gate.running);
           }
-          expect(gate.running).toBe(Math.min(limit, came - left));
-          expect(gate.waiting).toBe(came - left - gate.running);
-        }
-        while (gate.running > 0) gate.leave();
-      }),
+          while (gate.running > 0) gate.leave();
+        },
+      ),
       { numRuns: 50 },
     );
   });

@@ -18,16 +18,20 @@ interface Waiting {
   settle: (isIn: boolean) => void;
 }
 
-/** Where the oldest has waited longer than this, work is not keeping up: then the newest goes first, who has the best chance to be served in time. Milliseconds. */
+/**
+ * Where the oldest has waited longer than this, work is not keeping up: then the newest goes first, who has the best
+ * chance to be served in time. Milliseconds.
+ */
 const standingQueueMs = 50;
 
 /**
  * Lets a limited number in at a time; who finds it full waits outside, and is refused when that takes too long.
  *
- * First come, first served, as long as nobody waits long; then last come, first served: under a load that stays too high the first in line would
- * each be served just too late. Waiting costs no work, and a refusal costs little but not nothing: since a client of HTTP/1.1 waits with its connection,
- * no more than (number of connections) / maxWaitMs are refused in a time, however many requests clients would like to send.
- * Source: "Fail at Scale", ACM Queue 13(8) (adaptive LIFO, controlled delay); Kubernetes' API priority and fairness (a queue before a refusal).
+ * First come, first served, as long as nobody waits long; then last come, first served: under a load that stays too
+ * high the first in line would each be served just too late. Waiting costs no work, and a refusal costs little but not
+ * nothing: since a client of HTTP/1.1 waits with its connection, no more than (number of connections) / maxWaitMs are
+ * refused in a time, however many requests clients would like to send. Source: "Fail at Scale", ACM Queue 13(8)
+ * (adaptive LIFO, controlled delay); Kubernetes' API priority and fairness (a queue before a refusal).
  */
 export class Gate {
   private readonly options: Required<GateOptions>;
@@ -58,8 +62,8 @@ export class Gate {
   }
 
   /**
-   * True: come in. False: there is no room, not even outside. A promise says it when there is room, or was none in time, or `response` is closed meanwhile.
-   * Who came in must `leave`. `waitedMs`: elsewhere before.
+   * True: come in. False: there is no room, not even outside. A promise says it when there is room, or was none in
+   * time, or `response` is closed meanwhile. Who came in must `leave`. `waitedMs`: elsewhere before.
    */
   enter(response: ServerResponse, waitedMs = 0): boolean | Promise<boolean> {
     if (!this.isFull) {
@@ -68,20 +72,28 @@ export class Gate {
     }
     const { maxWaitMs, maxWaiting } = this.options;
     if (waitedMs >= maxWaitMs || this.outside >= maxWaiting || isAnswered(response)) return false;
-    return this.waitAs((one) => {
-      this.insert(one);
-      this.arm(one.since + maxWaitMs);
-    }, response, waitedMs);
+    return this.waitAs(
+      (one) => {
+        this.insert(one);
+        this.arm(one.since + maxWaitMs);
+      },
+      response,
+      waitedMs,
+    );
   }
 
   /** The same for who was in, left and comes back: before all others, and with the whole time to wait. */
   reenter(response: ServerResponse): boolean | Promise<boolean> {
     if (!this.isFull) return this.enter(response);
     if (isAnswered(response)) return false;
-    return this.waitAs((one) => {
-      this.returning.push(one);
-      setTimeout(() => one.settle(false), this.options.maxWaitMs).unref();
-    }, response, 0);
+    return this.waitAs(
+      (one) => {
+        this.returning.push(one);
+        setTimeout(() => one.settle(false), this.options.maxWaitMs).unref();
+      },
+      response,
+      0,
+    );
   }
 
   leave(): void {

@@ -25,7 +25,10 @@ export interface Place {
   readonly isOwn?: boolean;
 }
 
-/** The places one request holds; while others are waited for, to send a body or to read an answer, those alone that count who they are. */
+/**
+ * The places one request holds; while others are waited for, to send a body or to read an answer, those alone that
+ * count who they are.
+ */
 export class HeldPlaces implements BodyTurn {
   /** Of a stranger the body counts by address. */
   isOfStranger = true;
@@ -55,7 +58,10 @@ export class HeldPlaces implements BodyTurn {
     this.leave();
   }
 
-  /** The work is done. An answer that waits to be sent keeps the places of its user or network, which alone bound how many there are, unless the budget counts its bytes. */
+  /**
+   * The work is done. An answer that waits to be sent keeps the places of its user or network, which alone bound how
+   * many there are, unless the budget counts its bytes.
+   */
   end(): void {
     const { response, bytes } = this.context;
     // Of a counted answer all is counted but its head.

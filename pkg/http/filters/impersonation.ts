@@ -13,21 +13,28 @@ const prefix = 'impersonate-';
 const extraPrefix = 'extra-';
 
 /**
- * Reads the headers of one request; undefined where none of them is about impersonation.
- * Source: k8s.io/apiserver/pkg/endpoints/filters/impersonation, which ignores what it does not know and takes the first of several users: both would
- * do as somebody else than was asked for, and are refused here.
- * @throws StatusError 400 for a group, uid or extra without a user, for two users or uids, an empty value, and names that are not known
+ * Reads the headers of one request; undefined where none of them is about impersonation. Source:
+ * k8s.io/apiserver/pkg/endpoints/filters/impersonation, which ignores what it does not know and takes the first of
+ * several users: both would do as somebody else than was asked for, and are refused here.
+ * @throws StatusError 400 for a group, uid or extra without a user, for two users or uids, an empty value, and names
+ * that are not known
  */
 export function readImpersonation(rawHeaders: readonly string[]): Impersonation | undefined {
   let impersonation: Impersonation | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     // Compared only where the first letter can match: this runs for every header of every request.
-    if (name.length < prefix.length || (name.charCodeAt(0) | 0x20) !== 0x69 || name.slice(0, prefix.length).toLowerCase() !== prefix) continue;
+    if (
+      name.length < prefix.length ||
+      (name.charCodeAt(0) | 0x20) !== 0x69 ||
+      name.slice(0, prefix.length).toLowerCase() !== prefix
+    )
+      continue;
     impersonation ??= { user: '', uid: '', groups: [], extra: new Map() };
     readHeader(impersonation, name, decode(name, rawHeaders[i + 1]!));
   }
-  if (impersonation?.user === '') throw newBadRequest('the request is to impersonate without naming a user: the header Impersonate-User is missing');
+  if (impersonation?.user === '')
+    throw newBadRequest('the request is to impersonate without naming a user: the header Impersonate-User is missing');
   return impersonation;
 }
 

@@ -19,7 +19,11 @@ afterEach(async () => {
 });
 
 const posts = '/apis/g.io/v1/posts';
-const exemptions = new Map([['/livez', 'everything'], ['/readyz', 'everything'], ['/metrics', 'metrics']] as const);
+const exemptions = new Map([
+  ['/livez', 'everything'],
+  ['/readyz', 'everything'],
+  ['/metrics', 'metrics'],
+] as const);
 const exemption: NonNullable<MaxInFlight['exemption']> = ({ path }) => exemptions.get(path as '/livez');
 
 /** The header names the user, as `withAuthentication` would. */
@@ -42,7 +46,11 @@ interface Held {
 /** A handler that holds whatever comes, until it is told to finish. */
 async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<Held> {
   const refused: RefusedBy[] = [];
-  const limits = new InFlightLimits({ exemption, ...options, observer: { refused: (by) => void refused.push(by), waited: () => {} } });
+  const limits = new InFlightLimits({
+    exemption,
+    ...options,
+    observer: { refused: (by) => void refused.push(by), waited: () => {} },
+  });
   const finished = gate();
   const arrivals = { count: 0, wake: (): void => {} };
   const handler = async (context: RequestContext): Promise<void> => {
@@ -55,7 +63,16 @@ async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?:
     }
     await sendJson(context, 200, `{"waited":${context.waitedMs > 0}}`);
   };
-  const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs }), limits.beforeAuthentication, withUser, limits.afterAuthentication] });
+  const server = await startTestServer(handler, {
+    filters: () => [
+      withRequestId(),
+      withStatus(),
+      withTimeout({ timeoutMs }),
+      limits.beforeAuthentication,
+      withUser,
+      limits.afterAuthentication,
+    ],
+  });
   started.push(server);
   const arrived = async (wanted: number): Promise<void> => {
     while (arrivals.count < wanted) {
@@ -80,7 +97,11 @@ describe('429 for too many', () => {
     await arrived(1);
     const second = await server.send({ path, headers });
     expect([second.status, second.headers['retry-after'], refused]).toEqual([429, '1', [by]]);
-    expect(JSON.parse(second.body.toString())).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
+    expect(JSON.parse(second.body.toString())).toMatchObject({
+      kind: 'Status',
+      reason: 'TooManyRequests',
+      details: { retryAfterSeconds: 1 },
+    });
     expect((await server.send({ path: '/livez' })).status).toBe(200);
     finish();
     expect((await held).status).toBe(200);
@@ -105,8 +126,11 @@ test('one too many waits for another to end', async () => {
 
 test('who waits for others with the same credential keeps no place of the total', async () => {
   const { server, arrived, finish } = await start({ total: 2, perUser: 1, maxWaitMs: 20_000 });
-  for (const name of ['heavy', 'light']) await server.send({ path: '/apis', headers: { authorization: `Bearer ${name}`, 'x-user': name } });
-  const heavy = [1, 2, 3].map(() => server.send({ path: posts, headers: { authorization: 'Bearer heavy', 'x-user': 'heavy' } }));
+  for (const name of ['heavy', 'light'])
+    await server.send({ path: '/apis', headers: { authorization: `Bearer ${name}`, 'x-user': name } });
+  const heavy = [1, 2, 3].map(() =>
+    server.send({ path: posts, headers: { authorization: 'Bearer heavy', 'x-user': 'heavy' } }),
+  );
   await arrived(1);
   const light = server.send({ path: posts, headers: { authorization: 'Bearer light', 'x-user': 'light' } });
   await arrived(2);
@@ -144,16 +168,25 @@ test('a watch is a request until its stream has begun, and then only a watch', a
 test('a watch that is not authenticated leaves its places', async () => {
   const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, maxWaitMs: 5 });
   const server = await startTestServer((context) => sendJson(context, 200, '{}'), {
-    filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, withAuthentication({ authenticateRequest: () => Promise.resolve(undefined) }), limits.afterAuthentication],
+    filters: () => [
+      withRequestId(),
+      withStatus(),
+      limits.beforeAuthentication,
+      withAuthentication({ authenticateRequest: () => Promise.resolve(undefined) }),
+      limits.afterAuthentication,
+    ],
   });
   started.push(server);
-  for (let i = 0; i < 3; i += 1) expect((await server.send({ path: stream, headers: { authorization: `Bearer ${i}` } })).status).toBe(401);
+  for (let i = 0; i < 3; i += 1)
+    expect((await server.send({ path: stream, headers: { authorization: `Bearer ${i}` } })).status).toBe(401);
   expect([limits.running, limits.waiting]).toEqual([0, 0]);
 });
 
 test('metrics have places of their own, and probes need none, however many are under way', async () => {
   const { server, refused, arrived, finish } = await start({ total: 1, maxWaitMs: 0 });
-  const held = ['/readyz', '/metrics'].flatMap((path) => Array.from({ length: path === '/metrics' ? 64 : 300 }, () => server.send({ path })));
+  const held = ['/readyz', '/metrics'].flatMap((path) =>
+    Array.from({ length: path === '/metrics' ? 64 : 300 }, () => server.send({ path })),
+  );
   await arrived(364);
   const statuses: number[] = [];
   for (const path of ['/metrics', '/livez']) statuses.push((await server.send({ path })).status);
@@ -166,7 +199,9 @@ test('invented credentials share the places of their address, and one that was g
   const { server, refused, arrived, finish } = await start({ total: 200, perUser: 90, maxWaitMs: 5 });
   const good = { authorization: 'Bearer good', 'x-user': 'u' };
   await server.send({ path: '/apis', headers: good });
-  const invented = Array.from({ length: 32 }, (_, i) => server.send({ path: posts, headers: { authorization: `Bearer ${i}` } }));
+  const invented = Array.from({ length: 32 }, (_, i) =>
+    server.send({ path: posts, headers: { authorization: `Bearer ${i}` } }),
+  );
   await arrived(32);
   expect((await server.send({ path: posts, headers: { authorization: 'Bearer another' } })).status).toBe(429);
   expect((await server.send({ path: stream, headers: { authorization: 'Bearer another' } })).status).toBe(429);
@@ -205,7 +240,8 @@ test('what was answered by a time-out counts until its work has ended', async ()
 
 describe('a connection cut at any stage leaves no place taken', () => {
   const watchOf = (name: string): string => `?watch=1&fieldSelector=metadata.name%3D${name}`;
-  const head = (method: string, more = '', query = ''): string => `${method} ${posts}${query} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
+  const head = (method: string, more = '', query = ''): string =>
+    `${method} ${posts}${query} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
   const stages: { reason: string; bytes: string; holds: boolean }[] = [
     { reason: 'within its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
     { reason: 'while it waits for its turn', bytes: head('GET'), holds: true },
@@ -214,7 +250,11 @@ describe('a connection cut at any stage leaves no place taken', () => {
     { reason: 'within its answer', bytes: head('PUT'), holds: false },
     { reason: 'of a watch that waits for its turn', bytes: head('GET', '', watchOf('quiet')), holds: true },
     { reason: 'of a watch before its stream begins', bytes: head('GET', '', watchOf('quiet')), holds: false },
-    { reason: 'of a watch while it is authenticated', bytes: head('GET', 'X-Slow: 1\r\n', watchOf('quiet')), holds: false },
+    {
+      reason: 'of a watch while it is authenticated',
+      bytes: head('GET', 'X-Slow: 1\r\n', watchOf('quiet')),
+      holds: false,
+    },
     { reason: 'of a watch within its stream', bytes: head('GET', '', watchOf('stream')), holds: false },
     { reason: 'with more than one request', bytes: head('GET').repeat(3), holds: false },
   ];
@@ -245,7 +285,17 @@ describe('a connection cut at any stage leaves no place taken', () => {
       }
       await sendJson(context, 200, '{}');
     };
-    const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, slowLookup, withUser, limits.afterAuthentication] });
+    const server = await startTestServer(handler, {
+      filters: () => [
+        withRequestId(),
+        withStatus(),
+        withTimeout({ timeoutMs: 20_000 }),
+        limits.beforeAuthentication,
+        slowLookup,
+        withUser,
+        limits.afterAuthentication,
+      ],
+    });
     started.push(server);
     const held = holds ? server.send({ path: `${posts}/held` }) : undefined;
     if (holds) await begun.opened;

@@ -21,13 +21,19 @@ export interface MaxInFlight {
   perUser?: number;
   watches?: number;
   watchesPerUser?: number;
-  /** How long a request above `total` or `perUser` may wait for another to end. Milliseconds, default 1000; 0 refuses at once. */
+  /**
+   * How long a request above `total` or `perUser` may wait for another to end. Milliseconds, default 1000; 0 refuses at
+   * once.
+   */
   maxWaitMs?: number;
   /** Of one network; beyond it no credential is looked up that was not good before. */
   wrongCredentialsPerMinute?: number;
   /** Bodies that have not arrived yet. */
   senders?: Omit<SendersOptions, 'observer'>;
-  /** Which requests the limits above do not hold for, so that they work when nothing else does. Default: for all they do. */
+  /**
+   * Which requests the limits above do not hold for, so that they work when nothing else does. Default: for all they
+   * do.
+   */
   exemption?: (info: RequestInfo) => Exemption | undefined;
   /** What tells the credential of a request from others. Default: its Authorization header. */
   credentialOf?: CredentialReader;
@@ -40,7 +46,10 @@ export interface MaxInFlight {
   observer?: InFlightObserver;
 }
 
-/** From everything, for what looks at no credential; or, once one is looked up where one was sent, to places of their own (`metrics`), or from the rest (`open`). */
+/**
+ * From everything, for what looks at no credential; or, once one is looked up where one was sent, to places of their
+ * own (`metrics`), or from the rest (`open`).
+ */
 export type Exemption = 'everything' | 'metrics' | 'open';
 
 /** Hears what the limits do; must not throw. */
@@ -55,7 +64,10 @@ export interface InFlightObserver {
 const maxOfMetrics = 64;
 /** Of strangers of one network, under way at a time; and as many whose credentials are looked up. */
 const maxOfNetwork = 32;
-/** Of all strangers, credentials looked up at a time: more would only wait for connections of the database, and the credentials of those who are known with them. */
+/**
+ * Of all strangers, credentials looked up at a time: more would only wait for connections of the database, and the
+ * credentials of those who are known with them.
+ */
 const maxLookups = 64;
 
 /** One request between the two filters. */
@@ -73,15 +85,18 @@ interface Visit {
 }
 
 /**
- * Limits what is under way: 429 with Retry-After where a request has waited too long for others to end, and for a watch too many at once.
+ * Limits what is under way: 429 with Retry-After where a request has waited too long for others to end, and for a watch
+ * too many at once.
  *
- * Two filters, as nobody's user is known before authentication. A request whose credential was good the last time takes its places in `beforeAuthentication`, next to
- * others with that credential and then to all: what is refused there has cost next to nothing. Of anybody else only the credential is looked up first, in a few places of
- * the client's network; `afterAuthentication` then gives it those of its user, or those that strangers have: none that they take is missing to who is known.
- * It counts users too, with all of their credentials, and refuses at once.
+ * Two filters, as nobody's user is known before authentication. A request whose credential was good the last time takes
+ * its places in `beforeAuthentication`, next to others with that credential and then to all: what is refused there has
+ * cost next to nothing. Of anybody else only the credential is looked up first, in a few places of the client's
+ * network; `afterAuthentication` then gives it those of its user, or those that strangers have: none that they take is
+ * missing to who is known. It counts users too, with all of their credentials, and refuses at once.
  *
- * No place that is missing to others is held while a body is on its way or an answer is read (`HeldPlaces`, `Senders`). Both filters stand within `withTimeout`: a request that was answered by a time-out counts until
- * its work has ended. A watch is a request until its stream has begun, then only a watch.
+ * No place that is missing to others is held while a body is on its way or an answer is read (`HeldPlaces`, `Senders`).
+ * Both filters stand within `withTimeout`: a request that was answered by a time-out counts until its work has ended. A
+ * watch is a request until its stream has begun, then only a watch.
  */
 export class InFlightLimits implements PlacesOwner {
   private readonly options: MaxInFlight;
@@ -102,7 +117,15 @@ export class InFlightLimits implements PlacesOwner {
   private watchCount = 0;
 
   constructor(options: MaxInFlight) {
-    const { total, perUser, maxWaitMs = 1000, wrongCredentialsPerMinute, credentialOf = authorizationKey, verified = new VerifiedCredentials(), observer } = options;
+    const {
+      total,
+      perUser,
+      maxWaitMs = 1000,
+      wrongCredentialsPerMinute,
+      credentialOf = authorizationKey,
+      verified = new VerifiedCredentials(),
+      observer,
+    } = options;
     this.options = options;
     this.credentialOf = credentialOf;
     this.verified = verified;
@@ -115,7 +138,8 @@ export class InFlightLimits implements PlacesOwner {
     const ofStrangers = Math.max(1, Math.floor((total ?? 0) / 4));
     if (total !== undefined && ofStrangers < total) this.strangers = new Gate({ limit: ofStrangers, maxWaitMs });
     if (perUser !== undefined) this.byCredential = new KeyedGates({ limit: perUser, maxWaitMs });
-    if (total !== undefined || perUser !== undefined) this.byNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
+    if (total !== undefined || perUser !== undefined)
+      this.byNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
     if (wrongCredentialsPerMinute !== undefined) this.wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
@@ -165,7 +189,16 @@ export class InFlightLimits implements PlacesOwner {
     if (visit.exemption !== undefined) return next(context);
     if (isWatch(context)) return this.watch(next, context, { places: visit.places, isStranger });
     // Strangers are counted by their network, and not while they send.
-    if (!isStranger && visit.places.enter({ entrance: this.requestsByUser.of(context.user.name), by: 'user', isKept: true, isOwn: true }) !== true) return this.refuse('user', context);
+    if (
+      !isStranger &&
+      visit.places.enter({
+        entrance: this.requestsByUser.of(context.user.name),
+        by: 'user',
+        isKept: true,
+        isOwn: true,
+      }) !== true
+    )
+      return this.refuse('user', context);
     return next(context);
   };
 
@@ -174,11 +207,15 @@ export class InFlightLimits implements PlacesOwner {
     this.visits.set(context, visit);
     context.bodyTurn = visit.places;
     try {
-      const refused = await this.enter(visit, visit.isPlaced ? this.placesOf(visit, context, false) : this.lookupPlacesOf(visit, context));
+      const refused = await this.enter(
+        visit,
+        visit.isPlaced ? this.placesOf(visit, context, false) : this.lookupPlacesOf(visit, context),
+      );
       if (refused !== undefined) return await this.refuse(refused, context);
       await next(context);
     } catch (error) {
-      if (!visit.isAuthenticated && context.user.name === anonymousUser.name && this.isUnauthorized(error)) this.noteWrong(visit, context);
+      if (!visit.isAuthenticated && context.user.name === anonymousUser.name && this.isUnauthorized(error))
+        this.noteWrong(visit, context);
       throw error;
     } finally {
       this.visits.delete(context);
@@ -188,15 +225,27 @@ export class InFlightLimits implements PlacesOwner {
 
   private newVisit(context: RequestContext, exemption: Visit['exemption']): Visit {
     const credential = this.credentialOf(context.request.headers);
-    const key = credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
+    const key =
+      credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
     const isKnown = key !== undefined && this.verified.has(key);
     const places = new HeldPlaces(context, this);
     places.isOfStranger = !isKnown;
     // Whose name only is known, as a signature's, is yet to be believed.
-    return { places, credential, exemption, key, isKnown, isPlaced: isKnown && !credential!.isPublic, isAuthenticated: false };
+    return {
+      places,
+      credential,
+      exemption,
+      key,
+      isKnown,
+      isPlaced: isKnown && !credential!.isPublic,
+      isAuthenticated: false,
+    };
   }
 
-  /** Where the credential is looked up of who is not known, none where none is: the name of a known key has places of its own. */
+  /**
+   * Where the credential is looked up of who is not known, none where none is: the name of a known key has places of
+   * its own.
+   */
   private *lookupPlacesOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Place | RefusedBy> {
     if (credential === undefined) return;
     const network = networkOf(context.clientAddress);
@@ -214,8 +263,10 @@ export class InFlightLimits implements PlacesOwner {
   private *placesOf({ exemption, key }: Visit, context: RequestContext, isStranger: boolean): Generator<Place> {
     if (exemption === 'metrics') yield { entrance: this.metrics, by: 'metrics' };
     if (exemption !== undefined) return;
-    if (!isStranger && this.byCredential !== undefined) yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
-    if (isStranger && this.byNetwork !== undefined) yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
+    if (!isStranger && this.byCredential !== undefined)
+      yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
+    if (isStranger && this.byNetwork !== undefined)
+      yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
     // First for all, so that who is refused by their own share hears so.
     if (isStranger && this.strangers !== undefined) yield { entrance: this.strangers, by: 'strangers' };
     if (this.all !== undefined) yield { entrance: this.all, by: 'total' };
@@ -232,7 +283,11 @@ export class InFlightLimits implements PlacesOwner {
   }
 
   /** Its places as a request are free again when its stream has begun. */
-  private async watch(next: Handler, context: RequestContext, { places, isStranger }: { places: HeldPlaces; isStranger: boolean }): Promise<void> {
+  private async watch(
+    next: Handler,
+    context: RequestContext,
+    { places, isStranger }: { places: HeldPlaces; isStranger: boolean },
+  ): Promise<void> {
     if (this.watchCount >= (this.options.watches ?? Infinity)) return this.refuse('watches', context);
     const user = isStranger ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
     const place = this.watchesByUser.of(user);
@@ -258,7 +313,10 @@ export class InFlightLimits implements PlacesOwner {
     return this.options.isUnauthorized?.(error) ?? (isStatusError(error) && error.code === 401);
   }
 
-  /** Without an exception unless the client may want another form than JSON: one that passes the filters costs as much as the answer. */
+  /**
+   * Without an exception unless the client may want another form than JSON: one that passes the filters costs as much
+   * as the answer.
+   */
   private async refuse(by: RefusedBy, context: RequestContext): Promise<void> {
     if (isAnswered(context.response)) return;
     this.options.observer?.refused(by);

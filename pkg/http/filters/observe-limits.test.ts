@@ -9,7 +9,10 @@ let observer: LimitsObserver;
 beforeEach(() => {
   jest.useFakeTimers();
   lines = [];
-  const log = pino({}, { write: (line: string) => void lines.push((JSON.parse(line) as { refused: unknown }).refused) });
+  const log = pino(
+    {},
+    { write: (line: string) => void lines.push((JSON.parse(line) as { refused: unknown }).refused) },
+  );
   observer = observeLimits({ log, registry: new Registry(), waiting: () => 0 });
 });
 

@@ -17,8 +17,19 @@ export interface LimitsObserver extends InFlightObserver, BytesObserver {
   close(): void;
 }
 
-/** Counts what the limits of requests under way refuse and delay, and says in the log that they do: a line for each would be part of the overload. */
-export function observeLimits({ log, registry, waiting }: { log: Logger; registry: Registry; waiting: () => number }): LimitsObserver {
+/**
+ * Counts what the limits of requests under way refuse and delay, and says in the log that they do: a line for each
+ * would be part of the overload.
+ */
+export function observeLimits({
+  log,
+  registry,
+  waiting,
+}: {
+  log: Logger;
+  registry: Registry;
+  waiting: () => number;
+}): LimitsObserver {
   const refusals = new Map<RefusedBy | BytesRefusedBy, number>();
   registerReading({
     registry,
@@ -27,12 +38,28 @@ export function observeLimits({ log, registry, waiting }: { log: Logger; registr
     type: 'counter',
     read: () => [...refusals].map(([reason, value]) => ({ labels: { reason }, value })),
   });
-  registerReading({ registry, name: 'svc_requests_waiting', help: 'Requests that wait for others to end.', type: 'gauge', read: waiting });
-  const wait = new SeriesHistogram({ name: 'svc_request_wait_seconds', help: 'Time that requests waited for others to end, of those that had to.', labelNames: [], buckets: durationBuckets, registry }).series({});
+  registerReading({
+    registry,
+    name: 'svc_requests_waiting',
+    help: 'Requests that wait for others to end.',
+    type: 'gauge',
+    read: waiting,
+  });
+  const wait = new SeriesHistogram({
+    name: 'svc_request_wait_seconds',
+    help: 'Time that requests waited for others to end, of those that had to.',
+    labelNames: [],
+    buckets: durationBuckets,
+    registry,
+  }).series({});
   const untold = new Map<RefusedBy | BytesRefusedBy, number>();
   let timer: NodeJS.Timeout | undefined;
   const tell = (): void => {
-    if (untold.size > 0) log.warn({ refused: Object.fromEntries(untold) }, 'requests are refused: more are under way than the limits allow');
+    if (untold.size > 0)
+      log.warn(
+        { refused: Object.fromEntries(untold) },
+        'requests are refused: more are under way than the limits allow',
+      );
     timer = untold.size > 0 ? setTimeout(tell, tellEveryMs).unref() : undefined;
     untold.clear();
   };

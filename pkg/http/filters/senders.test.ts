@@ -7,7 +7,11 @@ let now = 0;
 afterEach(() => void jest.restoreAllMocks());
 
 /** A clock that stands, and senders that tell how they were cut. */
-function start(options: ConstructorParameters<typeof Senders>[0]): { senders: Senders; add: (network?: string) => ReturnType<Senders['add']>; cuts: number[] } {
+function start(options: ConstructorParameters<typeof Senders>[0]): {
+  senders: Senders;
+  add: (network?: string) => ReturnType<Senders['add']>;
+  cuts: number[];
+} {
   now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   const senders = new Senders(options);

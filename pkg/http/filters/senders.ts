@@ -22,8 +22,9 @@ type SenderRefusal = Extract<RefusedBy, 'senders' | 'address_senders'>;
 const youngMs = 1000;
 
 /**
- * Bodies that have not arrived yet, which hold no place among the requests under way. Whoever sends more slowly than the least rate is cut off with 408.
- * Where there is no room the slowest stranger makes it, so that slow senders keep nobody out, and strangers never those who are known.
+ * Bodies that have not arrived yet, which hold no place among the requests under way. Whoever sends more slowly than
+ * the least rate is cut off with 408. Where there is no room the slowest stranger makes it, so that slow senders keep
+ * nobody out, and strangers never those who are known.
  */
 export class Senders {
   private readonly options: SendersOptions;
@@ -42,7 +43,10 @@ export class Senders {
     return this.all.size;
   }
 
-  /** A body of a stranger of this network, or of who is known; to be ended, which may be done twice. Throws StatusError 429 where there is no room. */
+  /**
+   * A body of a stranger of this network, or of who is known; to be ended, which may be done twice. Throws StatusError
+   * 429 where there is no room.
+   */
   add(network: string | undefined): Sender & { end(): void } {
     const { total = Infinity, perAddress = Infinity } = this.options;
     if (network !== undefined) {
@@ -67,7 +71,8 @@ export class Senders {
     this.options.observer?.refused(by);
     const now = performance.now();
     let slowest: SlowSender | undefined;
-    for (const each of among) if (now - each.since >= youngMs && (slowest === undefined || each.rate(now) < slowest.rate(now))) slowest = each;
+    for (const each of among)
+      if (now - each.since >= youngMs && (slowest === undefined || each.rate(now) < slowest.rate(now))) slowest = each;
     if (slowest === undefined) throw refusals[by].error;
     slowest.cut(refusals[by].error);
   }
@@ -84,11 +89,14 @@ export class Senders {
   private watch(): void {
     const { minRate = 0 } = this.options;
     if (this.timer !== undefined || minRate === 0) return;
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.cutSlow(minRate);
-      if (this.all.size > 0) this.watch();
-    }, Math.max(10, Math.min(1000, this.graceMs / 4))).unref();
+    this.timer = setTimeout(
+      () => {
+        this.timer = undefined;
+        this.cutSlow(minRate);
+        if (this.all.size > 0) this.watch();
+      },
+      Math.max(10, Math.min(1000, this.graceMs / 4)),
+    ).unref();
   }
 
   private cutSlow(minRate: number): void {
@@ -96,7 +104,9 @@ export class Senders {
     for (const sender of this.all) {
       const ms = now - sender.since - this.graceMs;
       if (ms <= 0 || sender.bytes * 1000 >= minRate * ms) continue;
-      sender.cut(new StatusError(408, 'BadRequest', `the body of the request came at less than ${minRate} bytes a second`));
+      sender.cut(
+        new StatusError(408, 'BadRequest', `the body of the request came at less than ${minRate} bytes a second`),
+      );
     }
   }
 }

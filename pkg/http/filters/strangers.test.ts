@@ -37,7 +37,10 @@ interface Started extends TestServer {
   readonly finish: () => void;
 }
 
-/** `Bearer good...` is right, so is the cookie `good`, and a signature of `key` that says `right`; anything else is 401, and nothing at all a stranger. */
+/**
+ * `Bearer good...` is right, so is the cookie `good`, and a signature of `key` that says `right`; anything else is 401,
+ * and nothing at all a stranger.
+ */
 async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Started> {
   const refused: RefusedBy[] = [];
   const lookups: string[] = [];
@@ -70,7 +73,11 @@ async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Star
     }
     if (context.info.path === '/large') return sendJson(context, 200, largeBody);
     if (context.info.path === '/stream') return sendStream(context, 200, pieces());
-    await sendJson(context, 200, JSON.stringify({ size: context.request.method === 'POST' ? (await readBody(context)).length : 0 }));
+    await sendJson(
+      context,
+      200,
+      JSON.stringify({ size: context.request.method === 'POST' ? (await readBody(context)).length : 0 }),
+    );
   };
   let answers = 0;
   const handler = async (context: RequestContext): Promise<void> => {
@@ -80,7 +87,14 @@ async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Star
   const server = await startTestServer(handler, {
     proxies: new TrustedProxies(['127.0.0.1']),
     ...(memory === undefined ? {} : { memory }),
-    filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, withLookup, limits.afterAuthentication],
+    filters: () => [
+      withRequestId(),
+      withStatus(),
+      withTimeout({ timeoutMs: 20_000 }),
+      limits.beforeAuthentication,
+      withLookup,
+      limits.afterAuthentication,
+    ],
   });
   started.push(server);
   const held = async (count: number): Promise<void> => {
@@ -161,7 +175,9 @@ describe('a body on its way', () => {
 
   test('that comes too slowly is 408', async () => {
     const server = await start({ total: 4, senders: { minRate: 1000, graceMs: 20 } });
-    expect(await readAll((await sendSlowly(server, 1))[0]!)).toMatch(/^HTTP\/1.1 408 [^]*less than 1000 bytes a second/);
+    expect(await readAll((await sendSlowly(server, 1))[0]!)).toMatch(
+      /^HTTP\/1.1 408 [^]*less than 1000 bytes a second/,
+    );
   });
 
   test('of a stranger keeps nobody out: not the next of its address, not others, nor those who are known', async () => {
@@ -172,18 +188,26 @@ describe('a body on its way', () => {
     expect([more.status, server.refused]).toEqual([429, ['address_senders']]);
     expect((await server.send({ path: '/x', headers: of('192.0.2.1') })).status).toBe(200);
     expect((await server.send({ ...post, headers: of('192.0.2.2') })).status).toBe(200);
-    expect((await server.send({ ...post, headers: { ...of('192.0.2.1'), authorization: 'Bearer good' } })).status).toBe(200);
+    expect((await server.send({ ...post, headers: { ...of('192.0.2.1'), authorization: 'Bearer good' } })).status).toBe(
+      200,
+    );
   });
 });
 
 describe('an answer that nobody reads', () => {
   const good = { authorization: 'Bearer good' };
-  const ask = (path: string, headers: Record<string, string>): string => `GET ${path} HTTP/1.1\r\nHost: h\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  const ask = (path: string, headers: Record<string, string>): string =>
+    `GET ${path} HTTP/1.1\r\nHost: h\r\n${Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`;
 
   /** On one connection, whose client reads nothing until it is told to. */
   async function askWithoutReading(server: Started, requests: string): Promise<Socket> {
     const socket = await server.open();
-    socket.pause().on('error', () => undefined).write(requests);
+    socket
+      .pause()
+      .on('error', () => undefined)
+      .write(requests);
     return socket;
   }
 
@@ -220,7 +244,11 @@ describe('an answer that nobody reads', () => {
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
     // It is looked up with its places, and has them until its reader is waited for.
-    await waitUntil(() => server.lookups.length === 2 && server.limits.running === 0, undefined, 'the answer to wait for its reader');
+    await waitUntil(
+      () => server.lookups.length === 2 && server.limits.running === 0,
+      undefined,
+      'the answer to wait for its reader',
+    );
     const held = server.send({ path: '/held', headers: good });
     await server.held(1);
     expect((await readAll(socket.resume())).length).toBeGreaterThan(largeBytes);
@@ -251,7 +279,9 @@ describe('who is known', () => {
 
   test('comes with two hundred requests at once, and has none refused', async () => {
     const server = await start({ total: 256, perUser: 192 });
-    const answers = await Promise.all(Array.from({ length: 200 }, () => server.send({ path: '/x', headers: { cookie: 'good' } })));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => server.send({ path: '/x', headers: { cookie: 'good' } })),
+    );
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   });
 });
@@ -264,8 +294,12 @@ describe('wrong credentials', () => {
     const good = { ...of('192.0.2.1'), authorization: 'Bearer good' };
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const statuses: number[] = [];
-    for (let i = 0; i < 5; i += 1) statuses.push((await server.send({ path: '/x', headers: { ...of('192.0.2.1'), ...wrong(i) } })).status);
-    expect([statuses, server.refused]).toEqual([[401, 401, 401, 429, 429], ['wrong_credentials', 'wrong_credentials']]);
+    for (let i = 0; i < 5; i += 1)
+      statuses.push((await server.send({ path: '/x', headers: { ...of('192.0.2.1'), ...wrong(i) } })).status);
+    expect([statuses, server.refused]).toEqual([
+      [401, 401, 401, 429, 429],
+      ['wrong_credentials', 'wrong_credentials'],
+    ]);
     expect(server.lookups.filter((each) => /\d/.test(each))).toEqual(['Bearer 0', 'Bearer 1', 'Bearer 2']);
     expect((await server.send({ path: '/x', headers: of('192.0.2.1') })).status).toBe(200);
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
@@ -275,10 +309,14 @@ describe('wrong credentials', () => {
   test('that were good before are forgotten, but the name of a key that somebody else spoils', async () => {
     const server = await start({ total: 8, perUser: 8, wrongCredentialsPerMinute: 1 });
     expect((await server.send({ path: '/x', headers: { authorization: 'Signature right' } })).status).toBe(200);
-    for (let i = 0; i < 3; i += 1) expect((await server.send({ path: '/x', headers: { authorization: 'Signature wrong' } })).status).toBe(401);
+    for (let i = 0; i < 3; i += 1)
+      expect((await server.send({ path: '/x', headers: { authorization: 'Signature wrong' } })).status).toBe(401);
     // From elsewhere the name is worth nothing.
     const elsewhere = { ...of('192.0.2.1'), authorization: 'Signature wrong' };
-    expect([(await server.send({ path: '/x', headers: elsewhere })).status, (await server.send({ path: '/x', headers: elsewhere })).status]).toEqual([401, 429]);
+    expect([
+      (await server.send({ path: '/x', headers: elsewhere })).status,
+      (await server.send({ path: '/x', headers: elsewhere })).status,
+    ]).toEqual([401, 429]);
     expect((await server.send({ path: '/x', headers: { authorization: 'Signature right' } })).status).toBe(200);
   });
 
@@ -286,7 +324,10 @@ describe('wrong credentials', () => {
     const server = await start({ total: 1, exemption: () => 'open', wrongCredentialsPerMinute: 1 });
     const held = Array.from({ length: 100 }, () => server.send({ path: '/held' }));
     await server.held(100);
-    expect([(await server.send({ path: '/x', headers: wrong(1) })).status, (await server.send({ path: '/x', headers: wrong(2) })).status]).toEqual([401, 429]);
+    expect([
+      (await server.send({ path: '/x', headers: wrong(1) })).status,
+      (await server.send({ path: '/x', headers: wrong(2) })).status,
+    ]).toEqual([401, 429]);
     server.finish();
     for (const answer of held) expect((await answer).status).toBe(200);
   });

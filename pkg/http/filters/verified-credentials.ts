@@ -10,8 +10,9 @@ export interface VerifiedCredentialsOptions {
 }
 
 /**
- * Which credentials were good the last time, or have just been made, so that they need not stand in line with invented ones. It admits nobody: each request is
- * authenticated all the same. Holds what `CredentialKey` has alone, for an hour: of at most 10 000 the latest, of one owner of 100, so that nobody pushes others out.
+ * Which credentials were good the last time, or have just been made, so that they need not stand in line with invented
+ * ones. It admits nobody: each request is authenticated all the same. Holds what `CredentialKey` has alone, for an
+ * hour: of at most 10 000 the latest, of one owner of 100, so that nobody pushes others out.
  */
 export class VerifiedCredentials {
   private readonly options: Required<VerifiedCredentialsOptions>;
@@ -20,7 +21,11 @@ export class VerifiedCredentials {
   /** The keys of each owner, in the same order. */
   private readonly byOwner = new Map<string, Set<string>>();
 
-  constructor({ maxAgeMs = defaultMaxAgeMs, maxCount = defaultMaxCount, maxPerOwner = defaultMaxPerOwner }: VerifiedCredentialsOptions = {}) {
+  constructor({
+    maxAgeMs = defaultMaxAgeMs,
+    maxCount = defaultMaxCount,
+    maxPerOwner = defaultMaxPerOwner,
+  }: VerifiedCredentialsOptions = {}) {
     this.options = { maxAgeMs, maxCount, maxPerOwner };
   }
 

@@ -49,7 +49,10 @@ describe('authentication', () => {
     [undefined, 401],
   ])('%.40s is %i', async (authorization, expected) => {
     const { send } = await start([filter], whoami);
-    const { status, headers } = await send({ path: posts, headers: authorization === undefined ? {} : { authorization } });
+    const { status, headers } = await send({
+      path: posts,
+      headers: authorization === undefined ? {} : { authorization },
+    });
     expect(status).toBe(expected);
     expect(headers['www-authenticate']).toBe(expected === 401 ? 'Bearer realm="svc"' : undefined);
   });
@@ -75,10 +78,26 @@ describe('withAuthorization', () => {
   );
 
   test.each([
-    ['GET', posts, 'posts.g.io is forbidden: User "system:anonymous" cannot list resource "posts" in API group "g.io" at the cluster scope'],
-    ['GET', `/apis/g.io/v1/namespaces/n/posts/x`, 'posts.g.io "x" is forbidden: User "system:anonymous" cannot get resource "posts" in API group "g.io" in the namespace "n"'],
-    ['PUT', `${posts}/x/status`, 'posts.g.io "x" is forbidden: User "system:anonymous" cannot update resource "posts/status" in API group "g.io" at the cluster scope'],
-    ['DELETE', '/api/v1/events', 'events is forbidden: User "system:anonymous" cannot deletecollection resource "events" in API group "" at the cluster scope'],
+    [
+      'GET',
+      posts,
+      'posts.g.io is forbidden: User "system:anonymous" cannot list resource "posts" in API group "g.io" at the cluster scope',
+    ],
+    [
+      'GET',
+      `/apis/g.io/v1/namespaces/n/posts/x`,
+      'posts.g.io "x" is forbidden: User "system:anonymous" cannot get resource "posts" in API group "g.io" in the namespace "n"',
+    ],
+    [
+      'PUT',
+      `${posts}/x/status`,
+      'posts.g.io "x" is forbidden: User "system:anonymous" cannot update resource "posts/status" in API group "g.io" at the cluster scope',
+    ],
+    [
+      'DELETE',
+      '/api/v1/events',
+      'events is forbidden: User "system:anonymous" cannot deletecollection resource "events" in API group "" at the cluster scope',
+    ],
     ['GET', '/metrics', 'forbidden: User "system:anonymous" cannot get path "/metrics"'],
   ])('%s %s', async (method, path, message) => {
     const { send } = await start([filter]);
@@ -89,7 +108,13 @@ describe('withAuthorization', () => {
   test('lets through what is allowed, and what is open', async () => {
     const { send } = await start([filter]);
     expect((await send({ path: `${posts}/mine` })).status).toBe(200);
-    expect(seen.at(-1)).toMatchObject({ group: 'g.io', version: 'v1', resource: 'posts', name: 'mine', isResourceRequest: true });
+    expect(seen.at(-1)).toMatchObject({
+      group: 'g.io',
+      version: 'v1',
+      resource: 'posts',
+      name: 'mine',
+      isResourceRequest: true,
+    });
     expect((await send({ path: '/livez' })).status).toBe(200);
   });
 });

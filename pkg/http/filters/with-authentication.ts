@@ -6,12 +6,21 @@ import type { RequestInfo } from '../request-info.ts';
 export interface OpenPaths {
   /** Served to anyone, without authentication and permission; default: nothing is. */
   isOpen?: (info: RequestInfo) => boolean;
-  /** Served without looking at the credential at all: a probe must not depend on what tokens are looked up in. Default: nothing is. */
+  /**
+   * Served without looking at the credential at all: a probe must not depend on what tokens are looked up in. Default:
+   * nothing is.
+   */
   isExempt?: (info: RequestInfo) => boolean;
 }
 
-/** Sets the context's user; 401 without a credential, unless the path is open. A wrong credential is 401 on an open path too. */
-export function withAuthentication(authenticator: RequestAuthenticator, { isOpen = () => false, isExempt = () => false }: OpenPaths = {}): Filter {
+/**
+ * Sets the context's user; 401 without a credential, unless the path is open. A wrong credential is 401 on an open path
+ * too.
+ */
+export function withAuthentication(
+  authenticator: RequestAuthenticator,
+  { isOpen = () => false, isExempt = () => false }: OpenPaths = {},
+): Filter {
   return (next) => async (context) => {
     if (isExempt(context.info)) return next(context);
     const user = await authenticator.authenticateRequest(context.request);

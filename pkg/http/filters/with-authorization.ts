@@ -9,7 +9,18 @@ export function withAuthorization(authorizer: Authorizer, { isOpen = () => false
     const { info, user } = context;
     if (!isOpen(info)) {
       const { verb, group, version, resource, subresource, namespace, name, isResourceRequest, path } = info;
-      const attributes = { user, verb, group, version, resource, subresource, namespace, name, isResourceRequest, path };
+      const attributes = {
+        user,
+        verb,
+        group,
+        version,
+        resource,
+        subresource,
+        namespace,
+        name,
+        isResourceRequest,
+        path,
+      };
       const decision = await authorizer.authorize(attributes);
       if (!decision.allowed) throw newForbiddenRequest(attributes, decision.reason);
     }

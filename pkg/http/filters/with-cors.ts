@@ -2,13 +2,15 @@ import type { Filter, RequestContext } from '../request-context.ts';
 import { send } from '../respond.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const allowedHeaders = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-CSRFToken, X-Request-Id, X-SVC-Fence';
+const allowedHeaders =
+  'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-CSRFToken, X-Request-Id, X-SVC-Fence';
 const exposedHeaders = 'Allow, ETag, Idempotent-Replayed, Location, Retry-After, Warning, X-Request-Id';
 const preflightMaxAgeSeconds = '600';
 
 /**
- * Lets pages of the listed origins, and no others, read answers, with credentials. Default: none.
- * An origin is written as browsers send it (`https://app.example.com`); throws for anything else, a wildcard included: it would let every page act as its visitor.
+ * Lets pages of the listed origins, and no others, read answers, with credentials. Default: none. An origin is written
+ * as browsers send it (`https://app.example.com`); throws for anything else, a wildcard included: it would let every
+ * page act as its visitor.
  */
 export function withCors({ allowedOrigins = [] }: { allowedOrigins?: readonly string[] } = {}): Filter {
   const allowed = new Set(allowedOrigins.map(checkOrigin));
@@ -37,6 +39,7 @@ function isPreflight({ request }: RequestContext): boolean {
 }
 
 function checkOrigin(origin: string): string {
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) throw new Error(`not an origin: ${JSON.stringify(origin)}`);
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+    throw new Error(`not an origin: ${JSON.stringify(origin)}`);
   return origin;
 }

@@ -12,7 +12,12 @@ import { withLogging } from './with-logging.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 
-const narrowed: UserInfo = { name: 'ann', uid: '1', groups: ['staff', 'system:authenticated'], restriction: { roles: ['view'] } };
+const narrowed: UserInfo = {
+  name: 'ann',
+  uid: '1',
+  groups: ['staff', 'system:authenticated'],
+  restriction: { roles: ['view'] },
+};
 const authenticated = 'system:authenticated';
 /** Who asks. */
 let real: UserInfo;
@@ -32,7 +37,13 @@ beforeEach(async () => {
   };
   const authentication = withAuthentication({ authenticateRequest: async () => real });
   server = await startTestServer((context) => sendJson(context, 200, JSON.stringify(context.user)), {
-    filters: (log) => [withRequestId(), withLogging(log, { slowMs: Infinity }), withStatus(), authentication, withImpersonation(authorizer)],
+    filters: (log) => [
+      withRequestId(),
+      withLogging(log, { slowMs: Infinity }),
+      withStatus(),
+      authentication,
+      withImpersonation(authorizer),
+    ],
   });
 });
 afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
@@ -42,28 +53,83 @@ async function send(headers: OutgoingHttpHeaders): Promise<{ status: number; bod
   return { status, body: JSON.parse(body.toString()) as Record<string, unknown> };
 }
 
-const questions = (): string[] => asked.map(({ user, verb, group, resource, subresource, name }) => `${user.name} ${verb} ${group}/${resource}${subresource === '' ? '' : `/${subresource}`} ${name}`);
+const questions = (): string[] =>
+  asked.map(
+    ({ user, verb, group, resource, subresource, name }) =>
+      `${user.name} ${verb} ${group}/${resource}${subresource === '' ? '' : `/${subresource}`} ${name}`,
+  );
 
 const allowed: { reason: string; headers: OutgoingHttpHeaders; user: object; asks: string[] }[] = [
-  { reason: 'a user is authenticated', headers: { 'Impersonate-User': 'bob' }, user: { name: 'bob', uid: '', groups: [authenticated] }, asks: ['ann impersonate /users bob'] },
+  {
+    reason: 'a user is authenticated',
+    headers: { 'Impersonate-User': 'bob' },
+    user: { name: 'bob', uid: '', groups: [authenticated] },
+    asks: ['ann impersonate /users bob'],
+  },
   {
     reason: 'groups keep their order, and each is asked for',
     headers: { 'Impersonate-User': 'bob', 'impersonate-group': ['b', 'a'] },
     user: { name: 'bob', uid: '', groups: ['b', 'a', authenticated] },
     asks: ['ann impersonate /users bob', 'ann impersonate /groups b', 'ann impersonate /groups a'],
   },
-  { reason: 'who is said to be authenticated is not said so twice', headers: { 'Impersonate-User': 'bob', 'Impersonate-Group': authenticated }, user: { name: 'bob', uid: '', groups: [authenticated] }, asks: ['ann impersonate /users bob', `ann impersonate /groups ${authenticated}`] },
-  { reason: 'or is not at all', headers: { 'Impersonate-User': 'bob', 'Impersonate-Group': 'system:unauthenticated' }, user: { name: 'bob', uid: '', groups: ['system:unauthenticated'] }, asks: ['ann impersonate /users bob', 'ann impersonate /groups system:unauthenticated'] },
-  { reason: 'a stranger is unauthenticated', headers: { 'Impersonate-User': 'system:anonymous' }, user: { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] }, asks: ['ann impersonate /users system:anonymous'] },
+  {
+    reason: 'who is said to be authenticated is not said so twice',
+    headers: { 'Impersonate-User': 'bob', 'Impersonate-Group': authenticated },
+    user: { name: 'bob', uid: '', groups: [authenticated] },
+    asks: ['ann impersonate /users bob', `ann impersonate /groups ${authenticated}`],
+  },
+  {
+    reason: 'or is not at all',
+    headers: { 'Impersonate-User': 'bob', 'Impersonate-Group': 'system:unauthenticated' },
+    user: { name: 'bob', uid: '', groups: ['system:unauthenticated'] },
+    asks: ['ann impersonate /users bob', 'ann impersonate /groups system:unauthenticated'],
+  },
+  {
+    reason: 'a stranger is unauthenticated',
+    headers: { 'Impersonate-User': 'system:anonymous' },
+    user: { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] },
+    asks: ['ann impersonate /users system:anonymous'],
+  },
   {
     reason: 'uid and extras, whose keys are in lower case and escaped',
-    headers: { 'Impersonate-User': 'bob', 'IMPERSONATE-UID': 'u-1', 'Impersonate-Extra-Example.com%2FTeam': ['x', 'y'], 'Impersonate-Extra-a%zz': 'z' },
-    user: { name: 'bob', uid: 'u-1', groups: [authenticated], extra: { 'example.com/team': ['x', 'y'], 'a%zz': ['z'] } },
-    asks: ['ann impersonate /users bob', 'ann impersonate authentication.k8s.io/userextras/example.com/team x', 'ann impersonate authentication.k8s.io/userextras/example.com/team y', 'ann impersonate authentication.k8s.io/userextras/a%zz z', 'ann impersonate authentication.k8s.io/uids u-1'],
+    headers: {
+      'Impersonate-User': 'bob',
+      'IMPERSONATE-UID': 'u-1',
+      'Impersonate-Extra-Example.com%2FTeam': ['x', 'y'],
+      'Impersonate-Extra-a%zz': 'z',
+    },
+    user: {
+      name: 'bob',
+      uid: 'u-1',
+      groups: [authenticated],
+      extra: { 'example.com/team': ['x', 'y'], 'a%zz': ['z'] },
+    },
+    asks: [
+      'ann impersonate /users bob',
+      'ann impersonate authentication.k8s.io/userextras/example.com/team x',
+      'ann impersonate authentication.k8s.io/userextras/example.com/team y',
+      'ann impersonate authentication.k8s.io/userextras/a%zz z',
+      'ann impersonate authentication.k8s.io/uids u-1',
+    ],
   },
-  { reason: 'a service account is a user', headers: { 'Impersonate-User': 'system:serviceaccount:default:x' }, user: { name: 'system:serviceaccount:default:x', uid: '', groups: [authenticated] }, asks: ['ann impersonate /users system:serviceaccount:default:x'] },
-  { reason: 'a name beyond ASCII', headers: { 'Impersonate-User': Buffer.from('björn').toString('latin1') }, user: { name: 'björn', uid: '', groups: [authenticated] }, asks: ['ann impersonate /users björn'] },
-  { reason: 'a key of the prototype is a key', headers: { 'Impersonate-User': 'bob', 'Impersonate-Extra-__proto__': 'x' }, user: JSON.parse(`{"name":"bob","uid":"","groups":["${authenticated}"],"extra":{"__proto__":["x"]}}`) as object, asks: ['ann impersonate /users bob', 'ann impersonate authentication.k8s.io/userextras/__proto__ x'] },
+  {
+    reason: 'a service account is a user',
+    headers: { 'Impersonate-User': 'system:serviceaccount:default:x' },
+    user: { name: 'system:serviceaccount:default:x', uid: '', groups: [authenticated] },
+    asks: ['ann impersonate /users system:serviceaccount:default:x'],
+  },
+  {
+    reason: 'a name beyond ASCII',
+    headers: { 'Impersonate-User': Buffer.from('björn').toString('latin1') },
+    user: { name: 'björn', uid: '', groups: [authenticated] },
+    asks: ['ann impersonate /users björn'],
+  },
+  {
+    reason: 'a key of the prototype is a key',
+    headers: { 'Impersonate-User': 'bob', 'Impersonate-Extra-__proto__': 'x' },
+    user: JSON.parse(`{"name":"bob","uid":"","groups":["${authenticated}"],"extra":{"__proto__":["x"]}}`) as object,
+    asks: ['ann impersonate /users bob', 'ann impersonate authentication.k8s.io/userextras/__proto__ x'],
+  },
   { reason: 'nobody is named', headers: { 'X-Impersonate-User': 'bob' }, user: narrowed, asks: [] },
 ];
 
@@ -82,7 +148,10 @@ test.each<[string, string[] | undefined, string[], string[]]>([
 ])('restriction %s', async (_reason, own, told, left) => {
   const { restriction: _restriction, ...whole } = narrowed;
   real = own === undefined ? whole : { ...whole, restriction: { roles: own } };
-  const { status, body } = await send({ 'Impersonate-User': 'bob', 'Impersonate-Extra-Authentication.svc.run%2FRestricted-To-Roles': told });
+  const { status, body } = await send({
+    'Impersonate-User': 'bob',
+    'Impersonate-Extra-Authentication.svc.run%2FRestricted-To-Roles': told,
+  });
   expect([status, body['restriction']]).toEqual([200, { roles: left }]);
 });
 
@@ -98,17 +167,37 @@ test.each([
   ['another name', { 'Impersonate-User': 'bob', 'Impersonate-Users': 'x' }, /is not known/],
   ['bytes that are no text', { 'Impersonate-User': '\xff' }, /not UTF-8/],
 ])('%s is 400, and nobody is asked', async (_reason, headers, message) => {
-  expect(await send(headers)).toMatchObject({ status: 400, body: { kind: 'Status', reason: 'BadRequest', message: expect.stringMatching(message) } });
+  expect(await send(headers)).toMatchObject({
+    status: 400,
+    body: { kind: 'Status', reason: 'BadRequest', message: expect.stringMatching(message) },
+  });
   expect(asked).toEqual([]);
 });
 
 describe('403, in the words of Kubernetes', () => {
-  const all = { 'Impersonate-User': 'bob', 'Impersonate-Group': 'staff', 'Impersonate-Uid': 'u-1', 'Impersonate-Extra-team': 'x' };
+  const all = {
+    'Impersonate-User': 'bob',
+    'Impersonate-Group': 'staff',
+    'Impersonate-Uid': 'u-1',
+    'Impersonate-Extra-team': 'x',
+  };
   test.each([
-    ['bob', 'users "bob" is forbidden: User "ann" cannot impersonate resource "users" in API group "" at the cluster scope: no rule'],
-    ['staff', 'groups "staff" is forbidden: User "ann" cannot impersonate resource "groups" in API group "" at the cluster scope: no rule'],
-    ['u-1', 'uids.authentication.k8s.io "u-1" is forbidden: User "ann" cannot impersonate resource "uids" in API group "authentication.k8s.io" at the cluster scope: no rule'],
-    ['x', 'userextras.authentication.k8s.io "x" is forbidden: User "ann" cannot impersonate resource "userextras/team" in API group "authentication.k8s.io" at the cluster scope: no rule'],
+    [
+      'bob',
+      'users "bob" is forbidden: User "ann" cannot impersonate resource "users" in API group "" at the cluster scope: no rule',
+    ],
+    [
+      'staff',
+      'groups "staff" is forbidden: User "ann" cannot impersonate resource "groups" in API group "" at the cluster scope: no rule',
+    ],
+    [
+      'u-1',
+      'uids.authentication.k8s.io "u-1" is forbidden: User "ann" cannot impersonate resource "uids" in API group "authentication.k8s.io" at the cluster scope: no rule',
+    ],
+    [
+      'x',
+      'userextras.authentication.k8s.io "x" is forbidden: User "ann" cannot impersonate resource "userextras/team" in API group "authentication.k8s.io" at the cluster scope: no rule',
+    ],
   ])('for %s', async (name, message) => {
     denied.add(name);
     expect(await send(all)).toMatchObject({ status: 403, body: { reason: 'Forbidden', message } });
@@ -121,12 +210,32 @@ test('the line in the log says who, and as whom', async () => {
   denied.add('eve');
   await send({ 'Impersonate-User': 'eve' });
   const lines = server.logs.filter(({ msg }) => msg === 'request');
-  expect(lines.map(({ user, as, status }) => [user, as, status])).toEqual([['ann', 'bob', 200], ['ann', undefined, 200], ['ann', undefined, 403]]);
+  expect(lines.map(({ user, as, status }) => [user, as, status])).toEqual([
+    ['ann', 'bob', 200],
+    ['ann', undefined, 200],
+    ['ann', undefined, 403],
+  ]);
 });
 
 test('headers of any kind are read, or refused with 400', () => {
-  const name = fc.oneof(fc.constantFrom('Impersonate-User', 'impersonate-group', 'Impersonate-Uid', 'Impersonate-Extra-a%2fB', 'Impersonate-', 'Accept'), fc.string().map((text) => `Impersonate-Extra-${text}`));
-  const headers = fc.array(fc.tuple(name, fc.string({ unit: 'binary' }).map((text) => Buffer.from(text).toString('latin1'))), { maxLength: 6 });
+  const name = fc.oneof(
+    fc.constantFrom(
+      'Impersonate-User',
+      'impersonate-group',
+      'Impersonate-Uid',
+      'Impersonate-Extra-a%2fB',
+      'Impersonate-',
+      'Accept',
+    ),
+    fc.string().map((text) => `Impersonate-Extra-${text}`),
+  );
+  const headers = fc.array(
+    fc.tuple(
+      name,
+      fc.string({ unit: 'binary' }).map((text) => Buffer.from(text).toString('latin1')),
+    ),
+    { maxLength: 6 },
+  );
   fc.assert(
     fc.property(headers, (list) => {
       try {

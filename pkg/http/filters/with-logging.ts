@@ -12,16 +12,22 @@ export interface LoggingOptions {
 }
 
 /**
- * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info, others at debug, 429 too, however slow: where there is one there are thousands; and one at its beginning, at trace.
- * Never the query, a header or a body: they hold credentials. `clientAddress` is what trusted proxies say; `bytes` counts what went over the connection, headers included; `waitedMs` is there
- * where the request had to wait for others to end, and makes none slow. A probe that fails is at debug: why it does has a line of its own.
+ * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info,
+ * others at debug, 429 too, however slow: where there is one there are thousands; and one at its beginning, at trace.
+ * Never the query, a header or a body: they hold credentials. `clientAddress` is what trusted proxies say; `bytes`
+ * counts what went over the connection, headers included; `waitedMs` is there where the request had to wait for others
+ * to end, and makes none slow. A probe that fails is at debug: why it does has a line of its own.
  */
 export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
   return (next) => async (context) => {
     const { socket } = context.request;
     const start = performance.now();
     const bytesBefore = socket.bytesWritten;
-    if (log.isLevelEnabled('trace')) log.trace({ ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPath) }, 'request begins');
+    if (log.isLevelEnabled('trace'))
+      log.trace(
+        { ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPath) },
+        'request begins',
+      );
     await next(context);
     const ms = performance.now() - start;
     const status = statusOf(context);

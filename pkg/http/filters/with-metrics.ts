@@ -25,8 +25,9 @@ interface RequestSeries {
 }
 
 /**
- * Duration, active requests, and sizes of bodies, by method, status, route and verb, each from a set no client can add to. A watch counts with its whole
- * length. Source: OpenTelemetry semantic conventions for HTTP metrics, in the names Prometheus gives them; `verb` is ours, and tells watches from lists.
+ * Duration, active requests, and sizes of bodies, by method, status, route and verb, each from a set no client can add
+ * to. A watch counts with its whole length. Source: OpenTelemetry semantic conventions for HTTP metrics, in the names
+ * Prometheus gives them; `verb` is ours, and tells watches from lists.
  */
 export function withMetrics({ registry }: MetricsOptions): Filter {
   const find = seriesFinder(registry);
@@ -52,12 +53,38 @@ export function withMetrics({ registry }: MetricsOptions): Filter {
   };
 }
 
-/** Series by route, and by method, verb and status in one number: a text of all would have to be made for every request. */
+/**
+ * Series by route, and by method, verb and status in one number: a text of all would have to be made for every request.
+ */
 function seriesFinder(registry: Registry): (context: RequestContext, method: number) => RequestSeries {
-  const labelNames: readonly Labels[] = ['http_request_method', 'http_response_status_code', 'http_route', 'url_scheme', 'verb'];
-  const duration = new SeriesHistogram({ name: 'http_server_request_duration_seconds', help: 'Duration of HTTP requests.', labelNames, buckets: durationBuckets, registry });
-  const requestSize = new SeriesHistogram({ name: 'http_server_request_body_size_bytes', help: 'Size of HTTP request bodies, by Content-Length.', labelNames, buckets: sizeBuckets, registry });
-  const responseSize = new SeriesHistogram({ name: 'http_server_response_body_size_bytes', help: 'Size of HTTP response bodies.', labelNames, buckets: sizeBuckets, registry });
+  const labelNames: readonly Labels[] = [
+    'http_request_method',
+    'http_response_status_code',
+    'http_route',
+    'url_scheme',
+    'verb',
+  ];
+  const duration = new SeriesHistogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Duration of HTTP requests.',
+    labelNames,
+    buckets: durationBuckets,
+    registry,
+  });
+  const requestSize = new SeriesHistogram({
+    name: 'http_server_request_body_size_bytes',
+    help: 'Size of HTTP request bodies, by Content-Length.',
+    labelNames,
+    buckets: sizeBuckets,
+    registry,
+  });
+  const responseSize = new SeriesHistogram({
+    name: 'http_server_response_body_size_bytes',
+    help: 'Size of HTTP response bodies.',
+    labelNames,
+    buckets: sizeBuckets,
+    registry,
+  });
   const known = new Map<string, Map<number, RequestSeries>>();
   return (context, method) => {
     const route = routeOf(context);
@@ -70,9 +97,19 @@ function seriesFinder(registry: Registry): (context: RequestContext, method: num
     const key = (((status * methods.length + method) * verbs.length + verb) * 2 + scheme) * 2 + (takesBody ? 1 : 0);
     let series = ofRoute.get(key);
     if (series === undefined) {
-      const labels = { http_request_method: methods[method]!, http_response_status_code: status, http_route: route, url_scheme: schemes[scheme]!, verb: verbs[verb]! };
+      const labels = {
+        http_request_method: methods[method]!,
+        http_response_status_code: status,
+        http_route: route,
+        url_scheme: schemes[scheme]!,
+        verb: verbs[verb]!,
+      };
       const twin = ofRoute.get(takesBody ? key - 1 : key + 1);
-      series = { duration: twin?.duration ?? duration.series(labels), responseSize: twin?.responseSize ?? responseSize.series(labels), requestSize: takesBody ? requestSize.series(labels) : undefined };
+      series = {
+        duration: twin?.duration ?? duration.series(labels),
+        responseSize: twin?.responseSize ?? responseSize.series(labels),
+        requestSize: takesBody ? requestSize.series(labels) : undefined,
+      };
       ofRoute.set(key, series);
     }
     return series;
@@ -85,7 +122,12 @@ function registerActive(registry: Registry, active: readonly (readonly number[])
     help: 'HTTP requests under way, watches included.',
     labelNames: ['http_request_method', 'url_scheme'],
     registers: [registry],
-    collect: () => active.forEach((counts, scheme) => counts.forEach((count, i) => gauge.set({ http_request_method: methods[i]!, url_scheme: schemes[scheme]! }, count))),
+    collect: () =>
+      active.forEach((counts, scheme) =>
+        counts.forEach((count, i) =>
+          gauge.set({ http_request_method: methods[i]!, url_scheme: schemes[scheme]! }, count),
+        ),
+      ),
   });
 }
 
@@ -95,7 +137,10 @@ function indexIn(names: readonly string[], name: string): number {
   return index === -1 ? names.length - 1 : index;
 }
 
-/** Of an answer without Content-Length, what went over the connection: its head and the marks of its chunks are a small part of it. */
+/**
+ * Of an answer without Content-Length, what went over the connection: its head and the marks of its chunks are a small
+ * part of it.
+ */
 function sizeOfAnswer({ request, response }: RequestContext, sentBefore: number): number {
   const length = response.getHeader('content-length');
   return length === undefined ? request.socket.bytesWritten - sentBefore : Number(length);

@@ -1,6 +1,9 @@
 import type { Filter } from '../request-context.ts';
 
-/** Names the request in its answer, by our header and Kubernetes', and keeps answers out of caches unless a handler says otherwise. */
+/**
+ * Names the request in its answer, by our header and Kubernetes', and keeps answers out of caches unless a handler says
+ * otherwise.
+ */
 export function withRequestId(): Filter {
   return (next) => (context) => {
     const { id, response } = context;

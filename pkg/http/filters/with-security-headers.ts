@@ -1,6 +1,9 @@
 import type { Filter } from '../request-context.ts';
 
-/** Headers that keep a browser from making more of an answer than data; a handler that serves pages replaces the policy by its own. */
+/**
+ * Headers that keep a browser from making more of an answer than data; a handler that serves pages replaces the policy
+ * by its own.
+ */
 export function withSecurityHeaders(): Filter {
   return (next) => (context) => {
     const { response } = context;

@@ -40,12 +40,15 @@ describe('withStatus', () => {
     expect(JSON.parse(body.toString())).toEqual(invalid.toStatus());
   });
 
-  test.each([['application/yaml'], ['application/json;q=0.5, application/yaml']])('answers in YAML to %s', async (accept) => {
-    const { send } = await start([], throwing(invalid));
-    const { headers, body } = await send({ path: posts, headers: { accept } });
-    expect(headers['content-type']).toBe('application/yaml');
-    expect(parse(body.toString())).toEqual(invalid.toStatus());
-  });
+  test.each([['application/yaml'], ['application/json;q=0.5, application/yaml']])(
+    'answers in YAML to %s',
+    async (accept) => {
+      const { send } = await start([], throwing(invalid));
+      const { headers, body } = await send({ path: posts, headers: { accept } });
+      expect(headers['content-type']).toBe('application/yaml');
+      expect(parse(body.toString())).toEqual(invalid.toStatus());
+    },
+  );
 
   test('answers by RFC 9457 where asked to', async () => {
     const { send } = await start([], throwing(invalid));
@@ -81,7 +84,13 @@ describe('withStatus', () => {
     expect((await send({})).headers[name]).toBe(value);
   });
 
-  test.each([[new Error('secret')], [new TypeError('secret')], ['secret'], [undefined], [{ code: 200, message: 'secret' }]])('%j is a 500 that shows nothing', async (error) => {
+  test.each([
+    [new Error('secret')],
+    [new TypeError('secret')],
+    ['secret'],
+    [undefined],
+    [{ code: 200, message: 'secret' }],
+  ])('%j is a 500 that shows nothing', async (error) => {
     const { send, logs } = await start([], throwing(error));
     const { status, body } = await send({});
     expect(status).toBe(500);

@@ -5,15 +5,20 @@ import { negotiate, parseAccept } from '../accept.ts';
 import type { Filter, RequestContext } from '../request-context.ts';
 import { isAnswered, send } from '../respond.ts';
 
-const offers = [{ type: 'application/json' }, { type: 'application/problem+json' }, { type: 'application/yaml' }] as const;
+const offers = [
+  { type: 'application/json' },
+  { type: 'application/problem+json' },
+  { type: 'application/yaml' },
+] as const;
 /** Headers a handler may have set for an answer that did not come to be. */
 const answerHeaders = ['Content-Encoding', 'Content-Disposition', 'ETag', 'Last-Modified', 'Location'];
 
 /**
  * Turns whatever is thrown below it into the one answer: Status as JSON or YAML, or RFC 9457 where asked for.
  *
- * Anything but a StatusError is logged with its stack and answered as 500 without a word of it. A 401 always has WWW-Authenticate.
- * A handler that knows the methods of a path sets `Allow` on the response before it throws 405. Where an answer has begun, the connection is destroyed: the client must not take it for whole.
+ * Anything but a StatusError is logged with its stack and answered as 500 without a word of it. A 401 always has
+ * WWW-Authenticate. A handler that knows the methods of a path sets `Allow` on the response before it throws 405. Where
+ * an answer has begun, the connection is destroyed: the client must not take it for whole.
  */
 export function withStatus(): Filter {
   return (next) => async (context) => {
@@ -44,7 +49,8 @@ async function answerFailure(context: RequestContext, error: unknown): Promise<v
   response.setHeader('Cache-Control', 'no-cache, private');
   const retryAfter = failure.details?.retryAfterSeconds;
   if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter);
-  if (failure.code === 401 && !response.hasHeader('WWW-Authenticate')) response.setHeader('WWW-Authenticate', 'Bearer realm="svc"');
+  if (failure.code === 401 && !response.hasHeader('WWW-Authenticate'))
+    response.setHeader('WWW-Authenticate', 'Bearer realm="svc"');
   // A client that was never told to go on may or may not send its body: the connection cannot be used again.
   if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
   const { type } = formatOf(request.headers.accept);
@@ -53,7 +59,8 @@ async function answerFailure(context: RequestContext, error: unknown): Promise<v
 
 /** Whoever lists problems wants failures so, wherever in the list: successes have other types. */
 function formatOf(accept: string | undefined): (typeof offers)[number] {
-  const takesProblems = accept?.includes('problem') === true && parseAccept(accept).some(({ type, q }) => q > 0 && type === offers[1].type);
+  const takesProblems =
+    accept?.includes('problem') === true && parseAccept(accept).some(({ type, q }) => q > 0 && type === offers[1].type);
   return takesProblems ? offers[1] : (negotiate(accept, offers) ?? offers[0]);
 }
 
@@ -62,7 +69,10 @@ function bodyOf(context: RequestContext, failure: StatusError, type: (typeof off
   return JSON.stringify(type === 'application/json' ? failure.toStatus() : problemOf(context, failure));
 }
 
-/** The same facts by RFC 9457; `about:blank` has the status's own phrase as title, and `code` tells the reason to programs. */
+/**
+ * The same facts by RFC 9457; `about:blank` has the status's own phrase as title, and `code` tells the reason to
+ * programs.
+ */
 function problemOf({ id, request }: RequestContext, failure: StatusError): Record<string, unknown> {
   const causes = failure.details?.causes ?? [];
   return {

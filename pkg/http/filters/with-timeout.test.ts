@@ -37,7 +37,11 @@ describe('withTimeout', () => {
       throw new Error('late');
     });
     const { status, headers, body } = await send({ path: posts });
-    expect([status, headers['retry-after'], (JSON.parse(body.toString()) as { reason: string }).reason]).toEqual([504, '1', 'Timeout']);
+    expect([status, headers['retry-after'], (JSON.parse(body.toString()) as { reason: string }).reason]).toEqual([
+      504,
+      '1',
+      'Timeout',
+    ]);
     await ended.opened;
     await started[0]!.server.close({ drainTimeoutMs: 1000 });
     expect(logs.filter((line) => Number(line['level']) >= 40)).toEqual([]);
@@ -58,6 +62,8 @@ describe('withTimeout', () => {
 
   test('is the client’s mistake where its body does not arrive', async () => {
     const { raw } = await start(filters, async (context) => void (await readBody(context)));
-    expect(await raw('POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\na')).toMatch(/^HTTP\/1.1 408 /);
+    expect(await raw('POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\na')).toMatch(
+      /^HTTP\/1.1 408 /,
+    );
   });
 });

@@ -3,9 +3,10 @@ import { hasBody, newBodyTimeout } from '../read-body.ts';
 import type { Filter, RequestContext } from '../request-context.ts';
 
 /**
- * Answers 504 when no answer has begun after `timeoutMs` (default 30 s), and aborts the request's signal so that its work stops;
- * 408 where it is the body that has not arrived. Watches have no such limit, and an answer that has begun is bound by its reader's pace (`writeChunk`).
- * Nothing is written twice: what the handler still sends after its time is dropped.
+ * Answers 504 when no answer has begun after `timeoutMs` (default 30 s), and aborts the request's signal so that its
+ * work stops; 408 where it is the body that has not arrived. Watches have no such limit, and an answer that has begun
+ * is bound by its reader's pace (`writeChunk`). Nothing is written twice: what the handler still sends after its time
+ * is dropped.
  */
 export function withTimeout({ timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Filter {
   const deadlines = new Deadlines(timeoutMs);
@@ -37,7 +38,10 @@ interface Deadline {
   readonly reject: (reason: Error) => void;
 }
 
-/** Equal times run out in the order they began, so one timer serves all requests: one each would cost as much as the rest of the filters. */
+/**
+ * Equal times run out in the order they began, so one timer serves all requests: one each would cost as much as the
+ * rest of the filters.
+ */
 class Deadlines {
   private readonly timeoutMs: number;
   private readonly running = new Set<Deadline>();
@@ -80,7 +84,9 @@ class Deadlines {
     const { request, response } = context;
     if (response.headersSent || response.destroyed) return;
     const waitsForBody = !request.complete && hasBody(request.headers);
-    const failure = waitsForBody ? newBodyTimeout(this.timeoutMs) : newTimeout(`Timeout: the request was not done within ${this.timeoutMs / 1000} s`);
+    const failure = waitsForBody
+      ? newBodyTimeout(this.timeoutMs)
+      : newTimeout(`Timeout: the request was not done within ${this.timeoutMs / 1000} s`);
     context.abort(failure);
     reject(failure);
   }

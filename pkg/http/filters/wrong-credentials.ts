@@ -2,8 +2,9 @@
 const maxNetworks = 20_000;
 
 /**
- * How many wrong credentials came from each network: beyond so many a minute none of its credentials is looked up that was not good before, until time has passed.
- * None is remembered itself: it may be good in a moment, on another replica it may be so already.
+ * How many wrong credentials came from each network: beyond so many a minute none of its credentials is looked up that
+ * was not good before, until time has passed. None is remembered itself: it may be good in a moment, on another replica
+ * it may be so already.
  */
 export class WrongCredentials {
   private readonly perMinute: number;

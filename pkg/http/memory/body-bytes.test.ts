@@ -14,16 +14,23 @@ afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
 
 /** Answers how long a body of at most 3 MiB was. */
 async function start(budget: ByteBudget): Promise<void> {
-  server = await startTestServer(async (context) => sendJson(context, 200, String((await readBody(context)).length)), { memory: { budget } });
+  server = await startTestServer(async (context) => sendJson(context, 200, String((await readBody(context)).length)), {
+    memory: { budget },
+  });
 }
 
 const declared = (bytes: number): string => `Content-Length: ${bytes}`;
 const chunked = 'Transfer-Encoding: chunked';
 
 /** Of a body that arrives; `send` so many bytes of it, in one chunk. */
-async function begin(length: string): Promise<{ socket: Socket; send: (bytes: number) => void; answer: Promise<string> }> {
+async function begin(
+  length: string,
+): Promise<{ socket: Socket; send: (bytes: number) => void; answer: Promise<string> }> {
   const socket = await server.open();
-  const answer = once(socket.on('error', () => undefined), 'data').then(([head]) => (head as Buffer).toString());
+  const answer = once(
+    socket.on('error', () => undefined),
+    'data',
+  ).then(([head]) => (head as Buffer).toString());
   socket.write(`POST /x HTTP/1.1\r\nHost: h\r\n${length}\r\n\r\n`);
   const send = (bytes: number): void => {
     const text = 'x'.repeat(bytes);

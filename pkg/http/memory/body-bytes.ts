@@ -3,17 +3,21 @@ import type { RequestContext } from '../request-context.ts';
 import { uncountedBytes } from './byte-budget.ts';
 
 /**
- * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says that will come. Nothing more is read
- * until there is room for the next step, and the event loop has no smaller work to do.
+ * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says
+ * that will come. Nothing more is read until there is room for the next step, and the event loop has no smaller work to
+ * do.
  *
- * Bodies that each hold a part and wait for more come to an end: one at a time may have more than there is (`TakeOptions.overdraws`), and whoever waits longer than
- * a request may is 429, and leaves its part to the others.
+ * Bodies that each hold a part and wait for more come to an end: one at a time may have more than there is
+ * (`TakeOptions.overdraws`), and whoever waits longer than a request may is 429, and leaves its part to the others.
  */
 export class BodyBytes {
   readonly #context: Pick<RequestContext, 'request' | 'bytes'>;
   readonly #limit: number;
   #chunks: Buffer[] = [];
-  /** Of a large body, all of it: its end is known, or the most it may be. Of what nothing is written to the system gives no memory. */
+  /**
+   * Of a large body, all of it: its end is known, or the most it may be. Of what nothing is written to the system gives
+   * no memory.
+   */
   #whole: Buffer | undefined;
   #size = 0;
   /** How large it may become without asking for more. */
@@ -39,7 +43,8 @@ export class BodyBytes {
 
   whole(): Buffer {
     const { bytes } = this.#context;
-    if (this.#whole === undefined) return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#size);
+    if (this.#whole === undefined)
+      return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#size);
     bytes.lower(this.#size);
     return this.#whole.subarray(0, this.#size);
   }

@@ -85,7 +85,7 @@ test('a claim larger than the pool has it alone', async () => {
   expect(await isTaken(next)).toBe(true);
 });
 
-test('what is taken at once or not at all does not wait, and keeps to its owner\'s share', async () => {
+test("what is taken at once or not at all does not wait, and keeps to its owner's share", async () => {
   const pool = new BytePool({ total: 100, perOwner: 40 });
   const claim = claimOf('a');
   expect(pool.takeNow(claim, 30)).toBe(true);

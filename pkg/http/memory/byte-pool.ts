@@ -6,7 +6,10 @@ export interface Claim {
 }
 
 export interface TakeOptions {
-  /** Where nothing is free, one claim at a time may hold more than there is, so that whoever holds something and waits for more comes to their end. Default false. */
+  /**
+   * Where nothing is free, one claim at a time may hold more than there is, so that whoever holds something and waits
+   * for more comes to their end. Default false.
+   */
   overdraws?: boolean;
   /** Milliseconds; default for ever. */
   maxWaitMs?: number;
@@ -21,8 +24,9 @@ interface Waiting {
 }
 
 /**
- * A number of bytes that requests share. No owner takes more than `perOwner`, nor more than then stays free for all others, so that whoever comes next finds room;
- * of those who wait the owner who holds least is next. One claim larger than that has the pool to itself.
+ * A number of bytes that requests share. No owner takes more than `perOwner`, nor more than then stays free for all
+ * others, so that whoever comes next finds room; of those who wait the owner who holds least is next. One claim larger
+ * than that has the pool to itself.
  */
 export class BytePool {
   readonly total: number;
@@ -50,8 +54,14 @@ export class BytePool {
     return this.#used + bytes <= this.total && this.#heldBy(owner) > 0;
   }
 
-  /** True: the claim has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal aborts. */
-  take(claim: Claim, bytes: number, { overdraws = false, maxWaitMs, signal }: TakeOptions = {}): boolean | Promise<boolean> {
+  /**
+   * True: the claim has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal aborts.
+   */
+  take(
+    claim: Claim,
+    bytes: number,
+    { overdraws = false, maxWaitMs, signal }: TakeOptions = {},
+  ): boolean | Promise<boolean> {
     // Whoever waits is not overtaken, but by the one that has more than there is: all wait for its end.
     if ((this.#waiting.size === 0 || this.#overdrawn === claim) && this.#mayTake(claim, bytes, overdraws)) {
       this.#grant(claim, bytes);

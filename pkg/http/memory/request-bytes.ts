@@ -29,13 +29,19 @@ export interface ParseOptions {
   isPatient?: boolean;
 }
 
-/** What one request takes of the process's memory, from its body to its answer. Amounts are the most that it has at one time, not sums. */
+/**
+ * What one request takes of the process's memory, from its body to its answer. Amounts are the most that it has at one
+ * time, not sums.
+ */
 export interface RequestBytes {
   /** Whose share it takes: a user's, or of who is not known a network's. */
   readonly owner: string;
   /** So many it has now, of those that are counted. */
   readonly held: number;
-  /** Resolves when there is room for so many bytes in all. @throws StatusError 429 where there is none in time, and what the signal aborted with. */
+  /**
+   * Resolves when there is room for so many bytes in all. @throws StatusError 429 where there is none in time, and what
+   * the signal aborted with.
+   */
   admit(bytes: number): Promise<void>;
   /** Counts so many bytes in all where there is room for them at once; answers whether there is. */
   admitNow(bytes: number): boolean;
@@ -44,7 +50,8 @@ export interface RequestBytes {
   /** Holds no more than these from now on. */
   lower(bytes: number): void;
   /**
-   * Resolves when a text of so many bytes may be parsed, with what ends it; the end of the request does, too. @throws as `admit` does
+   * Resolves when a text of so many bytes may be parsed, with what ends it; the end of the request does, too. @throws
+   * as `admit` does
    */
   parse(bytes: number, options?: ParseOptions): Promise<() => void>;
 }
@@ -82,7 +89,11 @@ export class CountedRequestBytes implements RequestBytes {
     const { signal } = this.#context;
     // One that holds a body already might wait for others who wait for it.
     const overdraws = this.#moved.bytes > 0;
-    const turn = moved.take(this.#moved, more, { overdraws, maxWaitMs: Math.max(0, maxWaitMs - this.#context.waitedMs), signal });
+    const turn = moved.take(this.#moved, more, {
+      overdraws,
+      maxWaitMs: Math.max(0, maxWaitMs - this.#context.waitedMs),
+      signal,
+    });
     if (typeof turn === 'boolean' ? turn : await this.#waitFor(turn)) return this.#giveIfOver();
     throw this.#refusal(moved, more);
   }
@@ -140,7 +151,11 @@ export class CountedRequestBytes implements RequestBytes {
     if (signal.aborted) return abortError(signal);
     const isShare = pool.isShareOf(this.#moved.owner, bytes);
     this.#observer?.refused(isShare ? 'user_bytes' : 'bytes');
-    return newTooManyRequests(isShare ? 'the requests of one user under way are too large together, please try again later' : 'the requests under way are too large together, please try again later');
+    return newTooManyRequests(
+      isShare
+        ? 'the requests of one user under way are too large together, please try again later'
+        : 'the requests under way are too large together, please try again later',
+    );
   }
 
   /** Its end may have come in the turn in which the wait was over. */
@@ -150,7 +165,15 @@ export class CountedRequestBytes implements RequestBytes {
 }
 
 /** Where there is no budget. */
-export const uncounted: RequestBytes = { owner: '', held: 0, admit: () => Promise.resolve(), admitNow: () => true, note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
+export const uncounted: RequestBytes = {
+  owner: '',
+  held: 0,
+  admit: () => Promise.resolve(),
+  admitNow: () => true,
+  note: nothing,
+  lower: nothing,
+  parse: () => Promise.resolve(nothing),
+};
 
 function nothing(): void {}
 

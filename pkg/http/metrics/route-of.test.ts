@@ -22,5 +22,7 @@ test.each([
 });
 
 test('whoever serves a path by a pattern of its own says which', () => {
-  expect(routeOf({ route: '/docs', info: parseRequestInfo('GET', '/docs/made-up', new URLSearchParams()) })).toBe('/docs');
+  expect(routeOf({ route: '/docs', info: parseRequestInfo('GET', '/docs/made-up', new URLSearchParams()) })).toBe(
+    '/docs',
+  );
 });

@@ -2,9 +2,9 @@ import type { RequestContext } from '../request-context.ts';
 import type { RequestInfo } from '../request-info.ts';
 
 /**
- * The pattern a request's path matched, with no text of the client's in it: `/apis/{group}/{version}/{resource}/{name}`, `/metrics`; '' where nothing did.
- * Groups and resources are not named: a server may come to serve thousands, and clients could make the names.
- * Source: OpenTelemetry, `http.route`.
+ * The pattern a request's path matched, with no text of the client's in it:
+ * `/apis/{group}/{version}/{resource}/{name}`, `/metrics`; '' where nothing did. Groups and resources are not named: a
+ * server may come to serve thousands, and clients could make the names. Source: OpenTelemetry, `http.route`.
  */
 export function routeOf({ route, info }: Pick<RequestContext, 'route' | 'info'>): string {
   if (route !== undefined) return route;
@@ -15,7 +15,9 @@ export function routeOf({ route, info }: Pick<RequestContext, 'route' | 'info'>)
 const bases = ['/api/{version}', '/apis/{group}/{version}'];
 const scopes = ['', '/namespaces/{namespace}'];
 const tails = ['/{resource}', '/{resource}/{name}', '/{resource}/{name}/{subresource}'];
-const resourceRoutes = bases.flatMap((base) => scopes.flatMap((scope) => tails.map((tail) => `${base}${scope}${tail}`)));
+const resourceRoutes = bases.flatMap((base) =>
+  scopes.flatMap((scope) => tails.map((tail) => `${base}${scope}${tail}`)),
+);
 
 function indexOf({ group, namespace, resource, name, subresource, verb }: RequestInfo): number {
   // `/api/v1/namespaces/x` is read as being in the namespace x too; and a list by a name has that name.

@@ -12,16 +12,25 @@ test('is shown as a histogram of prom-client is', async () => {
     series.observe(value);
     histogram.observe({ kind: 'x' }, value);
   }
-  const lines = async (registry: Registry): Promise<string[]> => (await registry.metrics()).replaceAll(/\{le="([^"]+)",kind="x"\}/g, '{kind="x",le="$1"}').split('\n');
+  const lines = async (registry: Registry): Promise<string[]> =>
+    (await registry.metrics()).replaceAll(/\{le="([^"]+)",kind="x"\}/g, '{kind="x",le="$1"}').split('\n');
   expect((await lines(ours)).toSorted()).toEqual((await lines(theirs)).toSorted());
 });
 
 test('a reading shows what there is at the time, and nothing that is gone', async () => {
   const registry = new Registry();
   let models = ['a', 'b'];
-  registerReading({ registry, name: 'svc_objects', help: 'Objects.', type: 'gauge', read: () => models.map((resource, value) => ({ labels: { resource }, value })) });
+  registerReading({
+    registry,
+    name: 'svc_objects',
+    help: 'Objects.',
+    type: 'gauge',
+    read: () => models.map((resource, value) => ({ labels: { resource }, value })),
+  });
   registerReading({ registry, name: 'svc_models', help: 'Models.', type: 'gauge', read: () => models.length });
   expect(await registry.metrics()).toContain('svc_objects{resource="b"} 1');
   models = ['a'];
-  expect(await registry.metrics()).toBe('# HELP svc_objects Objects.\n# TYPE svc_objects gauge\nsvc_objects{resource="a"} 0\n\n# HELP svc_models Models.\n# TYPE svc_models gauge\nsvc_models 1\n');
+  expect(await registry.metrics()).toBe(
+    '# HELP svc_objects Objects.\n# TYPE svc_objects gauge\nsvc_objects{resource="a"} 0\n\n# HELP svc_models Models.\n# TYPE svc_models gauge\nsvc_models 1\n',
+  );
 });

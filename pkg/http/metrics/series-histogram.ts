@@ -44,8 +44,9 @@ interface Sample {
 }
 
 /**
- * A histogram for what happens at every request: prom-client's own sorts and joins the labels at each observation, which costs as much as a filter;
- * here that is done once, by whoever keeps the series. A series once made stays: labels must be from a bounded set.
+ * A histogram for what happens at every request: prom-client's own sorts and joins the labels at each observation,
+ * which costs as much as a filter; here that is done once, by whoever keeps the series. A series once made stays:
+ * labels must be from a bounded set.
  */
 export class SeriesHistogram<L extends string> {
   readonly name: string;
@@ -71,7 +72,13 @@ export class SeriesHistogram<L extends string> {
   /** As prom-client's registry wants it. */
   get(): Promise<object> {
     const { name, help } = this;
-    return Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: this.all.flatMap((series) => this.samples(series)) });
+    return Promise.resolve({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: this.all.flatMap((series) => this.samples(series)),
+    });
   }
 
   /** For the registry. */
@@ -87,8 +94,16 @@ export class SeriesHistogram<L extends string> {
     let count = 0;
     const buckets = counts.map((each, i): Sample => {
       count += each;
-      return { metricName: `${name}_bucket`, labels: { ...labels, le: this.options.buckets[i] ?? '+Inf' }, value: count };
+      return {
+        metricName: `${name}_bucket`,
+        labels: { ...labels, le: this.options.buckets[i] ?? '+Inf' },
+        value: count,
+      };
     });
-    return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: count }];
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ];
   }
 }

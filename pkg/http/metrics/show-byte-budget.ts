@@ -6,7 +6,17 @@ import { registerReading } from './register-reading.ts';
 export function showByteBudget(registry: Registry, { moved, parsed }: ByteBudget): void {
   const pools = { moved, parsed };
   const reading = (name: string, help: string, read: (pool: typeof moved) => number): void =>
-    registerReading({ registry, type: 'gauge', name, help, read: () => Object.entries(pools).map(([use, pool]) => ({ labels: { use }, value: read(pool) })) });
-  reading('svc_http_bytes_in_flight', 'Memory that requests under way take: their bodies, reads and answers, and what is parsed of them.', ({ used }) => used);
+    registerReading({
+      registry,
+      type: 'gauge',
+      name,
+      help,
+      read: () => Object.entries(pools).map(([use, pool]) => ({ labels: { use }, value: read(pool) })),
+    });
+  reading(
+    'svc_http_bytes_in_flight',
+    'Memory that requests under way take: their bodies, reads and answers, and what is parsed of them.',
+    ({ used }) => used,
+  );
   reading('svc_http_bytes_in_flight_limit', 'What they may take together.', ({ total }) => total);
 }

@@ -4,7 +4,13 @@ import { registerReading } from './register-reading.ts';
 
 /** Shows a server's connections as they are when asked. */
 export function showConnections(registry: Registry, connections: () => HttpServer['connections']): void {
-  registerReading({ registry, type: 'gauge', name: 'svc_http_connections', help: 'Open connections.', read: () => connections().open });
+  registerReading({
+    registry,
+    type: 'gauge',
+    name: 'svc_http_connections',
+    help: 'Open connections.',
+    read: () => connections().open,
+  });
   registerReading({
     registry,
     type: 'counter',
@@ -12,5 +18,11 @@ export function showConnections(registry: Registry, connections: () => HttpServe
     help: 'Connections beyond a limit.',
     read: () => Object.entries(connections().refused).map(([reason, value]) => ({ labels: { reason }, value })),
   });
-  registerReading({ registry, type: 'counter', name: 'svc_tls_handshakes_failed_total', help: 'Connections for https that ended before TLS was agreed on.', read: () => connections().failedHandshakes });
+  registerReading({
+    registry,
+    type: 'counter',
+    name: 'svc_tls_handshakes_failed_total',
+    help: 'Connections for https that ended before TLS was agreed on.',
+    read: () => connections().failedHandshakes,
+  });
 }

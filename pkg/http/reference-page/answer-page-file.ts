@@ -3,11 +3,18 @@ import { isNotModified } from '../entity-tags.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { PageFile } from './page-files.ts';
 
-/** Strict: scripts and styles are files of this origin, nothing is inline, nothing is fetched or sent elsewhere. swagger-ui's style sheet has images as data. */
-const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/**
+ * Strict: scripts and styles are files of this origin, nothing is inline, nothing is fetched or sent elsewhere.
+ * swagger-ui's style sheet has images as data.
+ */
+const contentSecurityPolicy =
+  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /** Answers with a file as it is kept, compressed already: `send` would compress it for each request anew. */
-export function answerPageFile({ request, response }: RequestContext, { contentType, hash, body, gzipped }: PageFile): void {
+export function answerPageFile(
+  { request, response }: RequestContext,
+  { contentType, hash, body, gzipped }: PageFile,
+): void {
   const isHeld = isNotModified(request.headers['if-none-match'], hash);
   response.setHeader('ETag', `"${hash}"`);
   response.setHeader('Cache-Control', 'no-cache');

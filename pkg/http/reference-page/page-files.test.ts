@@ -7,7 +7,11 @@ describe('files of a page', () => {
   test('are made once, and compressed', async () => {
     const files = new PageFiles({ 'a.css': { text: 'b { color: red }', contentType: 'text/css' } });
     const file = await files.find('a.css')!;
-    expect(file).toMatchObject({ contentType: 'text/css', body: Buffer.from('b { color: red }'), hash: expect.stringMatching(/^[\da-f]{64}$/) });
+    expect(file).toMatchObject({
+      contentType: 'text/css',
+      body: Buffer.from('b { color: red }'),
+      hash: expect.stringMatching(/^[\da-f]{64}$/),
+    });
     expect(gunzipSync(file.gzipped).toString()).toBe('b { color: red }');
     expect(files.find('a.css')).toBe(files.find('a.css'));
   });
@@ -26,6 +30,7 @@ describe('files of a page', () => {
 
   test('those of the package are there', async () => {
     const files = new PageFiles(referencePageFiles);
-    for (const name of Object.keys(referencePageFiles)) expect((await files.find(name)!).body.length).toBeGreaterThan(100);
+    for (const name of Object.keys(referencePageFiles))
+      expect((await files.find(name)!).body.length).toBeGreaterThan(100);
   });
 });

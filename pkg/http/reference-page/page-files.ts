@@ -15,7 +15,9 @@ export interface PageFile {
 }
 
 /** Where a file comes from: `text` itself, or the path of a file on disk. */
-export type PageSource = { readonly contentType: string } & ({ readonly text: string } | { readonly path: () => string });
+export type PageSource = { readonly contentType: string } & (
+  { readonly text: string } | { readonly path: () => string }
+);
 
 /** A page's files by name; each is made when first asked for. */
 export class PageFiles {
@@ -41,5 +43,10 @@ export class PageFiles {
 
 async function load(source: PageSource): Promise<PageFile> {
   const body = 'text' in source ? Buffer.from(source.text) : await readFile(source.path());
-  return { contentType: source.contentType, body, hash: createHash('sha256').update(body).digest('hex'), gzipped: await compress(body) };
+  return {
+    contentType: source.contentType,
+    body,
+    hash: createHash('sha256').update(body).digest('hex'),
+    gzipped: await compress(body),
+  };
 }

@@ -20,8 +20,9 @@ export interface CertificateFilesOptions {
 }
 
 /**
- * A certificate from two files, read anew when they change: both at once, as a pair. A pair that cannot be used is logged once, and the one before stays in use.
- * Kubernetes replaces the folder behind a mounted Secret, so folders are watched, not files.
+ * A certificate from two files, read anew when they change: both at once, as a pair. A pair that cannot be used is
+ * logged once, and the one before stays in use. Kubernetes replaces the folder behind a mounted Secret, so folders are
+ * watched, not files.
  */
 export class CertificateFiles {
   readonly certificate: ServerCertificate;
@@ -104,11 +105,18 @@ export class CertificateFiles {
 
   #warnOfAge(): void {
     const { notAfter } = this.certificate;
-    if (notAfter.getTime() < Date.now()) this.#options.log.warn({ certFile: this.#options.certFile, notAfter: notAfter.toISOString() }, 'the certificate has expired');
+    if (notAfter.getTime() < Date.now())
+      this.#options.log.warn(
+        { certFile: this.#options.certFile, notAfter: notAfter.toISOString() },
+        'the certificate has expired',
+      );
   }
 }
 
-/** Both files of one version: where they are replaced between the two reads, the certificate of one and the key of the other would be no pair. */
+/**
+ * Both files of one version: where they are replaced between the two reads, the certificate of one and the key of the
+ * other would be no pair.
+ */
 async function readPair({ certFile, keyFile }: CertificateFilesOptions): Promise<KeyPair> {
   let cert = await readText(certFile);
   for (let attempt = 1; ; attempt += 1) {
@@ -131,7 +139,9 @@ async function readText(file: string): Promise<string> {
     }
   } catch (error) {
     if (error instanceof CertificateError) throw error;
-    throw new CertificateError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`, { cause: error });
+    throw new CertificateError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`, {
+      cause: error,
+    });
   }
 }
 

@@ -57,7 +57,9 @@ export class ServerCertificate {
 
 function check({ cert, key }: KeyPair): X509Certificate {
   const leaf = attempt('the certificate cannot be read: it is not in PEM form', () => new X509Certificate(cert));
-  const secret = attempt('the key cannot be read: it is not in PEM form, or it is encrypted', () => createPrivateKey(key));
+  const secret = attempt('the key cannot be read: it is not in PEM form, or it is encrypted', () =>
+    createPrivateKey(key),
+  );
   if (!leaf.checkPrivateKey(secret)) throw new CertificateError('the key is not the key of the certificate');
   attempt('the certificate and its key cannot be used together', () => createSecureContext({ cert, key }));
   return leaf;

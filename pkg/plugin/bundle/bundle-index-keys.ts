@@ -8,11 +8,15 @@ import { runEsbuild } from './run-esbuild.ts';
 const names = ['index-keys.ts', 'index-keys.js', 'index-keys.mjs'] as const;
 
 /**
- * The module of computed index keys beside a plugin's own, as a script that leaves its exports in a variable `indexKeys`; undefined where
- * there is none. It is pure: API servers run it where there is nothing but the language.
+ * The module of computed index keys beside a plugin's own, as a script that leaves its exports in a variable
+ * `indexKeys`; undefined where there is none. It is pure: API servers run it where there is nothing but the language.
  * @throws PluginError `BundleFailed`, also where it imports a module of Node or the SDK
  */
-export async function bundleIndexKeys(folder: string, main: string, digests: Map<string, string>): Promise<string | undefined> {
+export async function bundleIndexKeys(
+  folder: string,
+  main: string,
+  digests: Map<string, string>,
+): Promise<string | undefined> {
   const entry = await findEntry(join(folder, dirname(main)));
   if (entry === undefined) return undefined;
   const { outputFiles } = await runEsbuild({

@@ -7,8 +7,9 @@ import { digestOf } from './fingerprint.ts';
 const moduleUrl = 'svcModuleUrl';
 
 /**
- * Reads what goes into a bundle. `digests` gets each file's as it was read, so that a change that comes while we bundle is a change still.
- * `import.meta.url` stays the URL of the author's file, so that what lies beside it is found; in the bundle it would be the bundle's.
+ * Reads what goes into a bundle. `digests` gets each file's as it was read, so that a change that comes while we bundle
+ * is a change still. `import.meta.url` stays the URL of the author's file, so that what lies beside it is found; in the
+ * bundle it would be the bundle's.
  */
 export function bundleInput(digests: Map<string, string>): Plugin {
   return {
@@ -19,7 +20,13 @@ export function bundleInput(digests: Map<string, string>): Plugin {
       build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }): Promise<OnLoadResult> => {
         const contents = await readFile(path);
         digests.set(path, digestOf(contents));
-        return { contents: /\.[cm]?[jt]s$/.test(path) && contents.includes('import.meta.url') ? withUrl(contents.toString(), path) : contents, loader: 'default' };
+        return {
+          contents:
+            /\.[cm]?[jt]s$/.test(path) && contents.includes('import.meta.url')
+              ? withUrl(contents.toString(), path)
+              : contents,
+          loader: 'default',
+        };
       });
     },
   };

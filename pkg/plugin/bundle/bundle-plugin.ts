@@ -16,7 +16,10 @@ export interface PluginBundle {
   file: string;
   /** Where its worker begins: it shares the modules behind `@svc/sdk` with the bundle. */
   worker: string;
-  /** `index-keys.ts|js|mjs` beside the module, as a script of its own: it imports nothing, and leaves its exports in a variable `indexKeys`. */
+  /**
+   * `index-keys.ts|js|mjs` beside the module, as a script of its own: it imports nothing, and leaves its exports in a
+   * variable `indexKeys`.
+   */
   indexKeys?: string;
   /** Absolute paths of what went into it. */
   files: string[];
@@ -29,7 +32,10 @@ export interface BundleOptions {
   folder: string;
   /** Its module, relative to the folder. */
   main: string;
-  /** Where bundles are written, one for each folder: the next one takes the place of the last. Made where it is not there. */
+  /**
+   * Where bundles are written, one for each folder: the next one takes the place of the last. Made where it is not
+   * there.
+   */
   outDir: string;
 }
 
@@ -37,19 +43,39 @@ export interface BundleOptions {
 const maxBundleLength = 64 << 20;
 
 /**
- * Bundles a plugin's module with all it imports: TypeScript or JavaScript, and packages of its own `node_modules`. Modules of Node stay
- * imports, and `@svc/sdk` becomes one of the host's. @throws PluginError `BundleFailed` that names file, line and column
+ * Bundles a plugin's module with all it imports: TypeScript or JavaScript, and packages of its own `node_modules`.
+ * Modules of Node stay imports, and `@svc/sdk` becomes one of the host's. @throws PluginError `BundleFailed` that names
+ * file, line and column
  */
 export async function bundlePlugin({ folder, main, outDir }: BundleOptions): Promise<PluginBundle> {
   const { sdk, worker } = await bundleSdk(outDir);
   const digests = new Map<string, string>();
-  const [text, indexKeys] = await Promise.all([bundleModule({ folder, main, sdk, digests }), bundleIndexKeys(folder, main, digests)]);
+  const [text, indexKeys] = await Promise.all([
+    bundleModule({ folder, main, sdk, digests }),
+    bundleIndexKeys(folder, main, digests),
+  ]);
   const file = join(outDir, `${basename(folder)}-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}.mjs`);
   await writeWhole(file, text);
-  return { file, worker, ...(indexKeys === undefined ? {} : { indexKeys }), files: [...digests.keys()].toSorted(), fingerprint: fingerprintFrom(digests) };
+  return {
+    file,
+    worker,
+    ...(indexKeys === undefined ? {} : { indexKeys }),
+    files: [...digests.keys()].toSorted(),
+    fingerprint: fingerprintFrom(digests),
+  };
 }
 
-async function bundleModule({ folder, main, sdk, digests }: { folder: string; main: string; sdk: string; digests: Map<string, string> }): Promise<string> {
+async function bundleModule({
+  folder,
+  main,
+  sdk,
+  digests,
+}: {
+  folder: string;
+  main: string;
+  sdk: string;
+  digests: Map<string, string>;
+}): Promise<string> {
   const { outputFiles } = await runEsbuild({
     absWorkingDir: folder,
     entryPoints: [join(folder, main)],
@@ -60,7 +86,11 @@ async function bundleModule({ folder, main, sdk, digests }: { folder: string; ma
     plugins: [ownPackages(folder, sdk), bundleInput(digests)],
   });
   const { text } = outputFiles[0]!;
-  if (text.length > maxBundleLength) throw new PluginError({ reason: 'BundleFailed', message: `the bundle is larger than ${maxBundleLength} characters` });
+  if (text.length > maxBundleLength)
+    throw new PluginError({
+      reason: 'BundleFailed',
+      message: `the bundle is larger than ${maxBundleLength} characters`,
+    });
   return text;
 }
 

@@ -27,7 +27,10 @@ async function folderOf(files: Readonly<Record<string, string>>): Promise<string
   return folder;
 }
 
-async function bundle(files: Readonly<Record<string, string>>, main = 'index.ts'): Promise<PluginBundle & { text: string; folder: string }> {
+async function bundle(
+  files: Readonly<Record<string, string>>,
+  main = 'index.ts',
+): Promise<PluginBundle & { text: string; folder: string }> {
   const folder = await folderOf(files);
   const made = await bundlePlugin({ folder, main, outDir });
   return { ...made, folder, text: await readFile(made.file, 'utf8') };
@@ -45,14 +48,22 @@ test('a module, with what it imports', async () => {
   expect(made.text).toContain('from "fs"');
   expect(made.text).toContain('a note');
   expect(made.text).toContain('//# sourceMappingURL=data:application/json;base64,');
-  expect(made.files).toEqual(['index.ts', 'node_modules/left-pad/pad.js', 'note.txt', 'src/word.ts'].map((name) => join(made.folder, name)));
+  expect(made.files).toEqual(
+    ['index.ts', 'node_modules/left-pad/pad.js', 'note.txt', 'src/word.ts'].map((name) => join(made.folder, name)),
+  );
   expect(made.indexKeys).toBeUndefined();
-  expect((await readdir(join(made.worker, '..'))).toSorted()).toEqual(expect.arrayContaining(['sdk.mjs', 'worker.mjs']));
+  expect((await readdir(join(made.worker, '..'))).toSorted()).toEqual(
+    expect.arrayContaining(['sdk.mjs', 'worker.mjs']),
+  );
 });
 
 test('import.meta.url is that of the file it stands in', async () => {
-  const made = await bundle({ 'index.ts': `import { url } from './lib/url.js';\nexport const urls = [url, import.meta.url];`, 'lib/url.js': 'export const url = import.meta.url;' });
-  for (const name of ['index.ts', 'lib/url.js']) expect(made.text).toContain(JSON.stringify(pathToFileURL(join(made.folder, name)).href));
+  const made = await bundle({
+    'index.ts': `import { url } from './lib/url.js';\nexport const urls = [url, import.meta.url];`,
+    'lib/url.js': 'export const url = import.meta.url;',
+  });
+  for (const name of ['index.ts', 'lib/url.js'])
+    expect(made.text).toContain(JSON.stringify(pathToFileURL(join(made.folder, name)).href));
   expect(made.text).not.toContain('import.meta');
 });
 
@@ -73,21 +84,47 @@ test('many at once, and an SDK that somebody removed', async () => {
   const made = await Promise.all(Array.from({ length: 5 }, () => bundlePlugin({ folder, main: 'index.ts', outDir })));
   expect(new Set(made.map(({ worker }) => worker)).size).toBe(1);
   await rm(outDir, { recursive: true });
-  const [again] = await Promise.all(Array.from({ length: 3 }, () => bundlePlugin({ folder, main: 'index.ts', outDir })));
+  const [again] = await Promise.all(
+    Array.from({ length: 3 }, () => bundlePlugin({ folder, main: 'index.ts', outDir })),
+  );
   expect(again).toEqual(made[0]);
   expect(await readFile(again!.worker, 'utf8')).toContain('import');
 });
 
 test.each<[string, Record<string, string>, string | RegExp]>([
   ['a syntax error', { 'index.ts': 'const a = 1;\n  let b = ;' }, /^index\.ts:2:11: Unexpected ";"$/],
-  ['a file that is missing', { 'index.ts': `import { a } from './a.ts'; a();` }, /^index\.ts:1:19: Could not resolve "\.\/a\.ts"/],
-  ['a package that is missing', { 'index.ts': `import pad from 'left-pad/sub.js'; pad();` }, /^index\.ts:1:17: the package left-pad is not in the plugin's node_modules: run "npm install left-pad" in \//],
-  ['one that only the host has', { 'index.ts': `import { Type } from 'typebox'; Type;` }, /^index\.ts:1:22: the package typebox is not in/],
+  [
+    'a file that is missing',
+    { 'index.ts': `import { a } from './a.ts'; a();` },
+    /^index\.ts:1:19: Could not resolve "\.\/a\.ts"/,
+  ],
+  [
+    'a package that is missing',
+    { 'index.ts': `import pad from 'left-pad/sub.js'; pad();` },
+    /^index\.ts:1:17: the package left-pad is not in the plugin's node_modules: run "npm install left-pad" in \//,
+  ],
+  [
+    'one that only the host has',
+    { 'index.ts': `import { Type } from 'typebox'; Type;` },
+    /^index\.ts:1:22: the package typebox is not in/,
+  ],
   ['one of a scope', { 'index.ts': `import '@a/b/c.js';` }, /the package @a\/b is not in/],
   ['another of ours', { 'index.ts': `import '@svc/sdk/inner';` }, /the host gives @svc\/sdk alone/],
-  ['a name that a file does not export', { 'index.ts': `import { b } from './b.ts'; console.log(b);`, 'b.ts': 'export const a = 1;' }, /No matching export in "b\.ts" for import "b"/],
-  ['an import of the keys by Node', { 'index.ts': '', 'index-keys.ts': `import 'node:fs';` }, /^index-keys\.ts:1:8: index keys are pure: their module cannot import node:fs$/],
-  ['an import of the keys by the SDK', { 'index.ts': '', 'index-keys.ts': `import './a.ts';`, 'a.ts': `import { Type } from '@svc/sdk'; Type;` }, /^a\.ts:1:22: index keys are pure: their module cannot import @svc\/sdk$/],
+  [
+    'a name that a file does not export',
+    { 'index.ts': `import { b } from './b.ts'; console.log(b);`, 'b.ts': 'export const a = 1;' },
+    /No matching export in "b\.ts" for import "b"/,
+  ],
+  [
+    'an import of the keys by Node',
+    { 'index.ts': '', 'index-keys.ts': `import 'node:fs';` },
+    /^index-keys\.ts:1:8: index keys are pure: their module cannot import node:fs$/,
+  ],
+  [
+    'an import of the keys by the SDK',
+    { 'index.ts': '', 'index-keys.ts': `import './a.ts';`, 'a.ts': `import { Type } from '@svc/sdk'; Type;` },
+    /^a\.ts:1:22: index keys are pure: their module cannot import @svc\/sdk$/,
+  ],
 ])('%s is told with its place', async (_case, files, message) => {
   const folder = await folderOf(files);
   const failure = bundlePlugin({ folder, main: 'index.ts', outDir });
@@ -97,7 +134,11 @@ test.each<[string, Record<string, string>, string | RegExp]>([
 
 test('index keys are a script that needs nothing', async () => {
   const { indexKeys, files, folder } = await bundle(
-    { 'src/index.ts': 'export default 1;', 'src/index-keys.ts': `import { lower } from './lower.ts';\nexport const slug = (object: { title: string }): string => lower(object.title);`, 'src/lower.ts': 'export const lower = (text: string): string => text.toLowerCase();' },
+    {
+      'src/index.ts': 'export default 1;',
+      'src/index-keys.ts': `import { lower } from './lower.ts';\nexport const slug = (object: { title: string }): string => lower(object.title);`,
+      'src/lower.ts': 'export const lower = (text: string): string => text.toLowerCase();',
+    },
     'src/index.ts',
   );
   expect(runInContext(`${indexKeys}; indexKeys.slug({ title: 'Abc' })`, createContext({}))).toBe('abc');
@@ -105,11 +146,21 @@ test('index keys are a script that needs nothing', async () => {
 });
 
 test('comments, formatting and where files lie are none of the functions of index keys', async () => {
-  const source = (at: string, body: string) => `import { lower } from '${at}';\nexport const slug = (object: { title: string }) => { ${body} };`;
+  const source = (at: string, body: string) =>
+    `import { lower } from '${at}';\nexport const slug = (object: { title: string }) => { ${body} };`;
   const lower = 'export const lower = (text: string) => text.toLowerCase();';
   const forms = [
-    { 'index-keys.ts': source('./lower.ts', 'return object.title.length > 2 ? lower(object.title) : null;'), 'lower.ts': lower },
-    { 'index-keys.ts': source('./lib/texts.ts', '// A name.\n return (object.title.length > 2)\n ? /* in small */ lower(object.title) : null'), 'lib/texts.ts': `/* Texts. */\n${lower}` },
+    {
+      'index-keys.ts': source('./lower.ts', 'return object.title.length > 2 ? lower(object.title) : null;'),
+      'lower.ts': lower,
+    },
+    {
+      'index-keys.ts': source(
+        './lib/texts.ts',
+        '// A name.\n return (object.title.length > 2)\n ? /* in small */ lower(object.title) : null',
+      ),
+      'lib/texts.ts': `/* Texts. */\n${lower}`,
+    },
   ];
   const [one, two] = await Promise.all(forms.map((files) => bundle({ 'index.ts': 'export default 1;', ...files })));
   expect(two!.indexKeys).toBe(one!.indexKeys);

@@ -5,7 +5,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
 import { runEsbuild } from './run-esbuild.ts';
 
-/** What plugins are given in place of `@svc/sdk`, and the program of their workers: bundled, as hundreds of modules take half a second to load. */
+/**
+ * What plugins are given in place of `@svc/sdk`, and the program of their workers: bundled, as hundreds of modules take
+ * half a second to load.
+ */
 export interface SdkBundle {
   /** URL of the module that `@svc/sdk` stands for. */
   sdk: string;
@@ -19,7 +22,10 @@ const conditions = extension === '.ts' ? ['source'] : [];
 const workerMain = sourceOf('../worker/worker-main');
 const made = new Map<string, Promise<SdkBundle>>();
 
-/** Bundles the SDK into a folder of its own below `outDir`: once in the life of this process, unless somebody removes it. */
+/**
+ * Bundles the SDK into a folder of its own below `outDir`: once in the life of this process, unless somebody removes
+ * it.
+ */
 export async function bundleSdk(outDir: string): Promise<SdkBundle> {
   const last = made.get(outDir);
   const known = await last?.catch(() => undefined);
@@ -42,10 +48,13 @@ async function makeSdk(outDir: string): Promise<SdkBundle> {
     keepNames: true,
     plugins: [unusedIsLeftOut],
     // What is CommonJS asks for Node's own modules so.
-    banner: { js: "import { createRequire as svcCreateRequire } from 'node:module'; const require = svcCreateRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as svcCreateRequire } from 'node:module'; const require = svcCreateRequire(import.meta.url);",
+    },
   });
   const hash = createHash('sha256');
-  for (const { path, contents } of outputFiles.toSorted((a, b) => (a.path < b.path ? -1 : 1))) hash.update(basename(path)).update(contents);
+  for (const { path, contents } of outputFiles.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
+    hash.update(basename(path)).update(contents);
   const folder = join(outDir, `sdk-${hash.digest('hex').slice(0, 16)}`);
   const bundle = { sdk: pathToFileURL(join(folder, 'sdk.mjs')).href, worker: join(folder, 'worker.mjs') };
   if (await isThere(bundle.worker)) return bundle;
@@ -63,7 +72,10 @@ async function makeSdk(outDir: string): Promise<SdkBundle> {
   return bundle;
 }
 
-/** No module of ours does anything by being imported, so what a worker does not use (the host, servers, PostgreSQL) need not be there. */
+/**
+ * No module of ours does anything by being imported, so what a worker does not use (the host, servers, PostgreSQL) need
+ * not be there.
+ */
 const unusedIsLeftOut: Plugin = {
   name: 'unused-is-left-out',
   setup: (build) => {

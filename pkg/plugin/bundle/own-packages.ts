@@ -14,8 +14,8 @@ export function isBuiltin(path: string): boolean {
 export const bareImport = /^[^./#]/;
 
 /**
- * Packages come from `node_modules` of the plugin's folder alone: what lies above it is the host's, and would be missing where the
- * plugin goes next. `@svc/sdk` is `sdk`.
+ * Packages come from `node_modules` of the plugin's folder alone: what lies above it is the host's, and would be
+ * missing where the plugin goes next. `@svc/sdk` is `sdk`.
  */
 export function ownPackages(folder: string, sdk: string): Plugin {
   return {
@@ -27,11 +27,15 @@ export function ownPackages(folder: string, sdk: string): Plugin {
   };
 }
 
-async function resolveBare({ path, resolveDir, kind }: OnResolveArgs, folder: string): Promise<OnResolveResult | undefined> {
+async function resolveBare(
+  { path, resolveDir, kind }: OnResolveArgs,
+  folder: string,
+): Promise<OnResolveResult | undefined> {
   if (kind === 'entry-point' || isBuiltin(path)) return undefined;
   const name = path.split('/', path.startsWith('@') ? 2 : 1).join('/');
   if (path.startsWith('file:') || path.startsWith('data:')) return undefined;
-  for (let at = resolveDir; isWithin(folder, at); at = dirname(at)) if (await isThere(join(at, 'node_modules', name))) return undefined;
+  for (let at = resolveDir; isWithin(folder, at); at = dirname(at))
+    if (await isThere(join(at, 'node_modules', name))) return undefined;
   // Some packages try for another, and go on without it.
   if (kind === 'require-call' || kind === 'require-resolve') return { path, external: true };
   const hint = path.startsWith('@svc/') ? 'the host gives @svc/sdk alone' : `run "npm install ${name}" in ${folder}`;

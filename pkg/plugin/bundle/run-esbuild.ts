@@ -25,7 +25,8 @@ const answerMs = 5000;
 let restarts = 0;
 
 /**
- * Bundles with esbuild, which is loaded here only. Where its process was killed, or does not answer, a new one has a second try.
+ * Bundles with esbuild, which is loaded here only. Where its process was killed, or does not answer, a new one has a
+ * second try.
  * @throws PluginError `BundleFailed`, each message with file, line and column; also after a minute
  */
 export async function runEsbuild(given: BuildOptions, timeoutMs = 60_000): Promise<Bundled> {
@@ -41,17 +42,27 @@ export async function runEsbuild(given: BuildOptions, timeoutMs = 60_000): Promi
   }
 }
 
-async function attempt({ context }: typeof Esbuild, all: BuildOptions & typeof options, timeoutMs: number): Promise<Bundled> {
+async function attempt(
+  { context }: typeof Esbuild,
+  all: BuildOptions & typeof options,
+  timeoutMs: number,
+): Promise<Bundled> {
   const making = context(all);
   try {
-    return await within(timeoutMs, making.then((build) => build.rebuild()));
+    return await within(
+      timeoutMs,
+      making.then((build) => build.rebuild()),
+    );
   } finally {
     // Nobody waits for these: a process that is stopped answers to nothing.
     void making.then(async (build) => build.cancel().then(() => build.dispose())).catch(() => undefined);
   }
 }
 
-/** Is the process well that failed, so that the bundle is to blame? Otherwise it is given up, once, and the next call begins another. */
+/**
+ * Is the process well that failed, so that the bundle is to blame? Otherwise it is given up, once, and the next call
+ * begins another.
+ */
 async function isAlive({ transform, stop }: typeof Esbuild, known: number, limitMs: number): Promise<boolean> {
   if (restarts !== known) return false;
   try {
@@ -69,7 +80,11 @@ async function isAlive({ transform, stop }: typeof Esbuild, known: number, limit
 async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new PluginError({ reason: 'BundleFailed', message: `bundling took longer than ${limitMs / 1000} s` })), limitMs);
+    timer = setTimeout(
+      () =>
+        reject(new PluginError({ reason: 'BundleFailed', message: `bundling took longer than ${limitMs / 1000} s` })),
+      limitMs,
+    );
   });
   try {
     return await Promise.race([work, late]);
@@ -91,6 +106,14 @@ function bundleError({ errors }: BuildFailure): PluginError {
 /** `index.ts:3:14: Expected ";" but found "x"`: lines and columns from 1. */
 function textOf({ text, location, notes, pluginName }: Message): string {
   // Of our own errors the notes tell nothing but that they are ours.
-  const hint = pluginName !== '' ? '' : notes.map((note) => `; ${note.text}`).join('').slice(0, 500);
-  return location === null ? `${text}${hint}` : `${location.file}:${location.line}:${location.column + 1}: ${text}${hint}`;
+  const hint =
+    pluginName !== ''
+      ? ''
+      : notes
+          .map((note) => `; ${note.text}`)
+          .join('')
+          .slice(0, 500);
+  return location === null
+    ? `${text}${hint}`
+    : `${location.file}:${location.line}:${location.column + 1}: ${text}${hint}`;
 }

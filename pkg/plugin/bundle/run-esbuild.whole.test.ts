@@ -30,8 +30,14 @@ async function bundle(timeoutMs?: number): Promise<string> {
 /** Of esbuild, that this process began for what is tested. */
 async function pids(): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,stat=,args=', '--ppid', String(process.pid)]);
-  const lines = stdout.trim().split('\n').map((line) => line.trim().split(/\s+/));
-  return lines.filter(([, stat, ...args]) => stat?.startsWith('Z') === false && args.some((each) => each.startsWith('--service'))).map(([pid]) => Number(pid)).filter((pid) => !others.includes(pid));
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
+  return lines
+    .filter(([, stat, ...args]) => stat?.startsWith('Z') === false && args.some((each) => each.startsWith('--service')))
+    .map(([pid]) => Number(pid))
+    .filter((pid) => !others.includes(pid));
 }
 
 test('a process of esbuild that was killed is no end of bundling, and neither is one that was stopped', async () => {
@@ -56,7 +62,9 @@ test('what takes too long while esbuild is well is not tried again', async () =>
   };
   const endless: Plugin = { name: 'endless', setup: (build) => build.onLoad({ filter: /index/ }, load) };
   const began = await pids();
-  await expect(runEsbuild({ absWorkingDir: root, entryPoints: ['index.ts'], plugins: [endless] }, 300)).rejects.toMatchObject({ reason: 'BundleFailed', message: 'bundling took longer than 0.3 s' });
+  await expect(
+    runEsbuild({ absWorkingDir: root, entryPoints: ['index.ts'], plugins: [endless] }, 300),
+  ).rejects.toMatchObject({ reason: 'BundleFailed', message: 'bundling took longer than 0.3 s' });
   expect([loads, await pids()]).toEqual([1, began]);
   expect(await bundle()).toContain('a = 1');
   end();

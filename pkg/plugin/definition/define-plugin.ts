@@ -9,10 +9,23 @@ export interface PluginDefinition {
   readonly endpoints: readonly EndpointDefinition[];
 }
 
-/** Declares a plugin as a value: it can be looked at before it runs, and tested without a host. @throws TypeError for two of one name */
-export function definePlugin({ models = [], controllers = [], endpoints = [] }: Partial<PluginDefinition>): PluginDefinition {
-  refuseTwice('models', models.map(({ definition }) => definition.metadata.name));
-  refuseTwice('controllers', controllers.map(({ name }) => name));
+/**
+ * Declares a plugin as a value: it can be looked at before it runs, and tested without a host. @throws TypeError for
+ * two of one name
+ */
+export function definePlugin({
+  models = [],
+  controllers = [],
+  endpoints = [],
+}: Partial<PluginDefinition>): PluginDefinition {
+  refuseTwice(
+    'models',
+    models.map(({ definition }) => definition.metadata.name),
+  );
+  refuseTwice(
+    'controllers',
+    controllers.map(({ name }) => name),
+  );
   return Object.freeze({ models, controllers, endpoints });
 }
 

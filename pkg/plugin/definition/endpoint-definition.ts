@@ -39,13 +39,21 @@ export class EndpointAnswer {
   }
 }
 
-/** A value is a 200 with it as JSON, none a 204; a StatusError is what it says, any other throw a 500 that says nothing. */
-export type EndpointHandler<Params, Query, Body> = (request: EndpointRequest<Params, Query, Body>, context: EndpointContext) => Promise<unknown>;
+/**
+ * A value is a 200 with it as JSON, none a 204; a StatusError is what it says, any other throw a 500 that says nothing.
+ */
+export type EndpointHandler<Params, Query, Body> = (
+  request: EndpointRequest<Params, Query, Body>,
+  context: EndpointContext,
+) => Promise<unknown>;
 
 type StaticOr<Schema extends TSchema, Other> = [Schema] extends [never] ? Other : Static<Schema>;
 
 export interface EndpointOptions<Params extends TObject, Query extends TObject, Body extends TSchema> {
-  /** `console` is served under `/apis/console.api.<group>/<version>`, `uc` under `uc.api.<group>`; `public` under `api.<group>`, to anyone. */
+  /**
+   * `console` is served under `/apis/console.api.<group>/<version>`, `uc` under `uc.api.<group>`; `public` under
+   * `api.<group>`, to anyone.
+   */
   audience: EndpointAudience;
   group: string;
   version: string;
@@ -56,7 +64,10 @@ export interface EndpointOptions<Params extends TObject, Query extends TObject, 
   operationId?: string;
   summary?: string;
   description?: string;
-  /** The schema of each parameter in the path; strings without one. Values are converted to the types that the schemas name. */
+  /**
+   * The schema of each parameter in the path; strings without one. Values are converted to the types that the schemas
+   * name.
+   */
   params?: Params;
   /** Parameters beyond these are ignored, as everywhere in the API. */
   query?: Query;
@@ -64,7 +75,11 @@ export interface EndpointOptions<Params extends TObject, Query extends TObject, 
   body?: Body;
   /** For the reference; answers are not checked. */
   response?: TSchema;
-  handler: EndpointHandler<StaticOr<Params, Record<string, string>>, StaticOr<Query, object>, StaticOr<Body, undefined>>;
+  handler: EndpointHandler<
+    StaticOr<Params, Record<string, string>>,
+    StaticOr<Query, object>,
+    StaticOr<Body, undefined>
+  >;
 }
 
 /** An endpoint of whatever types, as a plugin lists it. */
@@ -73,6 +88,10 @@ export interface EndpointDefinition extends Omit<EndpointOptions<TObject, TObjec
 }
 
 /** Declares an endpoint whose handler is typed by its schemas. It is served while its plugin is started. */
-export function defineEndpoint<Params extends TObject = never, Query extends TObject = never, Body extends TSchema = never>(options: EndpointOptions<Params, Query, Body>): EndpointDefinition {
+export function defineEndpoint<
+  Params extends TObject = never,
+  Query extends TObject = never,
+  Body extends TSchema = never,
+>(options: EndpointOptions<Params, Query, Body>): EndpointDefinition {
   return options;
 }

@@ -1,11 +1,17 @@
 import type { EndpointCall, EndpointResult } from './endpoint-call.ts';
 
-/** For the answer of an operation that has given none yet: so many at once leave a server room, and few clients have to wait. Bytes. */
+/**
+ * For the answer of an operation that has given none yet: so many at once leave a server room, and few clients have to
+ * wait. Bytes.
+ */
 const unknownBytes = 2 * 1024 * 1024;
 /** Its text, and the bytes of it. */
 const copies = 2;
 
-/** How large the answers of each operation are, by the last one: a call begins when there is room for its answer, which nothing can hold back once it is given. */
+/**
+ * How large the answers of each operation are, by the last one: a call begins when there is room for its answer, which
+ * nothing can hold back once it is given.
+ */
 export class AnswerSizes {
   readonly #sizes = new Map<string, number>();
 

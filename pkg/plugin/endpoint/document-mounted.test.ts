@@ -6,7 +6,20 @@ import { EndpointTable } from './endpoint-tree.ts';
 
 function documentsOf(...endpoints: Partial<PluginEndpoint>[]): ReturnType<typeof documentMounted> {
   const table = new EndpointTable();
-  endpoints.forEach((facts, i) => table.add({ plugin: 'blog', endpoint: { audience: 'console', group: 'blog.example.com', version: 'v1', method: 'GET', path: '/posts', operationId: `op${i}`, ...facts } }));
+  endpoints.forEach((facts, i) =>
+    table.add({
+      plugin: 'blog',
+      endpoint: {
+        audience: 'console',
+        group: 'blog.example.com',
+        version: 'v1',
+        method: 'GET',
+        path: '/posts',
+        operationId: `op${i}`,
+        ...facts,
+      },
+    }),
+  );
   return documentMounted(table);
 }
 
@@ -15,7 +28,12 @@ const text: JsonSchema = { type: 'string' };
 describe('the documents', () => {
   test('are those of the audiences that have endpoints', () => {
     expect(documentsOf()).toEqual([]);
-    expect(documentsOf({ audience: 'public' }, {}, { path: '/other', method: 'POST' }).map(({ audience, paths }) => [audience, Object.keys(paths)])).toEqual([
+    expect(
+      documentsOf({ audience: 'public' }, {}, { path: '/other', method: 'POST' }).map(({ audience, paths }) => [
+        audience,
+        Object.keys(paths),
+      ]),
+    ).toEqual([
       ['console', ['/apis/console.api.blog.example.com/v1/posts', '/apis/console.api.blog.example.com/v1/other']],
       ['public', ['/apis/api.blog.example.com/v1/posts']],
     ]);
@@ -30,7 +48,11 @@ describe('the documents', () => {
       summary: 'Publish a post',
       description: 'At once, or later.',
       params: { type: 'object', properties: { name: { type: 'string', maxLength: 10, description: 'Of the post.' } } },
-      query: { type: 'object', required: ['loud'], properties: { loud: { type: 'boolean' }, tags: { type: 'array', items: text } } },
+      query: {
+        type: 'object',
+        required: ['loud'],
+        properties: { loud: { type: 'boolean' }, tags: { type: 'array', items: text } },
+      },
       body,
       response: text,
     });
@@ -41,7 +63,13 @@ describe('the documents', () => {
         description: 'At once, or later.',
         tags: ['blog.example.com/v1'],
         parameters: [
-          { name: 'name', in: 'path', required: true, description: 'Of the post.', schema: { type: 'string', maxLength: 10, description: 'Of the post.' } },
+          {
+            name: 'name',
+            in: 'path',
+            required: true,
+            description: 'Of the post.',
+            schema: { type: 'string', maxLength: 10, description: 'Of the post.' },
+          },
           { name: 'part', in: 'path', required: true, schema: text },
           { name: 'loud', in: 'query', required: true, schema: { type: 'boolean' } },
           { name: 'tags', in: 'query', schema: { type: 'array', items: text } },
@@ -49,7 +77,12 @@ describe('the documents', () => {
         requestBody: { required: true, content: { 'application/json': { schema: body } } },
         responses: {
           200: { description: 'The answer.', content: { 'application/json': { schema: text } } },
-          ...Object.fromEntries([400, 401, 403, 404, 413, 415, 422, 429, 503, 504].map((code) => [code, { $ref: `#/components/responses/Failure${code}` }])),
+          ...Object.fromEntries(
+            [400, 401, 403, 404, 413, 415, 422, 429, 503, 504].map((code) => [
+              code,
+              { $ref: `#/components/responses/Failure${code}` },
+            ]),
+          ),
         },
       },
     });
@@ -57,7 +90,17 @@ describe('the documents', () => {
 
   test('say that a public endpoint needs no credential', () => {
     expect(documentsOf({ audience: 'public' })[0]!.paths['/apis/api.blog.example.com/v1/posts']).toEqual({
-      get: { operationId: 'blog.op0', tags: ['blog.example.com/v1'], security: [], responses: { '2XX': { description: 'Done.' }, ...Object.fromEntries([400, 401, 404, 429, 503, 504].map((code) => [code, { $ref: `#/components/responses/Failure${code}` }])) } },
+      get: {
+        operationId: 'blog.op0',
+        tags: ['blog.example.com/v1'],
+        security: [],
+        responses: {
+          '2XX': { description: 'Done.' },
+          ...Object.fromEntries(
+            [400, 401, 404, 429, 503, 504].map((code) => [code, { $ref: `#/components/responses/Failure${code}` }]),
+          ),
+        },
+      },
     });
   });
 
@@ -68,6 +111,8 @@ describe('the documents', () => {
     ['is none', 7],
   ])('show any value for a schema that %s', (_reason, response) => {
     const [document] = documentsOf({ response: response as JsonSchema });
-    expect(document!.paths['/apis/console.api.blog.example.com/v1/posts']).toMatchObject({ get: { responses: { 200: { content: { 'application/json': { schema: {} } } } } } });
+    expect(document!.paths['/apis/console.api.blog.example.com/v1/posts']).toMatchObject({
+      get: { responses: { 200: { content: { 'application/json': { schema: {} } } } } },
+    });
   });
 });

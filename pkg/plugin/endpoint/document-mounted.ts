@@ -9,10 +9,16 @@ export interface MountedDocument {
 }
 
 /** The endpoints of a table as path items, by their audiences; of places that are not `isShown` none. */
-export function documentMounted(table: EndpointTable, isShown: (place: EndpointPlace) => boolean = () => true): MountedDocument[] {
+export function documentMounted(
+  table: EndpointTable,
+  isShown: (place: EndpointPlace) => boolean = () => true,
+): MountedDocument[] {
   const paths: Record<EndpointAudience, [string, JsonObject][]> = { console: [], uc: [], public: [] };
-  for (const { places } of table.trees.values()) for (const place of places.filter(isShown)) paths[audienceOf(place)].push([place.path, pathItem(place)]);
-  return (['console', 'uc', 'public'] as const).filter((audience) => paths[audience].length > 0).map((audience) => ({ audience, paths: Object.fromEntries(paths[audience]) }));
+  for (const { places } of table.trees.values())
+    for (const place of places.filter(isShown)) paths[audienceOf(place)].push([place.path, pathItem(place)]);
+  return (['console', 'uc', 'public'] as const)
+    .filter((audience) => paths[audience].length > 0)
+    .map((audience) => ({ audience, paths: Object.fromEntries(paths[audience]) }));
 }
 
 /** A prefix belongs to one audience. */
@@ -21,7 +27,9 @@ function audienceOf({ byMethod }: EndpointPlace): EndpointAudience {
 }
 
 function pathItem(place: EndpointPlace): JsonObject {
-  return Object.fromEntries([...place.byMethod].map(([method, mounted]) => [method.toLowerCase(), operation(place, mounted)]));
+  return Object.fromEntries(
+    [...place.byMethod].map(([method, mounted]) => [method.toLowerCase(), operation(place, mounted)]),
+  );
 }
 
 function operation(place: EndpointPlace, { plugin, endpoint }: MountedEndpoint): JsonObject {
@@ -35,7 +43,9 @@ function operation(place: EndpointPlace, { plugin, endpoint }: MountedEndpoint):
     tags: [`${group}/${version}`],
     ...(audience === 'public' ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': { schema: embedded(body) } } } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: embedded(body) } } } }),
     responses: { ...success(endpoint), ...failures(endpoint) },
   };
 }
@@ -50,12 +60,19 @@ function pathParameters({ segments }: EndpointPlace, { params }: PluginEndpoint)
 
 function queryParameters({ query }: PluginEndpoint): JsonObject[] {
   const required: readonly unknown[] = Array.isArray(query?.required) ? query.required : [];
-  return [...propertiesOf(query)].map(([name, schema]) => ({ name, in: 'query', ...(required.includes(name) ? { required: true } : {}), ...parameterSchema(schema) }));
+  return [...propertiesOf(query)].map(([name, schema]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) ? { required: true } : {}),
+    ...parameterSchema(schema),
+  }));
 }
 
 function propertiesOf(schema: JsonSchema | undefined): Map<string, JsonObject> {
   const properties: unknown = schema?.properties;
-  return new Map(isJsonObject(properties) ? Object.entries(properties).map(([name, property]) => [name, embedded(property)]) : []);
+  return new Map(
+    isJsonObject(properties) ? Object.entries(properties).map(([name, property]) => [name, embedded(property)]) : [],
+  );
 }
 
 function parameterSchema(schema: JsonObject): JsonObject {
@@ -70,13 +87,32 @@ function success({ response }: PluginEndpoint): JsonObject {
 
 function failures({ audience, params, query, body }: PluginEndpoint): JsonObject {
   const isChecked = params !== undefined || query !== undefined || body !== undefined;
-  const codes = [400, 401, ...(audience === 'public' ? [] : [403]), 404, ...(body === undefined ? [] : [413, 415]), ...(isChecked ? [422] : []), 429, 503, 504];
+  const codes = [
+    400,
+    401,
+    ...(audience === 'public' ? [] : [403]),
+    404,
+    ...(body === undefined ? [] : [413, 415]),
+    ...(isChecked ? [422] : []),
+    429,
+    503,
+    504,
+  ];
   return Object.fromEntries(codes.map((code) => [String(code), { $ref: `#/components/responses/Failure${code}` }]));
 }
 
 const deepest = 100;
 /** What they name is found from the root of the document, where it would be something else or nothing. */
-const placeBound: ReadonlySet<string> = new Set(['$ref', '$id', '$anchor', '$schema', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor']);
+const placeBound: ReadonlySet<string> = new Set([
+  '$ref',
+  '$id',
+  '$anchor',
+  '$schema',
+  '$dynamicRef',
+  '$dynamicAnchor',
+  '$recursiveRef',
+  '$recursiveAnchor',
+]);
 
 /** A schema as a part of the document; any value, where it refers to parts of itself. */
 function embedded(schema: unknown): JsonObject {

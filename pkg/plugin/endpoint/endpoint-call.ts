@@ -1,10 +1,16 @@
 import type { UserInfo } from '#pkg/identity/index';
 
-/** A request to an endpoint of a plugin, as an API server hands it to the host: who asks is known, and what came is bounded, nothing else was checked. */
+/**
+ * A request to an endpoint of a plugin, as an API server hands it to the host: who asks is known, and what came is
+ * bounded, nothing else was checked.
+ */
 export interface EndpointCall {
   plugin: string;
   operationId: string;
-  /** What the API server took it for, and so whom it let through: `PUT /apis/console.api.blog.example.com/v1/posts/{name}/publication`. */
+  /**
+   * What the API server took it for, and so whom it let through: `PUT
+   * /apis/console.api.blog.example.com/v1/posts/{name}/publication`.
+   */
   endpoint: string;
   /** Segments of the path, decoded. */
   params: Record<string, string>;
@@ -26,6 +32,8 @@ export interface EndpointResult {
 
 /** Runs the endpoints of the plugins in this process. */
 export interface EndpointHost {
-  /** @throws StatusError: the handler's own, what the endpoint's schemas refuse, 503 where the plugin does not run here */
+  /**
+   * @throws StatusError: the handler's own, what the endpoint's schemas refuse, 503 where the plugin does not run here
+   */
   call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult>;
 }

@@ -34,7 +34,9 @@ test('a plugin with a path of another does not start before that has stopped', a
   await write('another');
   const failed = await inPhase(client, 'another', 'Failed');
   expect(condition(failed, 'Healthy')).toBe('False EndpointConflict');
-  expect(failed.status!.conditions!.find(({ type }) => type === 'Healthy')!.message).toBe('GET /apis/uc.api.shared.example.com/v1/a is mounted by the plugin first already');
+  expect(failed.status!.conditions!.find(({ type }) => type === 'Healthy')!.message).toBe(
+    'GET /apis/uc.api.shared.example.com/v1/a is mounted by the plugin first already',
+  );
   expect(failed.status!.endpoints ?? []).toEqual([]);
   await enable(client, 'first', false);
   await inPhase(client, 'another', 'Started');

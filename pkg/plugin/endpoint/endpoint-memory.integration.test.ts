@@ -11,7 +11,10 @@ let test1: TestEndpointEnv;
 beforeAll(async () => {
   test1 = await startTestEndpoints();
   test1.host.handlers.set('blog.listPosts', () => Promise.resolve({ status: 200, headers: {}, body: '[]' }));
-  const endpoints = [endpoint({}), endpoint({ audience: 'console', path: '/drafts', method: 'POST', operationId: 'draft', body: { type: 'string' } })];
+  const endpoints = [
+    endpoint({}),
+    endpoint({ audience: 'console', path: '/drafts', method: 'POST', operationId: 'draft', body: { type: 'string' } }),
+  ];
   await test1.set('blog', { phase: 'Started', endpoints, host: { url: test1.hostUrl } });
   await until(async () => (await test1.ask(open)).status === 200);
 });
@@ -19,7 +22,11 @@ afterAll(() => test1.stop());
 
 test('a call begins when there is room for its answer: as large as the last one of its operation, and for the first a guess', async () => {
   const budget = new ByteBudget({ total: 8 * megabyte, parsed: 8 * megabyte, maxWaitMs: 0 });
-  const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], expressHandler(test1.mounts[0]!.endpoints.groups)), log: pino({ level: 'silent' }), memory: { budget } });
+  const server = new HttpServer({
+    handler: chain([withRequestId(), withStatus()], expressHandler(test1.mounts[0]!.endpoints.groups)),
+    log: pino({ level: 'silent' }),
+    memory: { budget },
+  });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const status = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}${open}`)).status;
   try {
@@ -28,7 +35,9 @@ test('a call begins when there is room for its answer: as large as the last one 
     test1.host.calls = [];
     // It has answered before: a few bytes.
     expect(await status()).toBe(200);
-    test1.host.handlers.set('blog.listPosts', () => Promise.resolve({ status: 200, headers: {}, body: JSON.stringify('x'.repeat(megabyte)) }));
+    test1.host.handlers.set('blog.listPosts', () =>
+      Promise.resolve({ status: 200, headers: {}, body: JSON.stringify('x'.repeat(megabyte)) }),
+    );
     expect(await status()).toBe(200);
     expect(await status()).toBe(429);
     expect(test1.host.calls).toHaveLength(2);
@@ -49,7 +58,16 @@ test("what a forwarded call takes of the host's memory is its user's", async () 
     isOfUser = moved.used > 90_000 && moved.isShareOf(`user:${name}`, 1);
     return Promise.resolve({ status: 200, headers: {}, body: '""' });
   });
-  expect((await test1.ask(closed, { method: 'POST', asAdmin: true, headers: { 'content-type': 'application/json' }, body: JSON.stringify('x'.repeat(90_000)) })).status).toBe(200);
+  expect(
+    (
+      await test1.ask(closed, {
+        method: 'POST',
+        asAdmin: true,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify('x'.repeat(90_000)),
+      })
+    ).status,
+  ).toBe(200);
   expect({ name, isOfUser }).toEqual({ name: expect.not.stringMatching('anonymous'), isOfUser: true });
   await until(() => Promise.resolve(moved.used === 0));
 });

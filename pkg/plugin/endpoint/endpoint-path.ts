@@ -9,15 +9,25 @@ const maxSegments = 32;
 const literalForm = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,253}$/;
 const parameterForm = /^\{([A-Za-z_][A-Za-z0-9_]{0,62})\}$/;
 
-const groupPrefixes: Readonly<Record<EndpointAudience, string>> = { console: 'console.api.', uc: 'uc.api.', public: 'api.' };
+const groupPrefixes: Readonly<Record<EndpointAudience, string>> = {
+  console: 'console.api.',
+  uc: 'uc.api.',
+  public: 'api.',
+};
 
 /** `/apis/api.blog.example.com/v1`: what all endpoints of one audience, group and version lie below. */
-export function endpointPrefix({ audience, group, version }: Pick<PluginEndpoint, 'audience' | 'group' | 'version'>): string {
+export function endpointPrefix({
+  audience,
+  group,
+  version,
+}: Pick<PluginEndpoint, 'audience' | 'group' | 'version'>): string {
   return `/apis/${groupPrefixes[audience]}${group}/${version}`;
 }
 
 /** `PUT /apis/console.api.blog.example.com/v1/posts/{name}/publication`: what an endpoint is to its callers. */
-export function endpointRoute(endpoint: Pick<PluginEndpoint, 'audience' | 'group' | 'version' | 'method' | 'path'>): string {
+export function endpointRoute(
+  endpoint: Pick<PluginEndpoint, 'audience' | 'group' | 'version' | 'method' | 'path'>,
+): string {
   return `${endpoint.method} ${endpointPrefix(endpoint)}${endpoint.path}`;
 }
 
@@ -32,11 +42,13 @@ export function parseEndpointPath(path: string): PathSegment[] | string {
   for (const part of parts) {
     const name = parameterForm.exec(part)?.[1];
     if (name === undefined) {
-      if (!literalForm.test(part)) return `has the segment ${JSON.stringify(part.slice(0, 64))}: one is letters, digits, '.', '_', '~' and '-', or {parameter}`;
+      if (!literalForm.test(part))
+        return `has the segment ${JSON.stringify(part.slice(0, 64))}: one is letters, digits, '.', '_', '~' and '-', or {parameter}`;
       segments.push({ literal: part });
       continue;
     }
-    if (names.has(name) || isPrototypeKey(name)) return `must not have a parameter ${name}${names.has(name) ? ' twice' : ''}`;
+    if (names.has(name) || isPrototypeKey(name))
+      return `must not have a parameter ${name}${names.has(name) ? ' twice' : ''}`;
     names.add(name);
     segments.push({ parameter: name });
   }

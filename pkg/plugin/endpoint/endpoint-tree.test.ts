@@ -7,7 +7,14 @@ import { EndpointTable, EndpointTree } from './endpoint-tree.ts';
 const prefix = '/apis/api.blog.example.com/v1';
 
 function endpoint(path: string, method: PluginEndpoint['method'] = 'GET'): PluginEndpoint {
-  return { audience: 'public', group: 'blog.example.com', version: 'v1', method, path, operationId: `${method}_${path}`.replaceAll(/\W/g, '_') };
+  return {
+    audience: 'public',
+    group: 'blog.example.com',
+    version: 'v1',
+    method,
+    path,
+    operationId: `${method}_${path}`.replaceAll(/\W/g, '_'),
+  };
 }
 
 function treeOf(...paths: string[]): EndpointTree {
@@ -17,7 +24,15 @@ function treeOf(...paths: string[]): EndpointTree {
 }
 
 describe('a path is found', () => {
-  const tree = treeOf('/posts', '/posts/{name}', '/posts/latest', '/posts/{name}/comments/{id}', '/{kind}/latest/raw', '/{kind}/{name}/raw', '/a.b~c_d-e');
+  const tree = treeOf(
+    '/posts',
+    '/posts/{name}',
+    '/posts/latest',
+    '/posts/{name}/comments/{id}',
+    '/{kind}/latest/raw',
+    '/{kind}/{name}/raw',
+    '/a.b~c_d-e',
+  );
 
   test.each([
     ['a literal', '/posts', '/posts', {}],
@@ -58,15 +73,31 @@ describe('a path is found', () => {
 
 test('what is found is what a comparison of all templates finds', () => {
   const segment = fc.constantFrom('a', 'b', '{x}', '{y}');
-  const template = fc.uniqueArray(segment, { minLength: 1, maxLength: 4, selector: (each) => (each.startsWith('{') ? each : Symbol(each)) });
+  const template = fc.uniqueArray(segment, {
+    minLength: 1,
+    maxLength: 4,
+    selector: (each) => (each.startsWith('{') ? each : Symbol(each)),
+  });
   fc.assert(
-    fc.property(fc.array(template, { maxLength: 12 }), fc.array(fc.constantFrom('a', 'b', 'c', ''), { minLength: 1, maxLength: 5 }), (templates, path) => {
-      const tree = new EndpointTree(prefix);
-      const there = templates.filter((parts) => tree.add({ plugin: 'p', endpoint: endpoint(`/${parts.join('/')}`) }) === undefined);
-      const matching = there.filter((parts) => parts.length === path.length && parts.every((part, i) => path[i] !== '' && (part === path[i] || part.startsWith('{'))));
-      const best = matching.toSorted((a, b) => rank(a).localeCompare(rank(b)))[0];
-      expect(tree.find(`${prefix}/${path.join('/')}`)?.place.path).toBe(best === undefined ? undefined : `${prefix}/${best.join('/')}`);
-    }),
+    fc.property(
+      fc.array(template, { maxLength: 12 }),
+      fc.array(fc.constantFrom('a', 'b', 'c', ''), { minLength: 1, maxLength: 5 }),
+      (templates, path) => {
+        const tree = new EndpointTree(prefix);
+        const there = templates.filter(
+          (parts) => tree.add({ plugin: 'p', endpoint: endpoint(`/${parts.join('/')}`) }) === undefined,
+        );
+        const matching = there.filter(
+          (parts) =>
+            parts.length === path.length &&
+            parts.every((part, i) => path[i] !== '' && (part === path[i] || part.startsWith('{'))),
+        );
+        const best = matching.toSorted((a, b) => rank(a).localeCompare(rank(b)))[0];
+        expect(tree.find(`${prefix}/${path.join('/')}`)?.place.path).toBe(
+          best === undefined ? undefined : `${prefix}/${best.join('/')}`,
+        );
+      },
+    ),
     { numRuns: 500 },
   );
 });
@@ -84,14 +115,30 @@ describe('a path that is taken', () => {
     expect(table.add({ plugin: 'second', endpoint: endpoint('/posts/{name}') })).toBe(first);
     expect(table.add({ plugin: 'second', endpoint: endpoint('/posts/{id}', 'DELETE') })).toBe(first);
     expect(table.add({ plugin: 'second', endpoint: endpoint('/posts/{name}', 'DELETE') })).toBeUndefined();
-    expect([...table.trees.get(prefix)!.find(`${prefix}/posts/x`)!.place.byMethod]).toMatchObject([['GET', { plugin: 'first' }], ['DELETE', { plugin: 'second' }]]);
+    expect([...table.trees.get(prefix)!.find(`${prefix}/posts/x`)!.place.byMethod]).toMatchObject([
+      ['GET', { plugin: 'first' }],
+      ['DELETE', { plugin: 'second' }],
+    ]);
   });
 
   test('is another in another audience, group or version', () => {
     const table = new EndpointTable();
-    const all = [{}, { audience: 'console' as const }, { audience: 'uc' as const }, { group: 'other.example.com' }, { version: 'v2' }];
-    for (const facts of all) expect(table.add({ plugin: 'blog', endpoint: { ...endpoint('/posts'), ...facts } })).toBeUndefined();
-    expect([...table.trees.keys()]).toEqual([prefix, '/apis/console.api.blog.example.com/v1', '/apis/uc.api.blog.example.com/v1', '/apis/api.other.example.com/v1', '/apis/api.blog.example.com/v2']);
+    const all = [
+      {},
+      { audience: 'console' as const },
+      { audience: 'uc' as const },
+      { group: 'other.example.com' },
+      { version: 'v2' },
+    ];
+    for (const facts of all)
+      expect(table.add({ plugin: 'blog', endpoint: { ...endpoint('/posts'), ...facts } })).toBeUndefined();
+    expect([...table.trees.keys()]).toEqual([
+      prefix,
+      '/apis/console.api.blog.example.com/v1',
+      '/apis/uc.api.blog.example.com/v1',
+      '/apis/api.other.example.com/v1',
+      '/apis/api.blog.example.com/v2',
+    ]);
   });
 });
 
@@ -100,8 +147,12 @@ test('no two audiences share a prefix, whatever the groups', () => {
   const group = fc.array(label, { minLength: 1, maxLength: 3 }).map((labels) => labels.join('.'));
   fc.assert(
     fc.property(group, group, (one, other) => {
-      expect(endpointPrefix({ audience: 'public', group: one, version: 'v1' })).not.toBe(endpointPrefix({ audience: 'console', group: other, version: 'v1' }));
-      expect(endpointPrefix({ audience: 'public', group: one, version: 'v1' })).not.toBe(endpointPrefix({ audience: 'uc', group: other, version: 'v1' }));
+      expect(endpointPrefix({ audience: 'public', group: one, version: 'v1' })).not.toBe(
+        endpointPrefix({ audience: 'console', group: other, version: 'v1' }),
+      );
+      expect(endpointPrefix({ audience: 'public', group: one, version: 'v1' })).not.toBe(
+        endpointPrefix({ audience: 'uc', group: other, version: 'v1' }),
+      );
       expect(endpointPrefix({ audience: 'console', group: one, version: 'v1' }).startsWith('/apis/api.')).toBe(false);
     }),
   );
@@ -138,6 +189,10 @@ describe('a template', () => {
   });
 
   test('has segments that are themselves, or have a name', () => {
-    expect(parseEndpointPath('/posts/{name}/a-b')).toEqual([{ literal: 'posts' }, { parameter: 'name' }, { literal: 'a-b' }]);
+    expect(parseEndpointPath('/posts/{name}/a-b')).toEqual([
+      { literal: 'posts' },
+      { parameter: 'name' },
+      { literal: 'a-b' },
+    ]);
   });
 });

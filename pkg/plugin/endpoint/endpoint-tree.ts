@@ -28,8 +28,8 @@ interface Node {
 }
 
 /**
- * The endpoints below one prefix, by their paths. A path belongs to one template, whatever the method: of several that match, to the one that
- * has a literal where the other has a parameter, in the first segment in which they differ.
+ * The endpoints below one prefix, by their paths. A path belongs to one template, whatever the method: of several that
+ * match, to the one that has a literal where the other has a parameter, in the first segment in which they differ.
  */
 export class EndpointTree {
   readonly #prefix: string;
@@ -46,8 +46,9 @@ export class EndpointTree {
   }
 
   /**
-   * Answers who is there already, and then adds nothing: an endpoint of the same method and path, or of a path that matches the same but has other names
-   * for its parameters, of which no reader of the reference could tell which is meant.
+   * Answers who is there already, and then adds nothing: an endpoint of the same method and path, or of a path that
+   * matches the same but has other names for its parameters, of which no reader of the reference could tell which is
+   * meant.
    */
   add(mounted: MountedEndpoint): MountedEndpoint | undefined {
     const { path, method } = mounted.endpoint;
@@ -120,5 +121,7 @@ function descend(node: Node, segments: readonly string[], at: number): EndpointP
 }
 
 function paramsOf({ segments }: EndpointPlace, values: readonly string[]): Record<string, string> {
-  return Object.fromEntries(segments.flatMap((segment, i) => ('parameter' in segment ? [[segment.parameter, values[i]!]] : [])));
+  return Object.fromEntries(
+    segments.flatMap((segment, i) => ('parameter' in segment ? [[segment.parameter, values[i]!]] : [])),
+  );
 }

@@ -4,47 +4,86 @@ import { findEndpointConflicts } from './find-endpoint-conflicts.ts';
 import { refuseEndpointConflicts } from './refuse-endpoint-conflicts.ts';
 
 function endpoint(facts: Partial<PluginEndpoint> = {}): PluginEndpoint {
-  return { audience: 'console', group: 'blog.example.com', version: 'v1', method: 'GET', path: '/posts/{name}', operationId: 'getPost', ...facts };
+  return {
+    audience: 'console',
+    group: 'blog.example.com',
+    version: 'v1',
+    method: 'GET',
+    path: '/posts/{name}',
+    operationId: 'getPost',
+    ...facts,
+  };
 }
 
-function messages(endpoints: readonly PluginEndpoint[], others: Parameters<typeof findEndpointConflicts>[1] = []): string[] {
+function messages(
+  endpoints: readonly PluginEndpoint[],
+  others: Parameters<typeof findEndpointConflicts>[1] = [],
+): string[] {
   return findEndpointConflicts({ plugin: 'blog', endpoints }, others).map(({ message }) => message);
 }
 
 describe('endpoints beside others', () => {
   test('none, where paths or methods differ, and beside its own of before', () => {
     const others = [
-      { plugin: 'shop', endpoints: [endpoint({ path: '/posts' }), endpoint({ method: 'POST' }), endpoint({ version: 'v2' }), endpoint({ audience: 'uc' }), endpoint({ path: '/posts/latest' })] },
+      {
+        plugin: 'shop',
+        endpoints: [
+          endpoint({ path: '/posts' }),
+          endpoint({ method: 'POST' }),
+          endpoint({ version: 'v2' }),
+          endpoint({ audience: 'uc' }),
+          endpoint({ path: '/posts/latest' }),
+        ],
+      },
       { plugin: 'blog', endpoints: [endpoint()] },
     ];
     expect(messages([endpoint()], others)).toEqual([]);
   });
 
   test('the holder of a path is named', () => {
-    expect(findEndpointConflicts({ plugin: 'blog', endpoints: [endpoint(), endpoint({ path: '/free', operationId: 'free' })] }, [{ plugin: 'shop', endpoints: [endpoint()] }])).toEqual([
-      { endpoint: endpoint(), holder: 'shop', message: 'GET /apis/console.api.blog.example.com/v1/posts/{name} is mounted by the plugin shop already' },
+    expect(
+      findEndpointConflicts(
+        { plugin: 'blog', endpoints: [endpoint(), endpoint({ path: '/free', operationId: 'free' })] },
+        [{ plugin: 'shop', endpoints: [endpoint()] }],
+      ),
+    ).toEqual([
+      {
+        endpoint: endpoint(),
+        holder: 'shop',
+        message: 'GET /apis/console.api.blog.example.com/v1/posts/{name} is mounted by the plugin shop already',
+      },
     ]);
   });
 
   test('a path that only differs in the names of its parameters is the same', () => {
-    expect(messages([endpoint({ path: '/posts/{id}', method: 'DELETE' })], [{ plugin: 'shop', endpoints: [endpoint()] }])).toEqual([
+    expect(
+      messages([endpoint({ path: '/posts/{id}', method: 'DELETE' })], [{ plugin: 'shop', endpoints: [endpoint()] }]),
+    ).toEqual([
       'DELETE /apis/console.api.blog.example.com/v1/posts/{id} matches the same paths as GET /apis/console.api.blog.example.com/v1/posts/{name} of the plugin shop, with other names for the parameters',
     ]);
   });
 
   test('a group that only ends like one of the platform', () => {
-    expect(messages([endpoint({ group: 'notsvc.run' }), endpoint({ group: 'svc.run.example.com', operationId: 'b' })])).toEqual([]);
+    expect(
+      messages([endpoint({ group: 'notsvc.run' }), endpoint({ group: 'svc.run.example.com', operationId: 'b' })]),
+    ).toEqual([]);
   });
 
   test('what others have wrong is no hindrance', () => {
-    expect(messages([endpoint()], [{ plugin: 'shop', endpoints: [endpoint({ path: 'x' }), endpoint({ group: '..' })] }])).toEqual([]);
+    expect(
+      messages([endpoint()], [{ plugin: 'shop', endpoints: [endpoint({ path: 'x' }), endpoint({ group: '..' })] }]),
+    ).toEqual([]);
   });
 });
 
 describe('endpoints of one plugin', () => {
   test('may not claim a path twice, or a name', () => {
-    expect(messages([endpoint(), endpoint({ operationId: 'again' })])).toEqual(['GET /apis/console.api.blog.example.com/v1/posts/{name} is mounted by the plugin itself already']);
-    expect(messages([endpoint(), endpoint({ path: '/x' })])).toEqual(['two endpoints of the plugin have the operationId getPost']);
+    expect(messages([endpoint(), endpoint({ operationId: 'again' })])).toEqual([
+      'GET /apis/console.api.blog.example.com/v1/posts/{name} is mounted by the plugin itself already',
+    ]);
+    expect(messages([endpoint(), endpoint({ path: '/x' })])).toEqual([
+      'two endpoints of the plugin have the operationId getPost',
+    ]);
   });
 
   test.each<[string, Partial<Record<keyof PluginEndpoint, unknown>>, RegExp]>([
@@ -67,8 +106,20 @@ describe('endpoints of one plugin', () => {
   });
 });
 
-test.each<[PluginPhase, boolean]>([['Started', true], ['Failed', true], ['Stopping', true], ['Disabled', false]])('a start beside a plugin that is %s and has the path', (phase, isRefused) => {
-  const start = (): void => refuseEndpointConflicts({ plugin: 'blog', endpoints: [endpoint()] }, [{ metadata: { name: 'shop' }, status: { phase, endpoints: [endpoint()] } }, { metadata: { name: 'empty' } }]);
-  if (isRefused) expect(start).toThrow(expect.objectContaining({ reason: 'EndpointConflict', message: expect.stringContaining('the plugin shop') }));
+test.each<[PluginPhase, boolean]>([
+  ['Started', true],
+  ['Failed', true],
+  ['Stopping', true],
+  ['Disabled', false],
+])('a start beside a plugin that is %s and has the path', (phase, isRefused) => {
+  const start = (): void =>
+    refuseEndpointConflicts({ plugin: 'blog', endpoints: [endpoint()] }, [
+      { metadata: { name: 'shop' }, status: { phase, endpoints: [endpoint()] } },
+      { metadata: { name: 'empty' } },
+    ]);
+  if (isRefused)
+    expect(start).toThrow(
+      expect.objectContaining({ reason: 'EndpointConflict', message: expect.stringContaining('the plugin shop') }),
+    );
   else expect(start).not.toThrow();
 });

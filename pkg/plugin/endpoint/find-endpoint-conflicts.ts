@@ -19,30 +19,55 @@ export interface EndpointConflict {
 }
 
 /**
- * What keeps endpoints from being mounted beside those of others: paths that others have, or the plugin itself twice, and what no endpoint may be.
- * Whoever is mounted stays: a start with conflicts is to fail. Endpoints of others that are wrong themselves are passed over.
+ * What keeps endpoints from being mounted beside those of others: paths that others have, or the plugin itself twice,
+ * and what no endpoint may be. Whoever is mounted stays: a start with conflicts is to fail. Endpoints of others that
+ * are wrong themselves are passed over.
  */
-export function findEndpointConflicts({ plugin, endpoints }: EndpointsOfPlugin, others: Iterable<EndpointsOfPlugin>): EndpointConflict[] {
+export function findEndpointConflicts(
+  { plugin, endpoints }: EndpointsOfPlugin,
+  others: Iterable<EndpointsOfPlugin>,
+): EndpointConflict[] {
   const table = new EndpointTable();
   for (const other of others) {
     if (other.plugin === plugin) continue;
-    for (const endpoint of other.endpoints) if (endpointViolation(endpoint) === undefined) table.add({ plugin: other.plugin, endpoint });
+    for (const endpoint of other.endpoints)
+      if (endpointViolation(endpoint) === undefined) table.add({ plugin: other.plugin, endpoint });
   }
   const operations = new Set<string>();
   return endpoints.flatMap((endpoint): EndpointConflict[] => {
     const violation = endpointViolation(endpoint);
-    if (violation !== undefined) return [{ endpoint, message: `the endpoint ${nameOf(endpoint)} cannot be mounted: its ${violation}` }];
+    if (violation !== undefined)
+      return [{ endpoint, message: `the endpoint ${nameOf(endpoint)} cannot be mounted: its ${violation}` }];
     const isTwice = operations.has(endpoint.operationId);
     operations.add(endpoint.operationId);
-    if (isTwice) return [{ endpoint, holder: plugin, message: `two endpoints of the plugin have the operationId ${endpoint.operationId}` }];
+    if (isTwice)
+      return [
+        {
+          endpoint,
+          holder: plugin,
+          message: `two endpoints of the plugin have the operationId ${endpoint.operationId}`,
+        },
+      ];
     const holder = table.add({ plugin, endpoint });
     if (holder === undefined) return [];
     const [at, there] = [endpointRoute(endpoint), endpointRoute(holder.endpoint)];
     const whose = holder.plugin === plugin ? 'the plugin itself' : `the plugin ${holder.plugin}`;
-    return [{ endpoint, holder: holder.plugin, message: at === there ? `${at} is mounted by ${whose} already` : `${at} matches the same paths as ${there} of ${whose}, with other names for the parameters` }];
+    return [
+      {
+        endpoint,
+        holder: holder.plugin,
+        message:
+          at === there
+            ? `${at} is mounted by ${whose} already`
+            : `${at} matches the same paths as ${there} of ${whose}, with other names for the parameters`,
+      },
+    ];
   });
 }
 
 function nameOf({ method, path, operationId }: PluginEndpoint): string {
-  return [method, path, operationId].filter((part) => typeof part === 'string').join(' ').slice(0, 200);
+  return [method, path, operationId]
+    .filter((part) => typeof part === 'string')
+    .join(' ')
+    .slice(0, 200);
 }

@@ -1,5 +1,13 @@
 import { Router, type Request } from 'express';
-import { isJsonObject, isStatusError, newBadRequest, newInternalError, untilAborted, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import {
+  isJsonObject,
+  isStatusError,
+  newBadRequest,
+  newInternalError,
+  untilAborted,
+  type JsonObject,
+  type JsonValue,
+} from '#pkg/apimachinery/index';
 import { contextOf, readBody, send, type EndpointGroup, type RequestContext } from '#pkg/http/index';
 import type { UserInfo } from '#pkg/identity/index';
 import { formatFrame, parseFrame } from './call-frame.ts';
@@ -21,7 +29,10 @@ export const resultType = 'application/vnd.svc.endpoint-result';
 const maxCallBytes = 65 * 1024 * 1024;
 const pathForm = /^\/plugin-endpoints\/([a-z0-9-]{1,253})\/([A-Za-z0-9_-]{1,127})$/;
 
-/** The way for API servers in other processes to the plugins of this one: what they have not signed is 401, and no body of it is read. */
+/**
+ * The way for API servers in other processes to the plugins of this one: what they have not signed is 401, and no body
+ * of it is read.
+ */
 export function hostEndpoints({ host, verifier }: HostEndpointsOptions): EndpointGroup {
   const router = Router();
   router.use((request: Request) => serve(contextOf(request), host, verifier));
@@ -32,7 +43,11 @@ async function serve(context: RequestContext, host: EndpointHost, verifier: Call
   const { request, response, info, log, signal } = context;
   response.setHeader('WWW-Authenticate', 'SVC-Signature');
   const header = request.headers[signatureHeader];
-  const claims = await verifier.verify(typeof header === 'string' ? header : undefined, `${request.method} ${info.path}`, log);
+  const claims = await verifier.verify(
+    typeof header === 'string' ? header : undefined,
+    `${request.method} ${info.path}`,
+    log,
+  );
   response.removeHeader('WWW-Authenticate');
   // All calls of an API server come from one address; what they take of memory is their users'.
   if (claims.user !== undefined) context.user = { name: claims.user, uid: '', groups: [] };
@@ -66,7 +81,14 @@ function readForwarded(path: string, bytes: Buffer): EndpointCall | undefined {
   if (match === null || frame === undefined) return undefined;
   const { endpoint, params, query, contentType, user, requestId, hasBody } = frame.head;
   const who = readUser(user);
-  if (who === undefined || typeof endpoint !== 'string' || !isTextMap(params) || typeof query !== 'string' || typeof requestId !== 'string') return undefined;
+  if (
+    who === undefined ||
+    typeof endpoint !== 'string' ||
+    !isTextMap(params) ||
+    typeof query !== 'string' ||
+    typeof requestId !== 'string'
+  )
+    return undefined;
   return {
     plugin: match[1]!,
     operationId: match[2]!,

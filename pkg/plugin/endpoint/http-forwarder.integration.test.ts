@@ -22,7 +22,11 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => void chunks.push(chunk));
     request.on('end', () => {
-      seen.push({ url: request.url, signature: String(request.headers['x-svc-signature']), body: Buffer.concat(chunks) });
+      seen.push({
+        url: request.url,
+        signature: String(request.headers['x-svc-signature']),
+        body: Buffer.concat(chunks),
+      });
       respond(response, request);
     });
   });
@@ -30,7 +34,11 @@ beforeAll(async () => {
     impostor.listen(0, '127.0.0.1', resolve);
   });
   respond = (response) => response.end();
-  await test1.set('lost', { phase: 'Started', endpoints: [endpoint({ path: '/lost', operationId: 'find', method: 'POST', body: {} })], host: { url: impostorUrl() } });
+  await test1.set('lost', {
+    phase: 'Started',
+    endpoints: [endpoint({ path: '/lost', operationId: 'find', method: 'POST', body: {} })],
+    host: { url: impostorUrl() },
+  });
   await until(async () => (await test1.ask(path, { method: 'POST' })).status === 503);
 });
 afterAll(async () => {
@@ -53,14 +61,26 @@ describe('what is no host', () => {
     ['a redirect', (response) => response.writeHead(302, { location: `${impostorUrl()}/elsewhere` }).end()],
     ['a 401', (response) => response.writeHead(401).end()],
     ['a 502 of a proxy', (response) => response.writeHead(502).end('<html>secret</html>')],
-    ['a 200 of something else', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":200,"headers":{}}\n')],
+    [
+      'a 200 of something else',
+      (response) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":200,"headers":{}}\n'),
+    ],
     ['a 200 that is broken', (response) => response.writeHead(200, result).end('{')],
     ['a connection that breaks', (response) => response.destroy()],
-    ['an answer that breaks off', (response) => response.writeHead(200, { ...result, 'content-length': '100' }).write('{', () => response.destroy())],
+    [
+      'an answer that breaks off',
+      (response) =>
+        response.writeHead(200, { ...result, 'content-length': '100' }).write('{', () => response.destroy()),
+    ],
   ])('is 503, and nothing is shown of it: %s', async (_reason, answer) => {
     respond = answer;
     const { status, headers, body } = await test1.asked(path, { method: 'POST' });
-    expect([status, headers.get('retry-after'), body]).toEqual([503, '2', expect.objectContaining({ message: 'this endpoint is not available now' })]);
+    expect([status, headers.get('retry-after'), body]).toEqual([
+      503,
+      '2',
+      expect.objectContaining({ message: 'this endpoint is not available now' }),
+    ]);
     expect(seen.length).toBeLessThanOrEqual(2);
     expect(seen.every(({ url }) => url === '/plugin-endpoints/lost/find')).toBe(true);
   });
@@ -81,9 +101,17 @@ describe('what is no host', () => {
     expect((await test1.ask(path, { method: 'POST' })).status).toBe(500);
   });
 
-  test.each([['an unused port', 'http://127.0.0.1:9'], ['no URL', 'nowhere'], ['another protocol', 'file:///etc/passwd'], ['credentials', 'http://a:b@127.0.0.1:1']])('a host at %s is 503', async (_reason, url) => {
+  test.each([
+    ['an unused port', 'http://127.0.0.1:9'],
+    ['no URL', 'nowhere'],
+    ['another protocol', 'file:///etc/passwd'],
+    ['credentials', 'http://a:b@127.0.0.1:1'],
+  ])('a host at %s is 503', async (_reason, url) => {
     const forward = new HttpForwarder({ signer: test1.mounts[0]!.identity, log: silent });
-    await expect(forward.forward(url, call(), new AbortController().signal)).rejects.toMatchObject({ code: 503, details: { retryAfterSeconds: 2 } });
+    await expect(forward.forward(url, call(), new AbortController().signal)).rejects.toMatchObject({
+      code: 503,
+      details: { retryAfterSeconds: 2 },
+    });
     forward.close();
   });
 });
@@ -119,27 +147,52 @@ describe('what is captured', () => {
     test1.host.handlers.set('lost.find', () => Promise.resolve(ok));
     await test1.ask(path, { method: 'POST', asAdmin: true, body: { a: 1 } });
     const { body } = seen[0]!;
-    const signed = (): Parameters<typeof replay>[1] => ({ signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body }), body });
+    const signed = (): Parameters<typeof replay>[1] => ({
+      signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body }),
+      body,
+    });
     const first = signed();
     expect((await replay('/plugin-endpoints/blog/listPosts', first)).status).toBe(401);
-    expect((await replay(find, { ...first, body: Buffer.from(body.toString().replace('admin', 'other')) })).status).toBe(401);
+    expect(
+      (await replay(find, { ...first, body: Buffer.from(body.toString().replace('admin', 'other')) })).status,
+    ).toBe(401);
     // That attempt has used it up.
     expect((await replay(find, first)).status).toBe(401);
     expect(test1.host.calls).toEqual([]);
     const second = signed();
     expect((await replay(find, second)).status).toBe(200);
     expect((await replay(find, second)).status).toBe(401);
-    expect(test1.host.calls).toMatchObject([{ operationId: 'find', user: { name: 'admin' }, body: Buffer.from('{"a":1}') }]);
+    expect(test1.host.calls).toMatchObject([
+      { operationId: 'find', user: { name: 'admin' }, body: Buffer.from('{"a":1}') },
+    ]);
   });
 
   test('carries what narrows who asks, and what else is known of them; what is neither is 400', async () => {
     test1.host.handlers.set('lost.find', () => Promise.resolve(ok));
-    const bodyOf = (more: object): Buffer => Buffer.from(`${JSON.stringify({ endpoint: `POST ${path}`, params: {}, query: '', requestId: 'r', user: { name: 'a', uid: 'u', groups: ['g'], ...more } })}\n`);
-    const sent = async (body: Buffer): Promise<number> => (await replay(find, { signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body }), body })).status;
+    const bodyOf = (more: object): Buffer =>
+      Buffer.from(
+        `${JSON.stringify({ endpoint: `POST ${path}`, params: {}, query: '', requestId: 'r', user: { name: 'a', uid: 'u', groups: ['g'], ...more } })}\n`,
+      );
+    const sent = async (body: Buffer): Promise<number> =>
+      (
+        await replay(find, {
+          signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body }),
+          body,
+        })
+      ).status;
     const more = { extra: { 'example.com/team': ['x', 'y'] }, restriction: { roles: ['view'] } };
     expect(await sent(bodyOf(more))).toBe(200);
     expect(test1.host.calls.map(({ user }) => user)).toEqual([{ name: 'a', uid: 'u', groups: ['g'], ...more }]);
-    for (const wrong of [{ restriction: null }, { restriction: {} }, { restriction: { roles: [1] } }, { restriction: ['view'] }, { extra: [] }, { extra: { a: 'b' } }, { extra: { a: [1] } }]) expect(await sent(bodyOf(wrong))).toBe(400);
+    for (const wrong of [
+      { restriction: null },
+      { restriction: {} },
+      { restriction: { roles: [1] } },
+      { restriction: ['view'] },
+      { extra: [] },
+      { extra: { a: 'b' } },
+      { extra: { a: [1] } },
+    ])
+      expect(await sent(bodyOf(wrong))).toBe(400);
     expect(test1.host.calls).toHaveLength(1);
   });
 
@@ -150,21 +203,51 @@ describe('what is captured', () => {
   ])('is not even %s', async (_reason, headers) => {
     for (const at of ['/plugin-endpoints/lost/find', '/plugin-endpoints', '/plugin-endpoints/lost/find/x']) {
       const answer = await fetch(`${test1.hostUrl}${at}`, { method: 'POST', headers, body: 'x' });
-      expect([answer.status, answer.headers.get('www-authenticate'), await answer.json()]).toEqual([401, 'SVC-Signature', expect.objectContaining({ message: 'Unauthorized' })]);
+      expect([answer.status, answer.headers.get('www-authenticate'), await answer.json()]).toEqual([
+        401,
+        'SVC-Signature',
+        expect.objectContaining({ message: 'Unauthorized' }),
+      ]);
     }
   });
 
   test('an API server without a lease is refused; one with a lease that sends no call gets 400', async () => {
     const body = Buffer.from('{}\n');
     const stranger = new ServerIdentity({ client: test1.client, log: silent, hostname: 'test' });
-    expect((await replay(find, { signature: stranger.sign({ host: test1.hostUrl, target: `POST ${find}`, body }), body })).status).toBe(401);
-    for (const text of ['{}\n', '', '[]\n', '{"user":null}\n', '{"user":{"name":"a","uid":"","groups":[]},"params":{},"query":"","requestId":""}\n', '{"endpoint":"","user":{"name":"a","uid":"","groups":[1]},"params":{},"query":"","requestId":""}\n', '{"endpoint":"","user":{"name":"a","uid":"","groups":[]},"params":{"a":{}},"query":"","requestId":""}\n']) {
+    expect(
+      (await replay(find, { signature: stranger.sign({ host: test1.hostUrl, target: `POST ${find}`, body }), body }))
+        .status,
+    ).toBe(401);
+    for (const text of [
+      '{}\n',
+      '',
+      '[]\n',
+      '{"user":null}\n',
+      '{"user":{"name":"a","uid":"","groups":[]},"params":{},"query":"","requestId":""}\n',
+      '{"endpoint":"","user":{"name":"a","uid":"","groups":[1]},"params":{},"query":"","requestId":""}\n',
+      '{"endpoint":"","user":{"name":"a","uid":"","groups":[]},"params":{"a":{}},"query":"","requestId":""}\n',
+    ]) {
       const bytes = Buffer.from(text);
-      expect((await replay(find, { signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body: bytes }), body: bytes })).status).toBe(400);
+      expect(
+        (
+          await replay(find, {
+            signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body: bytes }),
+            body: bytes,
+          })
+        ).status,
+      ).toBe(400);
     }
   });
 });
 
 function call(): EndpointCall {
-  return { plugin: 'lost', operationId: 'find', endpoint: `POST ${path}`, params: {}, query: '', user: { name: 'a', uid: '', groups: [] }, requestId: 'r' };
+  return {
+    plugin: 'lost',
+    operationId: 'find',
+    endpoint: `POST ${path}`,
+    params: {},
+    query: '',
+    user: { name: 'a', uid: '', groups: [] },
+    requestId: 'r',
+  };
 }

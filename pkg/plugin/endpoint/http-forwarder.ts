@@ -14,7 +14,10 @@ import type { CallSigner } from './signature/server-identity.ts';
 export interface HttpForwarderOptions {
   signer: CallSigner;
   log: Log;
-  /** For a connection to be made. Milliseconds, default 3000; the answer itself has the time that the caller's signal gives it. */
+  /**
+   * For a connection to be made. Milliseconds, default 3000; the answer itself has the time that the caller's signal
+   * gives it.
+   */
   connectMs?: number;
 }
 
@@ -25,8 +28,8 @@ const maxConnections = 256;
 const maxHeadBytes = 256 * 1024;
 
 /**
- * Forwards calls over HTTP, signed, on connections that are kept. It follows no redirect, and takes nothing for an answer but what a host
- * gives: whatever else comes back, or does not, is a 503 that says nothing of it.
+ * Forwards calls over HTTP, signed, on connections that are kept. It follows no redirect, and takes nothing for an
+ * answer but what a host gives: whatever else comes back, or does not, is a 503 that says nothing of it.
  */
 export class HttpForwarder implements Forwarder {
   readonly #signer: CallSigner;
@@ -48,7 +51,13 @@ export class HttpForwarder implements Forwarder {
     if (base === undefined) throw this.#unreachable(call, { url: url.slice(0, 256) }, 'the URL of the host is none');
     const path = `${hostPrefix}/${call.plugin}/${call.operationId}`;
     const body = formatForwarded(call);
-    const outgoing: Outgoing = { base, path, body, requestId: call.requestId, signature: this.#signer.sign({ host: url, target: `POST ${path}`, user: call.user.name, body }) };
+    const outgoing: Outgoing = {
+      base,
+      path,
+      body,
+      requestId: call.requestId,
+      signature: this.#signer.sign({ host: url, target: `POST ${path}`, user: call.user.name, body }),
+    };
     let answer: Answer;
     try {
       answer = await this.#exchange(outgoing, signal).catch((error: unknown) => {
@@ -70,10 +79,20 @@ export class HttpForwarder implements Forwarder {
   }
 
   #exchange({ base, path, body, requestId, signature }: Outgoing, signal: AbortSignal): Promise<Answer> {
-    const [send, agent] = base.protocol === 'https:' ? [httpsRequest, this.#agents['https:']] : [httpRequest, this.#agents['http:']];
+    const [send, agent] =
+      base.protocol === 'https:' ? [httpsRequest, this.#agents['https:']] : [httpRequest, this.#agents['http:']];
     return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/octet-stream', 'content-length': body.length, 'x-request-id': requestId, [signatureHeader]: signature };
-      const request = send(new URL(`${base.pathname.replace(/\/+$/, '')}${path}`, base), { method: 'POST', headers, agent });
+      const headers = {
+        'content-type': 'application/octet-stream',
+        'content-length': body.length,
+        'x-request-id': requestId,
+        [signatureHeader]: signature,
+      };
+      const request = send(new URL(`${base.pathname.replace(/\/+$/, '')}${path}`, base), {
+        method: 'POST',
+        headers,
+        agent,
+      });
       const forget = whenAborted(signal, () => request.destroy(new Error('the request was given up')));
       const fail = (error: Error): void => {
         forget();
@@ -81,7 +100,9 @@ export class HttpForwarder implements Forwarder {
         reject(error);
       };
       limitConnecting(request, this.#connectMs);
-      request.on('error', (error: NodeJS.ErrnoException) => fail(new ExchangeError(error, request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))));
+      request.on('error', (error: NodeJS.ErrnoException) =>
+        fail(new ExchangeError(error, request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))),
+      );
       request.on('response', (response) => {
         readAnswer(response).finally(forget).then(resolve, fail);
       });
@@ -92,17 +113,22 @@ export class HttpForwarder implements Forwarder {
   #read({ status, type, bytes }: Answer, call: EndpointCall, base: URL): EndpointResult {
     const facts = { url: base.origin, status };
     // A clock that is wrong, or a lease that is not there yet, at whichever side.
-    if (status === 401) throw this.#unreachable(call, facts, 'the host refused the signature of this server; its log says why');
+    if (status === 401)
+      throw this.#unreachable(call, facts, 'the host refused the signature of this server; its log says why');
     const frame = status === 200 && type === resultType ? parseFrame(bytes) : undefined;
     if (frame === undefined) throw this.#unreachable(call, facts, 'something that is no host answered');
     const { failure, status: own, headers, hasBody } = frame.head;
     if (isJsonObject(failure)) throw statusErrorFrom(failure);
-    if (typeof own !== 'number' || !isTextMap(headers)) throw newInternalError(new Error('the host gave an answer without status or headers'));
+    if (typeof own !== 'number' || !isTextMap(headers))
+      throw newInternalError(new Error('the host gave an answer without status or headers'));
     return { status: own, headers, ...(hasBody === true ? { body: frame.rest.toString() } : {}) };
   }
 
   #unreachable({ plugin, operationId, requestId }: EndpointCall, facts: object, message: string): Error {
-    this.#log.warn({ plugin, operation: operationId, requestId, ...facts }, `an endpoint could not be called: ${message}`);
+    this.#log.warn(
+      { plugin, operation: operationId, requestId, ...facts },
+      `an endpoint could not be called: ${message}`,
+    );
     return newUnavailable();
   }
 }
@@ -135,7 +161,13 @@ class ExchangeError extends Error {
 
 function parseBase(url: string): URL | undefined {
   const base = URL.canParse(url) ? new URL(url) : undefined;
-  const isPlain = base !== undefined && (base.protocol === 'http:' || base.protocol === 'https:') && base.username === '' && base.password === '' && base.search === '' && base.hash === '';
+  const isPlain =
+    base !== undefined &&
+    (base.protocol === 'http:' || base.protocol === 'https:') &&
+    base.username === '' &&
+    base.password === '' &&
+    base.search === '' &&
+    base.hash === '';
   return isPlain ? base : undefined;
 }
 
@@ -143,7 +175,8 @@ function parseBase(url: string): URL | undefined {
 function limitConnecting(request: ClientRequest, connectMs: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;
-    const giveUp = (): void => void (socket.connecting && request.destroy(new Error(`no connection within ${connectMs} ms`)));
+    const giveUp = (): void =>
+      void (socket.connecting && request.destroy(new Error(`no connection within ${connectMs} ms`)));
     // Where this process itself stood still, the connection may have been made meanwhile: that is heard after timers.
     const timer = setTimeout(() => setImmediate(giveUp), connectMs);
     const stop = (): void => clearTimeout(timer);
@@ -160,5 +193,9 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
     if (size > maxResultBytes + maxHeadBytes) throw new AnswerTooLargeError('the answer of an endpoint is too large');
     chunks.push(chunk);
   }
-  return { status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', bytes: Buffer.concat(chunks, size) };
+  return {
+    status: response.statusCode ?? 0,
+    type: response.headers['content-type'] ?? '',
+    bytes: Buffer.concat(chunks, size),
+  };
 }

@@ -5,8 +5,14 @@ export interface ServedModels {
   readonly generation: number;
 }
 
-/** Does a decoded path below `/apis/<group>/<version>` lead to a model: to its objects, or those of one namespace? A template counts as the path that it looks like. */
+/**
+ * Does a decoded path below `/apis/<group>/<version>` lead to a model: to its objects, or those of one namespace? A
+ * template counts as the path that it looks like.
+ */
 export function isModelPath(models: ServedModels, path: string): boolean {
   const [, , group = '', version = '', resource = '', , namespaced = ''] = path.split('/', 7);
-  return models.find(group, version, resource) !== undefined || (resource === 'namespaces' && models.find(group, version, namespaced) !== undefined);
+  return (
+    models.find(group, version, resource) !== undefined ||
+    (resource === 'namespaces' && models.find(group, version, namespaced) !== undefined)
+  );
 }

@@ -9,12 +9,28 @@ import { endpoint, startTestEndpoints, until, type TestEndpointEnv } from './sta
 const executablePath = '/usr/bin/chromium';
 const hostile = '</script><script>window.broken = 1</script>';
 const endpoints: PluginEndpoint[] = [
-  endpoint({ summary: 'All posts', query: { type: 'object', properties: { tag: { type: 'string', description: hostile } } }, response: { type: 'array', items: { type: 'string' } } }),
-  endpoint({ audience: 'console', method: 'PUT', path: '/posts/{name}/publication', operationId: 'publish', summary: 'Publish a post', params: { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } }, body: { type: 'object', properties: { at: { type: 'string' } } } }),
+  endpoint({
+    summary: 'All posts',
+    query: { type: 'object', properties: { tag: { type: 'string', description: hostile } } },
+    response: { type: 'array', items: { type: 'string' } },
+  }),
+  endpoint({
+    audience: 'console',
+    method: 'PUT',
+    path: '/posts/{name}/publication',
+    operationId: 'publish',
+    summary: 'Publish a post',
+    params: { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } },
+    body: { type: 'object', properties: { at: { type: 'string' } } },
+  }),
   endpoint({ audience: 'console', method: 'DELETE', path: '/posts/{name}/publication', operationId: 'retract' }),
   endpoint({ audience: 'uc', path: '/me', operationId: 'me' }),
 ];
-const paths = { public: '/apis/api.blog.example.com/v1/posts', console: '/apis/console.api.blog.example.com/v1/posts/{name}/publication', uc: '/apis/uc.api.blog.example.com/v1/me' };
+const paths = {
+  public: '/apis/api.blog.example.com/v1/posts',
+  console: '/apis/console.api.blog.example.com/v1/posts/{name}/publication',
+  uc: '/apis/uc.api.blog.example.com/v1/me',
+};
 
 let test1: TestEndpointEnv;
 beforeAll(async () => {
@@ -45,7 +61,8 @@ test('each document shows the endpoints of its audience while they are mounted, 
   expect(Object.keys(await pathsOf('extension'))).not.toContain(paths.console);
   for (const name of ['public', 'console', 'uc', 'aggregated']) expect(faults(await document(name))).toEqual([]);
   await mount('Disabled');
-  for (const name of ['public', 'console', 'uc', 'aggregated']) expect(Object.keys(await pathsOf(name)).filter((path) => path.includes('blog'))).toEqual([]);
+  for (const name of ['public', 'console', 'uc', 'aggregated'])
+    expect(Object.keys(await pathsOf(name)).filter((path) => path.includes('blog'))).toEqual([]);
 });
 
 /** What OpenAPI demands, as far as endpoints can break it. */
@@ -61,8 +78,13 @@ function faults(whole: JsonObject): string[] {
       if (!path.includes('blog.example.com')) continue;
       const parameters = (operation['parameters'] ?? []) as JsonObject[];
       const named = parameters.filter((parameter) => parameter['in'] === 'path').map((parameter) => parameter['name']);
-      if (JSON.stringify(named) !== JSON.stringify([...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))) found.push(`${method} ${path}: parameters`);
-      for (const schema of [...parameters, ...contents(operation['requestBody']), ...Object.values(operation['responses'] as JsonObject).flatMap(contents)].map((holder) => holder['schema'])) {
+      if (JSON.stringify(named) !== JSON.stringify([...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])))
+        found.push(`${method} ${path}: parameters`);
+      for (const schema of [
+        ...parameters,
+        ...contents(operation['requestBody']),
+        ...Object.values(operation['responses'] as JsonObject).flatMap(contents),
+      ].map((holder) => holder['schema'])) {
         if (!isJsonObject(schema) || ajv.validateSchema(schema) !== true) found.push(`${method} ${path}: a schema`);
       }
       for (const answer of Object.values(operation['responses'] as Record<string, JsonObject>)) {
@@ -85,28 +107,44 @@ function resolved(whole: JsonObject, reference: string): JsonValue | undefined {
   return place;
 }
 
-(existsSync(executablePath) || process.env['CI'] === 'true' ? test : test.skip)('the page shows them, and their texts as texts', async () => {
-  await mount('Started');
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--headless', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic'] });
-  try {
-    const page = await browser.newPage();
-    page.setDefaultTimeout(20_000);
-    await page.goto(`${test1.env.url}/docs`);
-    const tag = page.locator('.opblock-tag-section', { hasText: 'blog.example.com/v1' });
-    await tag.locator('.opblock-tag').click();
-    const list = tag.locator('.opblock', { hasText: 'All posts' });
-    await list.locator('.opblock-summary-control').click();
-    await list.getByText('tag', { exact: true }).first().waitFor();
-    expect(await page.evaluate(() => (globalThis as { broken?: number }).broken)).toBeUndefined();
-    // The page keeps a tag open that both documents have.
-    await tag.locator('.opblock-tag').click();
-    await list.waitFor({ state: 'hidden' });
-    await page.getByLabel('Personal token').fill(test1.env.token);
-    await page.getByRole('button', { name: 'Use token' }).click();
-    await page.getByLabel('Document').selectOption('console');
-    await page.locator('.opblock-tag-section', { hasText: 'blog.example.com/v1' }).locator('.opblock-tag').click();
-    await page.locator('.opblock', { hasText: 'Publish a post' }).waitFor();
-  } finally {
-    await browser.close();
-  }
-}, 120_000);
+(existsSync(executablePath) || process.env['CI'] === 'true' ? test : test.skip)(
+  'the page shows them, and their texts as texts',
+  async () => {
+    await mount('Started');
+    const browser = await chromium.launch({
+      executablePath,
+      args: [
+        '--no-sandbox',
+        '--headless',
+        '--disable-gpu',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--disable-quic',
+      ],
+    });
+    try {
+      const page = await browser.newPage();
+      page.setDefaultTimeout(20_000);
+      await page.goto(`${test1.env.url}/docs`);
+      const tag = page.locator('.opblock-tag-section', { hasText: 'blog.example.com/v1' });
+      await tag.locator('.opblock-tag').click();
+      const list = tag.locator('.opblock', { hasText: 'All posts' });
+      await list.locator('.opblock-summary-control').click();
+      await list.getByText('tag', { exact: true }).first().waitFor();
+      expect(await page.evaluate(() => (globalThis as { broken?: number }).broken)).toBeUndefined();
+      // The page keeps a tag open that both documents have.
+      await tag.locator('.opblock-tag').click();
+      await list.waitFor({ state: 'hidden' });
+      await page.getByLabel('Personal token').fill(test1.env.token);
+      await page.getByRole('button', { name: 'Use token' }).click();
+      await page.getByLabel('Document').selectOption('console');
+      await page.locator('.opblock-tag-section', { hasText: 'blog.example.com/v1' }).locator('.opblock-tag').click();
+      await page.locator('.opblock', { hasText: 'Publish a post' }).waitFor();
+    } finally {
+      await browser.close();
+    }
+  },
+  120_000,
+);

@@ -11,8 +11,19 @@ const endpoints: PluginEndpoint[] = [
   endpoint({ query: { type: 'object', properties: { tag: { type: 'string' } } } }),
   endpoint({ path: '/posts/{name}/likes', method: 'POST', operationId: 'like', body: { type: 'object' } }),
   endpoint({ path: '/posts/{name}/likes', method: 'DELETE', operationId: 'unlike' }),
-  endpoint({ path: '/drills', method: 'POST', operationId: 'drill', query: { type: 'object', properties: { dryRun: { type: 'string' } } } }),
-  endpoint({ audience: 'console', path: '/posts/{name}/publication', method: 'PUT', operationId: 'publish', body: { type: 'object' } }),
+  endpoint({
+    path: '/drills',
+    method: 'POST',
+    operationId: 'drill',
+    query: { type: 'object', properties: { dryRun: { type: 'string' } } },
+  }),
+  endpoint({
+    audience: 'console',
+    path: '/posts/{name}/publication',
+    method: 'PUT',
+    operationId: 'publish',
+    body: { type: 'object' },
+  }),
   endpoint({ audience: 'uc', path: '/me', operationId: 'me' }),
 ];
 
@@ -44,7 +55,12 @@ const asked: TestEndpointEnv['asked'] = (path, init) => test1.asked(path, init);
 describe('a call', () => {
   test.each([0, 1])('reaches the host from server %d as it was sent', async (server) => {
     const body = '{ "a": "\\u0000ü" }';
-    const answer = await asked(`${open}/posts/h%C3%A9%20llo/likes?tag=a&tag=b%20c`, { server, method: 'POST', headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': `r-${server}` }, body });
+    const answer = await asked(`${open}/posts/h%C3%A9%20llo/likes?tag=a&tag=b%20c`, {
+      server,
+      method: 'POST',
+      headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': `r-${server}` },
+      body,
+    });
     expect(answer).toMatchObject({ status: 200, body: [] });
     expect(answer.headers.get('x-request-id')).toBe(`r-${server}`);
     expect(test1.host.calls).toEqual([
@@ -64,7 +80,14 @@ describe('a call', () => {
 
   test('says who asks', async () => {
     await asked(`${closed}/posts/a/publication`, { method: 'PUT', asAdmin: true, body: { now: true } });
-    expect(test1.host.calls).toMatchObject([{ operationId: 'publish', user: { name: 'admin', groups: ['system:masters', 'system:authenticated'] }, query: '', body: Buffer.from('{"now":true}') }]);
+    expect(test1.host.calls).toMatchObject([
+      {
+        operationId: 'publish',
+        user: { name: 'admin', groups: ['system:masters', 'system:authenticated'] },
+        query: '',
+        body: Buffer.from('{"now":true}'),
+      },
+    ]);
   });
 
   test('has no body where the endpoint takes none', async () => {
@@ -75,27 +98,52 @@ describe('a call', () => {
 
   test('carries bytes of any kind', async () => {
     const bytes = Buffer.from([0, 10, 255, 254, 13, 10, 0]);
-    const answer = await fetch(`${test1.env.url}${open}/posts/a/likes`, { method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: bytes });
+    const answer = await fetch(`${test1.env.url}${open}/posts/a/likes`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: bytes,
+    });
     expect(answer.status).toBe(200);
     expect(test1.host.calls[0]!.body).toEqual(bytes);
   });
 });
 
 describe('an answer', () => {
-  async function answered(result: { status?: number; headers?: Record<string, string>; body?: string }, init: TestAsk = {}): Promise<Response> {
+  async function answered(
+    result: { status?: number; headers?: Record<string, string>; body?: string },
+    init: TestAsk = {},
+  ): Promise<Response> {
     test1.host.handlers.set('blog.listPosts', () => Promise.resolve({ status: 200, headers: {}, ...result }));
     return ask(`${open}/posts`, init);
   }
 
   test('has status, headers and body of the handler', async () => {
-    const answer = await answered({ status: 201, headers: { Location: '/x', ETag: '"7"', 'Cache-Control': 'max-age=60', 'Content-Type': 'text/plain; charset=utf-8' }, body: 'ü\n"' });
+    const answer = await answered({
+      status: 201,
+      headers: {
+        Location: '/x',
+        ETag: '"7"',
+        'Cache-Control': 'max-age=60',
+        'Content-Type': 'text/plain; charset=utf-8',
+      },
+      body: 'ü\n"',
+    });
     expect([answer.status, await answer.text()]).toEqual([201, 'ü\n"']);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({ location: '/x', etag: '"7"', 'cache-control': 'max-age=60', 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      location: '/x',
+      etag: '"7"',
+      'cache-control': 'max-age=60',
+      'content-type': 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    });
   });
 
   test('is JSON unless it says so, and keeps out of caches', async () => {
     const { headers } = await answered({ body: '{}' });
-    expect(Object.fromEntries(headers)).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-cache, private',
+    });
   });
 
   test.each([[204], [202], [304]])('may be nothing: %d', async (status) => {
@@ -103,8 +151,21 @@ describe('an answer', () => {
     expect([answer.status, await answer.text(), answer.headers.get('content-type')]).toEqual([status, '', null]);
   });
 
-  test('has no header that is not the handler\'s to set', async () => {
-    const { headers } = await answered({ headers: { 'Set-Cookie': 'a=b', Connection: 'close', 'Content-Length': '1', 'X-Request-Id': 'x', 'Access-Control-Allow-Origin': '*', 'x-a': 'line\r\nfeed', 'x b': 'c', __proto__: 'x', 'x-good': 'yes' }, body: '[]' });
+  test("has no header that is not the handler's to set", async () => {
+    const { headers } = await answered({
+      headers: {
+        'Set-Cookie': 'a=b',
+        Connection: 'close',
+        'Content-Length': '1',
+        'X-Request-Id': 'x',
+        'Access-Control-Allow-Origin': '*',
+        'x-a': 'line\r\nfeed',
+        'x b': 'c',
+        __proto__: 'x',
+        'x-good': 'yes',
+      },
+      body: '[]',
+    });
     const names = [...headers.keys()];
     expect(names).toContain('x-good');
     for (const name of ['set-cookie', 'access-control-allow-origin', 'x-a', 'x b']) expect(names).not.toContain(name);
@@ -140,8 +201,15 @@ describe('a failure', () => {
   }
 
   test('of the handler is its own, in either form', async () => {
-    failing(newInvalid({ group: 'blog.example.com', kind: 'Like' }, 'a', [{ reason: 'FieldValueInvalid', message: 'too loud', field: 'volume' }]));
-    expect(await asked(`${open}/posts`)).toMatchObject({ status: 422, body: { kind: 'Status', reason: 'Invalid', details: { causes: [{ field: 'volume', message: 'too loud' }] } } });
+    failing(
+      newInvalid({ group: 'blog.example.com', kind: 'Like' }, 'a', [
+        { reason: 'FieldValueInvalid', message: 'too loud', field: 'volume' },
+      ]),
+    );
+    expect(await asked(`${open}/posts`)).toMatchObject({
+      status: 422,
+      body: { kind: 'Status', reason: 'Invalid', details: { causes: [{ field: 'volume', message: 'too loud' }] } },
+    });
     const problem = await ask(`${open}/posts`, { headers: { accept: 'application/problem+json' } });
     expect(problem.headers.get('content-type')).toBe('application/problem+json');
     expect(await problem.json()).toMatchObject({ status: 422, code: 'Invalid', errors: [{ field: 'volume' }] });
@@ -182,7 +250,9 @@ describe('what the endpoint would not keep to is refused', () => {
   });
 
   test('not in a GET, which has nothing to keep to; nor a parameter of its own', async () => {
-    expect((await ask(`${open}/posts?dryRun=All`, { headers: { 'idempotency-key': 'a', 'if-none-match': '"1"' } })).status).toBe(200);
+    expect(
+      (await ask(`${open}/posts?dryRun=All`, { headers: { 'idempotency-key': 'a', 'if-none-match': '"1"' } })).status,
+    ).toBe(200);
     expect((await ask(`${open}/drills?dryRun=All`, { method: 'POST' })).status).toBe(200);
   });
 
@@ -214,7 +284,10 @@ describe('paths', () => {
     ['an encoded literal, which is the same path', `${open}/%70osts`, 'GET', 200, 200],
     ['a parameter that looks like a path', `${open}/posts/..%5c..%5capis/likes`, 'DELETE', 400, 400],
   ])('%s', async (_reason, path, method, withoutCredential, withCredential) => {
-    expect([(await raw(path, method, {})), (await raw(path, method, { authorization: `Bearer ${test1.env.token}` }))]).toEqual([withoutCredential, withCredential]);
+    expect([
+      await raw(path, method, {}),
+      await raw(path, method, { authorization: `Bearer ${test1.env.token}` }),
+    ]).toEqual([withoutCredential, withCredential]);
   });
 
   test('a wrong credential is 401 at an open path too', async () => {
@@ -231,7 +304,8 @@ describe('paths', () => {
     await until(async () => (await ask(`${open}/notes`, { asAdmin: true })).status === 200);
     const note = { apiVersion: 'api.blog.example.com/v1', kind: 'Note', metadata: { name: 'a' } };
     expect((await ask(`${open}/notes`, { method: 'POST', asAdmin: true, body: note })).status).toBe(201);
-    for (const path of ['/notes', '/notes/a', '/notes/a/status', '/notes?watch=true']) expect((await ask(`${open}${path}`)).status).toBe(401);
+    for (const path of ['/notes', '/notes/a', '/notes/a/status', '/notes?watch=true'])
+      expect((await ask(`${open}${path}`)).status).toBe(401);
     expect((await ask(`${open}/posts`)).status).toBe(200);
   });
 });
@@ -245,7 +319,10 @@ describe('the path of a model', () => {
     endpoint({ ...about, path: '/namespaces/{namespace}/{any}', operationId: 'three' }),
     endpoint({ ...about, audience: 'console', path: '/things', method: 'POST', operationId: 'four', body: {} }),
   ];
-  const [free, taken] = [['/others', '/namespaces/default/others'], ['/things', '/things/a', '/namespaces/default/things']];
+  const [free, taken] = [
+    ['/others', '/namespaces/default/others'],
+    ['/things', '/things/a', '/namespaces/default/things'],
+  ];
 
   async function statuses(paths: readonly string[], request: TestAsk = {}): Promise<number[]> {
     return Promise.all(paths.map(async (path) => (await ask(`${shadow}${path}`, request)).status));
@@ -254,7 +331,10 @@ describe('the path of a model', () => {
   async function mount(phase: 'Started' | 'Disabled'): Promise<void> {
     for (const { operationId } of shadows) test1.host.handlers.set(`shadow.${operationId}`, () => Promise.resolve(ok));
     await test1.set('shadow', { phase, endpoints: shadows, host: { url: test1.hostUrl } });
-    for (const server of [0, 1]) await until(async () => (await statuses(free, { server })).every((status) => status === (phase === 'Started' ? 200 : 401)));
+    for (const server of [0, 1])
+      await until(async () =>
+        (await statuses(free, { server })).every((status) => status === (phase === 'Started' ? 200 : 401)),
+      );
   }
 
   async function documented(): Promise<string[]> {
@@ -263,26 +343,33 @@ describe('the path of a model', () => {
     return operations.flatMap(({ get }) => (get?.operationId.startsWith('shadow.') === true ? [get.operationId] : []));
   }
 
-  test.each(['before it', 'after it'])('is the model\'s, whether an endpoint was mounted %s', async (order) => {
+  test.each(['before it', 'after it'])("is the model's, whether an endpoint was mounted %s", async (order) => {
     if (order === 'before it') {
       await mount('Started');
       expect(await statuses([...free, ...taken])).toEqual([200, 200, 200, 200, 200]);
       expect(await documented()).toEqual(['shadow.one', 'shadow.two', 'shadow.three']);
     }
     await define('api.shadow.example.com', 'Thing', 'Namespaced');
-    await until(async () => (await statuses(['/namespaces/default/things'], { asAdmin: true, method: 'HEAD' }))[0] === 200);
+    await until(
+      async () => (await statuses(['/namespaces/default/things'], { asAdmin: true, method: 'HEAD' }))[0] === 200,
+    );
     if (order === 'after it') await mount('Started');
-    for (const server of [0, 1]) await until(async () => (await statuses(taken, { server })).every((status) => status === 401));
+    for (const server of [0, 1])
+      await until(async () => (await statuses(taken, { server })).every((status) => status === 401));
     test1.host.calls = [];
     expect(await statuses(taken, { asAdmin: true })).toEqual([200, 404, 200]);
     const thing = { apiVersion: 'api.shadow.example.com/v1', kind: 'Thing', metadata: { name: 'a' } };
     expect(await statuses(['/namespaces/default/things'], { method: 'POST', body: thing })).toEqual([401]);
-    expect(await statuses(['/namespaces/default/things'], { method: 'POST', body: thing, asAdmin: true })).toEqual([201]);
+    expect(await statuses(['/namespaces/default/things'], { method: 'POST', body: thing, asAdmin: true })).toEqual([
+      201,
+    ]);
     expect(test1.host.calls).toEqual([]);
     expect(await documented()).toEqual(['shadow.one', 'shadow.three']);
     expect(await statuses(free)).toEqual([200, 200]);
     // Another group, though a plugin's endpoints of this one are below it.
-    expect((await ask('/apis/console.api.shadow.example.com/v1/things', { method: 'POST', asAdmin: true, body: {} })).status).toBe(200);
+    expect(
+      (await ask('/apis/console.api.shadow.example.com/v1/things', { method: 'POST', asAdmin: true, body: {} })).status,
+    ).toBe(200);
 
     await test1.client.delete(definitionType, { namespace: '', name: 'things.api.shadow.example.com' });
     await until(async () => (await statuses(taken)).every((status) => status === 200));
@@ -319,7 +406,11 @@ describe('as the status says', () => {
 
   test('one that is deleted neither; of two that claim a path the first by name has it', async () => {
     test1.host.handlers.set('another.listPosts', () => Promise.resolve({ ...ok, body: '["another"]' }));
-    await test1.set('another', { phase: 'Started', endpoints: [endpoint({}), endpoint({ path: '/others', operationId: 'listOthers' }), endpoint({ path: '//' })], host: { url: test1.hostUrl } });
+    await test1.set('another', {
+      phase: 'Started',
+      endpoints: [endpoint({}), endpoint({ path: '/others', operationId: 'listOthers' }), endpoint({ path: '//' })],
+      host: { url: test1.hostUrl },
+    });
     await until(async () => (await (await ask(`${open}/posts`)).text()) === '["another"]');
     expect((await ask(`${open}/others`)).status).toBe(503);
     await test1.client.delete(pluginType, { namespace: '', name: 'another' });
@@ -339,7 +430,9 @@ test('where the plugin runs in the same process, no other is asked', async () =>
     const failed = await local.ask(`${open}/posts`);
     expect(failed.status).toBe(503);
     expect(await failed.text()).not.toContain('secret');
-    local.host.handlers.set('blog.listPosts', () => Promise.resolve({ status: 200, headers: {}, body: 'x'.repeat(9 << 20) }));
+    local.host.handlers.set('blog.listPosts', () =>
+      Promise.resolve({ status: 200, headers: {}, body: 'x'.repeat(9 << 20) }),
+    );
     expect((await local.ask(`${open}/posts`)).status).toBe(500);
   } finally {
     await local.stop();
@@ -374,7 +467,12 @@ async function define(group: string, kind: string, scope: 'Cluster' | 'Namespace
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}` },
-    spec: { group, scope, names: { plural, kind }, versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }] },
+    spec: {
+      group,
+      scope,
+      names: { plural, kind },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    },
   });
 }
 

@@ -1,5 +1,12 @@
 import { Router, type Request } from 'express';
-import { newBadRequest, newUnknownPath, StatusError, untilAborted, type Reader, type Watcher } from '#pkg/apimachinery/index';
+import {
+  newBadRequest,
+  newUnknownPath,
+  StatusError,
+  untilAborted,
+  type Reader,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginEndpoint } from '#pkg/apis/index';
 import { contextOf, type EndpointGroup, type ReadBodyOptions, type RequestContext } from '#pkg/http/index';
 import { Informer, type Log } from '#pkg/runtime/index';
@@ -27,9 +34,10 @@ export interface PluginEndpointsOptions {
 }
 
 /**
- * The endpoints of all started plugins, as this API server serves them: it follows the Plugin objects, so they come and go with what their status says.
- * What no endpoint owns is not touched, whatever its prefix; the path of a model is never one's. Of two plugins that claim a path the first by name has it; whoever starts
- * plugins does not let it come to that (`findEndpointConflicts`).
+ * The endpoints of all started plugins, as this API server serves them: it follows the Plugin objects, so they come and
+ * go with what their status says. What no endpoint owns is not touched, whatever its prefix; the path of a model is
+ * never one's. Of two plugins that claim a path the first by name has it; whoever starts plugins does not let it come
+ * to that (`findEndpointConflicts`).
  */
 export class PluginEndpoints {
   readonly #options: PluginEndpointsOptions;
@@ -53,7 +61,9 @@ export class PluginEndpoints {
   constructor(options: PluginEndpointsOptions) {
     this.#options = options;
     this.#informer = new Informer({ client: options.client, type: pluginType, log: options.log });
-    this.#informer.listen(({ type, object }) => this.#note(object.metadata.name, type === 'delete' ? [] : mountedOf(object)));
+    this.#informer.listen(({ type, object }) =>
+      this.#note(object.metadata.name, type === 'delete' ? [] : mountedOf(object)),
+    );
   }
 
   /** Grows with every change of what is mounted, or of the models. */
@@ -64,7 +74,11 @@ export class PluginEndpoints {
   /** What is mounted, for the reference of the API. */
   documents(): Iterable<MountedDocument> {
     const { generation } = this;
-    if (this.#documents?.generation !== generation) this.#documents = { generation, made: documentMounted(this.#current(), ({ path }) => !isModelPath(this.#options.models, path)) };
+    if (this.#documents?.generation !== generation)
+      this.#documents = {
+        generation,
+        made: documentMounted(this.#current(), ({ path }) => !isModelPath(this.#options.models, path)),
+      };
     return this.#documents.made;
   }
 
@@ -101,7 +115,9 @@ export class PluginEndpoints {
     const table = new EndpointTable();
     for (const plugin of [...this.#mounted.keys()].toSorted()) this.#mount(table, plugin);
     this.#table = table;
-    this.#groups = new Map(Array.from(table.trees.keys(), (prefix) => [prefix, this.#groups.get(prefix) ?? this.#groupOf(prefix)]));
+    this.#groups = new Map(
+      Array.from(table.trees.keys(), (prefix) => [prefix, this.#groups.get(prefix) ?? this.#groupOf(prefix)]),
+    );
     return table;
   }
 
@@ -110,8 +126,13 @@ export class PluginEndpoints {
     for (const endpoint of object === undefined ? [] : mountedOf(object)) {
       const violation = endpointViolation(endpoint);
       const holder = violation === undefined ? table.add({ plugin, endpoint }) : undefined;
-      if (violation !== undefined) this.#options.log.warn({ plugin, operation: endpoint.operationId, violation }, 'an endpoint cannot be mounted');
-      if (holder !== undefined) this.#options.log.warn({ plugin, operation: endpoint.operationId, holder: holder.plugin }, 'an endpoint is not mounted: another has its path');
+      if (violation !== undefined)
+        this.#options.log.warn({ plugin, operation: endpoint.operationId, violation }, 'an endpoint cannot be mounted');
+      if (holder !== undefined)
+        this.#options.log.warn(
+          { plugin, operation: endpoint.operationId, holder: holder.plugin },
+          'an endpoint is not mounted: another has its path',
+        );
     }
   }
 
@@ -170,6 +191,9 @@ function methodOf({ request, response }: RequestContext, { byMethod }: EndpointP
   const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
   const mounted = byMethod.get(method);
   if (mounted !== undefined) return mounted;
-  response.setHeader('Allow', [...byMethod.keys()].flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', '));
+  response.setHeader(
+    'Allow',
+    [...byMethod.keys()].flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', '),
+  );
   throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
 }

@@ -12,7 +12,12 @@ const promises = ['idempotency-key', 'if-match', 'if-none-match', 'if-unmodified
  * A request as the call that the host gets. The body is read only where the endpoint takes one.
  * @throws StatusError 400 for what the endpoint would not keep to; those of `readBody`
  */
-export async function readCall(context: RequestContext, { plugin, endpoint }: MountedEndpoint, params: Record<string, string>, limits: ReadBodyOptions): Promise<EndpointCall> {
+export async function readCall(
+  context: RequestContext,
+  { plugin, endpoint }: MountedEndpoint,
+  params: Record<string, string>,
+  limits: ReadBodyOptions,
+): Promise<EndpointCall> {
   if (context.request.method !== 'GET' && context.request.method !== 'HEAD') refusePromises(context, endpoint);
   const { request, user, id } = context;
   const url = request.url ?? '';
@@ -35,7 +40,11 @@ export async function readCall(context: RequestContext, { plugin, endpoint }: Mo
 /** Whoever sends one of these relies on it: it would be carried out twice, or for real, or over somebody's change. */
 function refusePromises({ request, query }: RequestContext, endpoint: PluginEndpoint): void {
   const header = promises.find((name) => request.headers[name] !== undefined);
-  if (header !== undefined) throw newBadRequest(`the header ${header} is not supported here: this endpoint is a plugin's, and does not know of it`);
+  if (header !== undefined)
+    throw newBadRequest(
+      `the header ${header} is not supported here: this endpoint is a plugin's, and does not know of it`,
+    );
   const isItsOwn = endpoint.query?.properties !== undefined && Object.hasOwn(endpoint.query.properties, 'dryRun');
-  if (!isItsOwn && query.getAll('dryRun').some((value) => value !== '')) throw newBadRequest("dryRun is not supported here: this endpoint is a plugin's, which would do what is asked");
+  if (!isItsOwn && query.getAll('dryRun').some((value) => value !== ''))
+    throw newBadRequest("dryRun is not supported here: this endpoint is a plugin's, which would do what is asked");
 }

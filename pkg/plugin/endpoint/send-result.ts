@@ -8,14 +8,39 @@ export const maxResultBytes = 8 * 1024 * 1024;
 
 /** What belongs to the connection, to the server or to who signs people in, and is no handler's to set. */
 const refused: ReadonlySet<string> = new Set([
-  'connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'content-length', 'content-encoding', 'date', 'server',
-  'set-cookie', 'clear-site-data', 'strict-transport-security', 'public-key-pins', 'alt-svc', 'proxy-authenticate', 'x-content-type-options', 'x-request-id', 'audit-id', 'warning', 'allow',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'content-length',
+  'content-encoding',
+  'date',
+  'server',
+  'set-cookie',
+  'clear-site-data',
+  'strict-transport-security',
+  'public-key-pins',
+  'alt-svc',
+  'proxy-authenticate',
+  'x-content-type-options',
+  'x-request-id',
+  'audit-id',
+  'warning',
+  'allow',
 ]);
 
-/** Answers with what a handler gave: its headers but for those that are not its own, JSON unless it says what else. @throws StatusError 500 for what no answer can be */
+/**
+ * Answers with what a handler gave: its headers but for those that are not its own, JSON unless it says what else.
+ * @throws StatusError 500 for what no answer can be
+ */
 export async function sendResult(context: RequestContext, { status, headers, body }: EndpointResult): Promise<void> {
-  if (!Number.isInteger(status) || status < 200 || status > 599) throw newInternalError(new Error(`a handler answered with the status ${status}`));
-  if (body !== undefined && Buffer.byteLength(body) > maxResultBytes) throw newInternalError(new Error(`a handler answered with more than ${maxResultBytes} bytes`));
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw newInternalError(new Error(`a handler answered with the status ${status}`));
+  if (body !== undefined && Buffer.byteLength(body) > maxResultBytes)
+    throw newInternalError(new Error(`a handler answered with more than ${maxResultBytes} bytes`));
   const own = ownHeaders(headers, context);
   const contentType = own['content-type'] ?? 'application/json';
   delete own['content-type'];
@@ -32,7 +57,8 @@ function ownHeaders(headers: Readonly<Record<string, string>>, { log }: RequestC
   const own: Record<string, string> = {};
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
-    if (refused.has(name) || name.startsWith('access-control-') || !isSendable(name, value)) log.warn({ header: name.slice(0, 64) }, 'a handler set a header that is not sent');
+    if (refused.has(name) || name.startsWith('access-control-') || !isSendable(name, value))
+      log.warn({ header: name.slice(0, 64) }, 'a handler set a header that is not sent');
     else own[name] = value;
   }
   return own;

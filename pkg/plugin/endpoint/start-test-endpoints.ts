@@ -1,7 +1,15 @@
 import { pino } from 'pino';
 import { newServiceUnavailable, type Client } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginEndpoint, type PluginStatus } from '#pkg/apis/index';
-import { ByteBudget, chain, expressHandler, HttpServer, withRequestId, withStatus, type EndpointGroup } from '#pkg/http/index';
+import {
+  ByteBudget,
+  chain,
+  expressHandler,
+  HttpServer,
+  withRequestId,
+  withStatus,
+  type EndpointGroup,
+} from '#pkg/http/index';
 import type { Log } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
@@ -63,26 +71,50 @@ export interface TestAsk {
   asAdmin?: boolean;
 }
 
-/** API servers that mount endpoints, and over HTTP the process that hosts them; `isLocal`: the first server hosts them itself. */
-export async function startTestEndpoints({ replicas = 1, isLocal = false }: { replicas?: number; isLocal?: boolean } = {}): Promise<TestEndpointEnv> {
+/**
+ * API servers that mount endpoints, and over HTTP the process that hosts them; `isLocal`: the first server hosts them
+ * itself.
+ */
+export async function startTestEndpoints({
+  replicas = 1,
+  isLocal = false,
+}: { replicas?: number; isLocal?: boolean } = {}): Promise<TestEndpointEnv> {
   const host = new TestHost();
   const mounts: TestMount[] = [];
-  const env = await startTestEnv({ replicas, endpoints: ({ client, registry }) => {
-    const identity = new ServerIdentity({ client, log: silent, hostname: 'test' });
-    const forward = new HttpForwarder({ signer: identity, log: silent });
-    const endpoints = new PluginEndpoints({ client, log: silent, models: registry, forward, body: { limit: 100_000 }, ...(isLocal && mounts.length === 0 ? { local: () => host } : {}) });
-    identity.start();
-    endpoints.start();
-    mounts.push({ identity, endpoints });
-    return { groups: endpoints.groups, documents: endpoints, stop: async () => {
-      await Promise.all([endpoints.stop(), identity.stop()]);
-      forward.close();
-    } };
-  } });
+  const env = await startTestEnv({
+    replicas,
+    endpoints: ({ client, registry }) => {
+      const identity = new ServerIdentity({ client, log: silent, hostname: 'test' });
+      const forward = new HttpForwarder({ signer: identity, log: silent });
+      const endpoints = new PluginEndpoints({
+        client,
+        log: silent,
+        models: registry,
+        forward,
+        body: { limit: 100_000 },
+        ...(isLocal && mounts.length === 0 ? { local: () => host } : {}),
+      });
+      identity.start();
+      endpoints.start();
+      mounts.push({ identity, endpoints });
+      return {
+        groups: endpoints.groups,
+        documents: endpoints,
+        stop: async () => {
+          await Promise.all([endpoints.stop(), identity.stop()]);
+          forward.close();
+        },
+      };
+    },
+  });
   const { client } = env.servers[0]!;
   const groups: EndpointGroup[] = [];
   const hostBudget = new ByteBudget({ total: 2 ** 25, parsed: 2 ** 25 });
-  const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], expressHandler(groups)), log: pino({ level: 'silent' }), memory: { budget: hostBudget } });
+  const server = new HttpServer({
+    handler: chain([withRequestId(), withStatus()], expressHandler(groups)),
+    log: pino({ level: 'silent' }),
+    memory: { budget: hostBudget },
+  });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const hostUrl = `http://127.0.0.1:${port}`;
   groups.push(hostEndpoints({ host, verifier: new CallVerifier({ keys: new ServerKeys({ client }), host: hostUrl }) }));
@@ -93,7 +125,11 @@ export async function startTestEndpoints({ replicas = 1, isLocal = false }: { re
     asked: async (path, request) => {
       const answer = await ask(path, request);
       const text = await answer.text();
-      return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body: text === '' ? undefined : (JSON.parse(text) as unknown),
+      };
     },
     host,
     mounts,
@@ -108,16 +144,29 @@ export async function startTestEndpoints({ replicas = 1, isLocal = false }: { re
   };
 }
 
-function send(env: TestEnv, path: string, { server = 0, asAdmin = false, headers = {}, body, ...init }: TestAsk): Promise<Response> {
+function send(
+  env: TestEnv,
+  path: string,
+  { server = 0, asAdmin = false, headers = {}, body, ...init }: TestAsk,
+): Promise<Response> {
   return fetch(`${env.servers[server]!.url}${path}`, {
     ...init,
-    headers: { ...(asAdmin ? { authorization: `Bearer ${env.token}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      ...(asAdmin ? { authorization: `Bearer ${env.token}` } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
 }
 
 async function setStatus(client: Client, name: string, status: PluginStatus): Promise<void> {
-  const fresh: Plugin = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version: '1.0.0' } };
+  const fresh: Plugin = {
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name },
+    spec: { version: '1.0.0' },
+  };
   const found = await client.get(pluginType, { namespace: '', name }).catch(() => client.create(pluginType, fresh));
   await client.updateStatus(pluginType, { ...found, status });
 }
@@ -128,5 +177,13 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 export function endpoint(facts: Partial<PluginEndpoint>): PluginEndpoint {
-  return { audience: 'public', group: 'blog.example.com', version: 'v1', method: 'GET', path: '/posts', operationId: 'listPosts', ...facts };
+  return {
+    audience: 'public',
+    group: 'blog.example.com',
+    version: 'v1',
+    method: 'GET',
+    path: '/posts',
+    operationId: 'listPosts',
+    ...facts,
+  };
 }

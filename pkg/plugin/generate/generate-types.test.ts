@@ -11,12 +11,25 @@ import { docComment, propertyName, quote } from './source-text.ts';
 import { NameGiver } from './type-names.ts';
 import { typeText } from './type-text.ts';
 
-function modelOf(schema: unknown, { kind = 'Post', plural = 'posts', group = 'blog.example.com', namespaced = false, version = 'v1' } = {}): Model {
+function modelOf(
+  schema: unknown,
+  { kind = 'Post', plural = 'posts', group = 'blog.example.com', namespaced = false, version = 'v1' } = {},
+): Model {
   return {
     group,
     names: { plural, singular: plural, kind, listKind: `${kind}List`, shortNames: [], categories: [] },
     scope: namespaced ? 'Namespaced' : 'Cluster',
-    versions: [{ name: version, served: true, deprecated: false, schema: schema as JsonSchema, subresources: { status: false }, printerColumns: [], selectableFields: [] }],
+    versions: [
+      {
+        name: version,
+        served: true,
+        deprecated: false,
+        schema: schema as JsonSchema,
+        subresources: { status: false },
+        printerColumns: [],
+        selectableFields: [],
+      },
+    ],
     storageVersion: version,
     indexes: [],
     nameRule: 'model',
@@ -34,7 +47,9 @@ test('a model in code comes back as its types', () => {
     singular: 'post',
     spec: Type.Object({
       title: Type.String({ description: 'What readers see first.' }),
-      state: Type.Optional(Type.Union([Type.Literal('draft'), Type.Literal('public'), Type.Null()], { default: 'draft' })),
+      state: Type.Optional(
+        Type.Union([Type.Literal('draft'), Type.Literal('public'), Type.Null()], { default: 'draft' }),
+      ),
       'foo-bar': Type.Optional(Type.Array(Type.Union([Type.Integer(), Type.String()]))),
       labels: Type.Optional(Type.Record(Type.String(), Type.Object({ colour: Type.Optional(Type.String()) }))),
       data: Type.Optional(Type.Unknown()),
@@ -42,7 +57,8 @@ test('a model in code comes back as its types', () => {
     status: Type.Object({ words: Type.Optional(Type.Integer()) }),
     indexes: [index('spec.title')],
   });
-  expect(textOf(modelFromDefinition(Post.definition))).toBe(`/* Written by \`svc generate types\`: to change it, change the models and write it anew. */
+  expect(textOf(modelFromDefinition(Post.definition)))
+    .toBe(`/* Written by \`svc generate types\`: to change it, change the models and write it anew. */
 import type * as svc from './sdk.ts';
 
 export interface PostSpec {
@@ -126,16 +142,41 @@ const types: [string, unknown, string][] = [
   ['a number', { type: 'integer', nullable: true }, 'number | null'],
   ['an enum with null', { type: 'string', nullable: true, enum: ['a', "it's", null, 'a'] }, "'a' | 'it\\'s' | null"],
   ['an enum of numbers', { type: 'integer', enum: [1, -2] }, '1 | -2'],
-  ['an enum of objects', { type: 'object', enum: [{}], 'x-kubernetes-preserve-unknown-fields': true }, 'svc.JsonObject'],
-  ['integer or string', { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] }, 'number | string'],
+  [
+    'an enum of objects',
+    { type: 'object', enum: [{}], 'x-kubernetes-preserve-unknown-fields': true },
+    'svc.JsonObject',
+  ],
+  [
+    'integer or string',
+    { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
+    'number | string',
+  ],
   ['a list of lists', { type: 'array', items: { type: 'array', items: { type: 'boolean' } } }, '(boolean[])[]'],
   ['a list of literals', { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }, "('a' | 'b')[]"],
-  ['a map', { type: 'object', additionalProperties: { type: 'string', nullable: true } }, '{ [key: string]: string | null }'],
+  [
+    'a map',
+    { type: 'object', additionalProperties: { type: 'string', nullable: true } },
+    '{ [key: string]: string | null }',
+  ],
   ['a map of anything', { type: 'object', additionalProperties: true }, 'svc.JsonObject'],
   ['an empty object', { type: 'object' }, '{ [key: string]: never }'],
   ['any value', { 'x-kubernetes-preserve-unknown-fields': true, nullable: true }, 'svc.JsonValue'],
-  ['an open object', { type: 'object', required: ['a'], properties: { a: { type: 'string' } }, 'x-kubernetes-preserve-unknown-fields': true }, '{\n  a: string;\n  [key: string]: unknown;\n}'],
-  ['an embedded resource', { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object' } } }, '{\n  apiVersion?: string;\n  kind?: string;\n  metadata?: svc.JsonObject;\n  spec?: { [key: string]: never };\n}'],
+  [
+    'an open object',
+    {
+      type: 'object',
+      required: ['a'],
+      properties: { a: { type: 'string' } },
+      'x-kubernetes-preserve-unknown-fields': true,
+    },
+    '{\n  a: string;\n  [key: string]: unknown;\n}',
+  ],
+  [
+    'an embedded resource',
+    { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object' } } },
+    '{\n  apiVersion?: string;\n  kind?: string;\n  metadata?: svc.JsonObject;\n  spec?: { [key: string]: never };\n}',
+  ],
   ['no schema', null, 'svc.JsonValue'],
   ['a wrong type', { type: 'text' }, 'svc.JsonValue'],
   ['wrong keywords', { type: 'object', properties: 'x', required: 1, enum: 'a' }, '{ [key: string]: never }'],
@@ -153,62 +194,167 @@ test('deeper than a schema may be, anything may stand', () => {
 
 describe('files', () => {
   test('one for each group and served version, whatever the order', () => {
-    const models = [...builtinModels, modelOf({}), modelOf({}, { plural: 'tags', kind: 'Tag', namespaced: true }), modelOf({}, { group: 'a.example.com', version: 'v1beta1' })];
+    const models = [
+      ...builtinModels,
+      modelOf({}),
+      modelOf({}, { plural: 'tags', kind: 'Tag', namespaced: true }),
+      modelOf({}, { group: 'a.example.com', version: 'v1beta1' }),
+    ];
     const files = generateTypes(models);
-    expect([...files.keys()]).toEqual(['a.example.com/v1beta1.ts', 'apiextensions.k8s.io/v1.ts', 'blog.example.com/v1.ts', 'coordination.k8s.io/v1.ts', 'core/v1.ts', 'plugin.svc.run/v1alpha1.ts', 'rbac.authorization.k8s.io/v1.ts']);
+    expect([...files.keys()]).toEqual([
+      'a.example.com/v1beta1.ts',
+      'apiextensions.k8s.io/v1.ts',
+      'blog.example.com/v1.ts',
+      'coordination.k8s.io/v1.ts',
+      'core/v1.ts',
+      'plugin.svc.run/v1alpha1.ts',
+      'rbac.authorization.k8s.io/v1.ts',
+    ]);
     expect(generateTypes(models.toReversed())).toEqual(files);
-    expect(files.get('blog.example.com/v1.ts')).toMatch(/class PostClient[^]*get\(name: string[^]*class TagClient[^]*get\(key: svc\.ObjectKey/);
+    expect(files.get('blog.example.com/v1.ts')).toMatch(
+      /class PostClient[^]*get\(name: string[^]*class TagClient[^]*get\(key: svc\.ObjectKey/,
+    );
     const retired = modelOf({});
-    expect(generateTypes([{ ...retired, versions: retired.versions.map((version) => ({ ...version, served: false })) }]).size).toBe(0);
+    expect(
+      generateTypes([{ ...retired, versions: retired.versions.map((version) => ({ ...version, served: false })) }])
+        .size,
+    ).toBe(0);
   });
 
-  test.each(['../x', 'a/b', '.', '..', 'a..b', 'A', 'a b', 'a'.repeat(300), 'a\u0000', '-a'])('%j is no folder', (group) => {
-    expect(() => generateTypes([modelOf({}, { group })])).toThrow('cannot be the name of a file');
-    expect(() => generateTypes([modelOf({}, { version: group.slice(0, 5) === 'aaaaa' ? group : `${group}/` })])).toThrow('cannot be the name of a file');
-  });
+  test.each(['../x', 'a/b', '.', '..', 'a..b', 'A', 'a b', 'a'.repeat(300), 'a\u0000', '-a'])(
+    '%j is no folder',
+    (group) => {
+      expect(() => generateTypes([modelOf({}, { group })])).toThrow('cannot be the name of a file');
+      expect(() =>
+        generateTypes([modelOf({}, { version: group.slice(0, 5) === 'aaaaa' ? group : `${group}/` })]),
+      ).toThrow('cannot be the name of a file');
+    },
+  );
 });
 
 test('names are identifiers, and nobody else has them', () => {
   const giver = new NameGiver();
-  const given = ['Foo', 'foo', 'Foo-bar', 'FooBar', 'FooSpec', 'Promise', '9lives', '---', 'Object', 'Ünï'].map((kind) => giver.namesFor(kind).object);
-  expect(given).toEqual(['Foo', 'Foo2', 'FooBar', 'FooBar2', 'FooSpec2', 'Promise2', 'Kind9lives', 'Kind', 'Object2', 'N']);
+  const given = ['Foo', 'foo', 'Foo-bar', 'FooBar', 'FooSpec', 'Promise', '9lives', '---', 'Object', 'Ünï'].map(
+    (kind) => giver.namesFor(kind).object,
+  );
+  expect(given).toEqual([
+    'Foo',
+    'Foo2',
+    'FooBar',
+    'FooBar2',
+    'FooSpec2',
+    'Promise2',
+    'Kind9lives',
+    'Kind',
+    'Object2',
+    'N',
+  ]);
 });
 
 describe('hostile schemas', () => {
   const nasty = [
-    '*/ evil(); /*', '/** @ts-nocheck */', '// @ts-ignore', '`${evil()}`', "'; evil(); '", '"; evil(); "', '\\', "\\'", '\\u0027', '}; evil(); {', '\n evil()', '\u2028evil()', '\u2029', '\r', '\u0000', '\ud800', '\u202e', '\u200b',
-    '__proto__', 'constructor', 'get', 'new', 'readonly a', '[key: string]', '#a', '?', 'a?: any; b', '', ' ', '*', '/', '*\\/', '<script>', '//# sourceMappingURL=x', 'ü😀',
+    '*/ evil(); /*',
+    '/** @ts-nocheck */',
+    '// @ts-ignore',
+    '`${evil()}`',
+    "'; evil(); '",
+    '"; evil(); "',
+    '\\',
+    "\\'",
+    '\\u0027',
+    '}; evil(); {',
+    '\n evil()',
+    '\u2028evil()',
+    '\u2029',
+    '\r',
+    '\u0000',
+    '\ud800',
+    '\u202e',
+    '\u200b',
+    '__proto__',
+    'constructor',
+    'get',
+    'new',
+    'readonly a',
+    '[key: string]',
+    '#a',
+    '?',
+    'a?: any; b',
+    '',
+    ' ',
+    '*',
+    '/',
+    '*\\/',
+    '<script>',
+    '//# sourceMappingURL=x',
+    'ü😀',
   ];
-  const text = fc.oneof(fc.constantFrom(...nasty), fc.array(fc.constantFrom(...nasty), { maxLength: 3 }).map((parts) => parts.join('')), fc.string({ unit: 'binary', maxLength: 10 }));
+  const text = fc.oneof(
+    fc.constantFrom(...nasty),
+    fc.array(fc.constantFrom(...nasty), { maxLength: 3 }).map((parts) => parts.join('')),
+    fc.string({ unit: 'binary', maxLength: 10 }),
+  );
   const schema = fc.letrec<{ node: unknown }>((tie) => ({
     node: fc.oneof(
       { maxDepth: 3 },
-      fc.record({ type: fc.constantFrom<unknown>('string', 'object', text, 1), enum: fc.array(fc.oneof<fc.Arbitrary<unknown>[]>(text, fc.double(), fc.boolean(), fc.constant(null), fc.constant({}))), description: text, default: fc.jsonValue(), nullable: fc.boolean() }, { requiredKeys: [] }),
-      fc.record({ type: fc.constant('object'), properties: fc.dictionary(text, tie('node'), { maxKeys: 4 }), required: fc.array(text), description: text, 'x-kubernetes-preserve-unknown-fields': fc.boolean(), 'x-kubernetes-embedded-resource': fc.boolean() }, { requiredKeys: ['type', 'properties'] }),
+      fc.record(
+        {
+          type: fc.constantFrom<unknown>('string', 'object', text, 1),
+          enum: fc.array(
+            fc.oneof<fc.Arbitrary<unknown>[]>(text, fc.double(), fc.boolean(), fc.constant(null), fc.constant({})),
+          ),
+          description: text,
+          default: fc.jsonValue(),
+          nullable: fc.boolean(),
+        },
+        { requiredKeys: [] },
+      ),
+      fc.record(
+        {
+          type: fc.constant('object'),
+          properties: fc.dictionary(text, tie('node'), { maxKeys: 4 }),
+          required: fc.array(text),
+          description: text,
+          'x-kubernetes-preserve-unknown-fields': fc.boolean(),
+          'x-kubernetes-embedded-resource': fc.boolean(),
+        },
+        { requiredKeys: ['type', 'properties'] },
+      ),
       fc.record({ type: fc.constant('array'), items: tie('node') }),
       fc.record({ type: fc.constant('object'), additionalProperties: tie('node'), title: text }),
       fc.constantFrom<unknown>(null, true, 1, 'x', []),
     ),
   })).node;
-  const codeOf = (model: Model): string => transformSync(textOf(model), { loader: 'ts', minifyWhitespace: true, legalComments: 'none', target: 'node20' }).code;
+  const codeOf = (model: Model): string =>
+    transformSync(textOf(model), { loader: 'ts', minifyWhitespace: true, legalComments: 'none', target: 'node20' })
+      .code;
 
   test('nothing of a schema is code: without types and comments all models are the same', () => {
     const plain = codeOf(modelOf({}));
     fc.assert(
       fc.property(schema, schema, text, (spec, status, description) => {
-        const root = { type: 'object', description, properties: { spec, status, [description]: spec }, required: ['spec', description] };
+        const root = {
+          type: 'object',
+          description,
+          properties: { spec, status, [description]: spec },
+          required: ['spec', description],
+        };
         expect(codeOf(modelOf(root))).toBe(plain);
-        expect(textOf(modelOf(root))).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|^ *\/?\*.*(?:@ts-|sourceMappingURL)/mu);
+        expect(textOf(modelOf(root))).not.toMatch(
+          /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|^ *\/?\*.*(?:@ts-|sourceMappingURL)/mu,
+        );
       }),
       { numRuns: 300 },
     );
   });
 
   test('a literal holds the text it was given', () => {
-    fc.assert(fc.property(text, (given) => {
-      // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the literal is what is tested
-      expect((new Function(`return ${quote(given)}`) as () => string)()).toBe(given);
-    }));
+    fc.assert(
+      fc.property(text, (given) => {
+        // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the literal is what is tested
+        expect((new Function(`return ${quote(given)}`) as () => string)()).toBe(given);
+      }),
+    );
     expect([propertyName('a_$1'), propertyName('1a'), propertyName("it's")]).toEqual(['a_$1', "'1a'", "'it\\'s'"]);
   });
 

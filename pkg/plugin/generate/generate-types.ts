@@ -9,12 +9,16 @@ export interface GenerateOptions {
 }
 
 /**
- * TypeScript for models that somebody else declared: for each group and served version one file, by its path (`blog.example.com/v1.ts`). It
- * holds the types of specs and statuses, a ResourceType and a client for each model, and imports nothing but types. The same models give the
- * same text, whatever their order; nothing that stands in a schema can become code.
+ * TypeScript for models that somebody else declared: for each group and served version one file, by its path
+ * (`blog.example.com/v1.ts`). It holds the types of specs and statuses, a ResourceType and a client for each model, and
+ * imports nothing but types. The same models give the same text, whatever their order; nothing that stands in a schema
+ * can become code.
  * @throws TypeError for a group or version that cannot be the name of a file
  */
-export function generateTypes(models: readonly Model[], { sdk = '@svc/sdk' }: GenerateOptions = {}): Map<string, string> {
+export function generateTypes(
+  models: readonly Model[],
+  { sdk = '@svc/sdk' }: GenerateOptions = {},
+): Map<string, string> {
   const files = new Map<string, { model: Model; version: ModelVersion }[]>();
   for (const model of models.toSorted(byName)) {
     for (const version of model.versions) {
@@ -28,8 +32,15 @@ export function generateTypes(models: readonly Model[], { sdk = '@svc/sdk' }: Ge
 
 function fileText(entries: readonly { model: Model; version: ModelVersion }[], sdk: string): string {
   const giver = new NameGiver();
-  const head = ['/* Written by `svc generate types`: to change it, change the models and write it anew. */', `import type * as svc from ${quote(sdk)};`, ''].join('\n');
-  return [head, ...entries.map(({ model, version }) => modelText(model, version, giver.namesFor(model.names.kind)))].join('\n');
+  const head = [
+    '/* Written by `svc generate types`: to change it, change the models and write it anew. */',
+    `import type * as svc from ${quote(sdk)};`,
+    '',
+  ].join('\n');
+  return [
+    head,
+    ...entries.map(({ model, version }) => modelText(model, version, giver.namesFor(model.names.kind))),
+  ].join('\n');
 }
 
 function byName(a: Model, b: Model): number {
@@ -39,7 +50,11 @@ function byName(a: Model, b: Model): number {
 
 function pathOf(group: string, version: string): string {
   const folder = group === '' ? 'core' : group;
-  if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(folder) || folder.includes('..') || !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(version)) {
+  if (
+    !/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(folder) ||
+    folder.includes('..') ||
+    !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(version)
+  ) {
     throw new TypeError(`${quote(`${group}/${version}`)} cannot be the name of a file`);
   }
   return `${folder}/${version}.ts`;

@@ -20,13 +20,20 @@ export function modelText(model: Model, version: ModelVersion, names: TypeNames)
 
 function partsOf({ properties }: JsonSchema): { spec?: unknown; status?: unknown } {
   const declared: Record<string, unknown> = isJsonObject(properties) ? properties : {};
-  return { ...(Object.hasOwn(declared, 'spec') ? { spec: declared['spec'] } : {}), ...(Object.hasOwn(declared, 'status') ? { status: declared['status'] } : {}) };
+  return {
+    ...(Object.hasOwn(declared, 'spec') ? { spec: declared['spec'] } : {}),
+    ...(Object.hasOwn(declared, 'status') ? { status: declared['status'] } : {}),
+  };
 }
 
 function declaration(name: string, schema: unknown): string {
-  const doc = isJsonObject(schema) ? docComment([typeof schema['description'] === 'string' ? schema['description'] : undefined]) : '';
+  const doc = isJsonObject(schema)
+    ? docComment([typeof schema['description'] === 'string' ? schema['description'] : undefined])
+    : '';
   const text = typeText(schema, '');
-  return text.startsWith('{\n') && text.endsWith('\n}') ? `${doc}export interface ${name} ${text}\n` : `${doc}export type ${name} = ${text};\n`;
+  return text.startsWith('{\n') && text.endsWith('\n}')
+    ? `${doc}export interface ${name} ${text}\n`
+    : `${doc}export type ${name} = ${text};\n`;
 }
 
 function objectText(schema: JsonSchema, { object, spec, status }: TypeNames): string {
@@ -73,10 +80,16 @@ function clientText({ scope }: Model, { subresources }: ModelVersion, { object, 
     ...(subresources.status
       ? [
           method('updateStatus', `object: ${object}, options?: svc.WriteOptions`, 'object, options', stored),
-          method('patchStatus', `${key}, patch: svc.Patch, options?: svc.WriteOptions`, `${givenKey}, patch, options`, stored),
+          method(
+            'patchStatus',
+            `${key}, patch: svc.Patch, options?: svc.WriteOptions`,
+            `${givenKey}, patch, options`,
+            stored,
+          ),
         ]
       : []),
   ];
-  const constructor = '  readonly #client: svc.Client;\n\n  constructor(client: svc.Client) {\n    this.#client = client;\n  }\n';
+  const constructor =
+    '  readonly #client: svc.Client;\n\n  constructor(client: svc.Client) {\n    this.#client = client;\n  }\n';
   return `/** ${object} through any door of the API. */\nexport class ${client} {\n${[constructor, ...methods].join('\n')}}\n`;
 }

@@ -17,8 +17,14 @@ const models = [...builtinModels, ...folders.flatMap(modelsIn)];
 
 function modelsIn(folder: string): Model[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
-  const objects = files.flatMap((name) => parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => document.toJS() as CustomResourceDefinition));
-  return objects.filter(({ kind }) => kind === 'CustomResourceDefinition').map((definition) => modelFromDefinition(defaultDefinition(definition)));
+  const objects = files.flatMap((name) =>
+    parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map(
+      (document) => document.toJS() as CustomResourceDefinition,
+    ),
+  );
+  return objects
+    .filter(({ kind }) => kind === 'CustomResourceDefinition')
+    .map((definition) => modelFromDefinition(defaultDefinition(definition)));
 }
 
 /** Uses what was written: the compiler must know its fields, and that there are no others. */
@@ -54,12 +60,31 @@ test('what is written for real definitions compiles under strict rules, and says
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
     }
-    const compilerOptions = { noEmit: true, typeRoots: [join(root, 'node_modules/@types')], paths: { '@svc/sdk': [join(root, 'pkg/apimachinery/index.ts')] }, skipLibCheck: true };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: [folder] }));
+    const compilerOptions = {
+      noEmit: true,
+      typeRoots: [join(root, 'node_modules/@types')],
+      paths: { '@svc/sdk': [join(root, 'pkg/apimachinery/index.ts')] },
+      skipLibCheck: true,
+    };
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: [folder] }),
+    );
     await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
-    const compile = promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], { timeout: 60_000 });
-    expect(await compile.then(({ stdout }) => stdout, (error: { stdout: string }) => error.stdout)).toBe('');
-    expect(await readFile(join(folder, 'cert-manager.io/v1.ts'), 'utf8')).toContain('  /** Requested DNS subject alternative names. */\n  dnsNames?: string[];\n');
+    const compile = promisify(execFile)(
+      process.execPath,
+      [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder],
+      { timeout: 60_000 },
+    );
+    expect(
+      await compile.then(
+        ({ stdout }) => stdout,
+        (error: { stdout: string }) => error.stdout,
+      ),
+    ).toBe('');
+    expect(await readFile(join(folder, 'cert-manager.io/v1.ts'), 'utf8')).toContain(
+      '  /** Requested DNS subject alternative names. */\n  dnsNames?: string[];\n',
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

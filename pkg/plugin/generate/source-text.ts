@@ -1,10 +1,18 @@
-/** What reads as nothing or as something else: control and format characters, unpaired surrogates, separators of lines and paragraphs. */
+/**
+ * What reads as nothing or as something else: control and format characters, unpaired surrogates, separators of lines
+ * and paragraphs.
+ */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** A string literal that holds exactly this text, and nothing that an editor would not show. */
 export function quote(text: string): string {
   const body = JSON.stringify(text).slice(1, -1);
-  const shown = body.replaceAll(invisible, (character) => Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''));
+  const shown = body.replaceAll(invisible, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
   return `'${shown.replaceAll(String.raw`\"`, '"').replaceAll("'", String.raw`\'`)}'`;
 }
 
@@ -13,7 +21,10 @@ export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
 }
 
-/** A documentation comment with its line feed, or '' where there is nothing to say. No text ends it, or speaks to the compiler. */
+/**
+ * A documentation comment with its line feed, or '' where there is nothing to say. No text ends it, or speaks to the
+ * compiler.
+ */
 export function docComment(texts: readonly (string | undefined)[], indent = ''): string {
   const lines = texts.flatMap((text) => (text ?? '').split(/\r\n|[\n\r\u2028\u2029]/)).map(commentLine);
   while (lines.length > 0 && lines.at(-1) === '') lines.pop();
@@ -25,5 +36,8 @@ export function docComment(texts: readonly (string | undefined)[], indent = ''):
 
 function commentLine(line: string): string {
   const visible = line.replaceAll('\t', '  ').replaceAll(invisible, '').trimEnd();
-  return visible.replaceAll('*/', String.raw`*\/`).replaceAll('@ts-', '@ ts-').replaceAll('sourceMappingURL', 'sourceMapping URL');
+  return visible
+    .replaceAll('*/', String.raw`*\/`)
+    .replaceAll('@ts-', '@ ts-')
+    .replaceAll('sourceMappingURL', 'sourceMapping URL');
 }

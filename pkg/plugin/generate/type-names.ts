@@ -7,9 +7,26 @@ export interface TypeNames {
 }
 
 /** What every file means by these names. */
-const reserved = ['Promise', 'Object', 'Array', 'String', 'Number', 'Boolean', 'Symbol', 'Function', 'Error', 'Date', 'Map', 'Set', 'Record'];
+const reserved = [
+  'Promise',
+  'Object',
+  'Array',
+  'String',
+  'Number',
+  'Boolean',
+  'Symbol',
+  'Function',
+  'Error',
+  'Date',
+  'Map',
+  'Set',
+  'Record',
+];
 
-/** Gives each kind names that are identifiers and nobody else's: `FooBar` for `foo-bar`, and `FooBar2` for the next that would be called so. */
+/**
+ * Gives each kind names that are identifiers and nobody else's: `FooBar` for `foo-bar`, and `FooBar2` for the next that
+ * would be called so.
+ */
 export class NameGiver {
   readonly #taken = new Set(reserved);
 
@@ -28,6 +45,9 @@ export class NameGiver {
 
 function identifier(kind: string): string {
   const words = kind.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  const name = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`).join('').slice(0, 200);
+  const name = words
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join('')
+    .slice(0, 200);
   return /^[A-Z]/.test(name) ? name : `Kind${name}`;
 }

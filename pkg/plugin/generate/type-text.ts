@@ -6,8 +6,8 @@ const deepest = 100;
 const longestDefault = 200;
 
 /**
- * The TypeScript type of the values under a schema. The schema may be any value: what is no legal schema is any JSON. Combinations (`anyOf`...)
- * only restrict, and say nothing here. Names of the port's types are prefixed with `svc.`.
+ * The TypeScript type of the values under a schema. The schema may be any value: what is no legal schema is any JSON.
+ * Combinations (`anyOf`...) only restrict, and say nothing here. Names of the port's types are prefixed with `svc.`.
  */
 export function typeText(schema: unknown, indent: string, depth = 0): string {
   if (!isJsonObject(schema) || depth > deepest) return 'svc.JsonValue';
@@ -19,11 +19,15 @@ export function typeText(schema: unknown, indent: string, depth = 0): string {
 export function membersText(schema: Record<string, unknown>, indent: string, depth = 0): string {
   const properties = propertiesOf(schema);
   const required: ReadonlySet<unknown> = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
-  const members = Object.keys(properties).toSorted().map((name) => {
-    const inner = properties[name];
-    const doc = isJsonObject(inner) ? docComment([textOf(inner['title']), textOf(inner['description']), defaultText(inner['default'])], indent) : '';
-    return `${doc}${indent}${propertyName(name)}${required.has(name) ? '' : '?'}: ${typeText(inner, indent, depth + 1)};\n`;
-  });
+  const members = Object.keys(properties)
+    .toSorted()
+    .map((name) => {
+      const inner = properties[name];
+      const doc = isJsonObject(inner)
+        ? docComment([textOf(inner['title']), textOf(inner['description']), defaultText(inner['default'])], indent)
+        : '';
+      return `${doc}${indent}${propertyName(name)}${required.has(name) ? '' : '?'}: ${typeText(inner, indent, depth + 1)};\n`;
+    });
   if (schema['x-kubernetes-preserve-unknown-fields'] === true) members.push(`${indent}[key: string]: unknown;\n`);
   return members.join('');
 }
@@ -31,8 +35,11 @@ export function membersText(schema: Record<string, unknown>, indent: string, dep
 /** Literals; undefined where there are none, or some that are no plain values. Null is what `nullable` says. */
 function enumText(schema: Record<string, unknown>): string | undefined {
   const values = Array.isArray(schema['enum']) ? (schema['enum'] as unknown[]).filter((value) => value !== null) : [];
-  if (values.length === 0 || !values.every((value) => ['string', 'number', 'boolean'].includes(typeof value))) return undefined;
-  return [...new Set(values)].map((value) => (typeof value === 'string' ? quote(value) : JSON.stringify(value))).join(' | ');
+  if (values.length === 0 || !values.every((value) => ['string', 'number', 'boolean'].includes(typeof value)))
+    return undefined;
+  return [...new Set(values)]
+    .map((value) => (typeof value === 'string' ? quote(value) : JSON.stringify(value)))
+    .join(' | ');
 }
 
 function plainText(schema: Record<string, unknown>, indent: string, depth: number): string {

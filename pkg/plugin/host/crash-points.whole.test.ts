@@ -22,7 +22,9 @@ afterAll(async () => {
 
 const writes: ReadonlySet<unknown> = new Set(['create', 'update', 'patch', 'updateStatus', 'patchStatus', 'delete']);
 
-/** A client whose process dies after so many writes: nothing that it asks for happens any more. `died` resolves then. */
+/**
+ * A client whose process dies after so many writes: nothing that it asks for happens any more. `died` resolves then.
+ */
 function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
   let left = count;
   let tell: (what: 'died') => void;
@@ -48,11 +50,19 @@ function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
 type Shipped = ApiObject;
 
 function typeOf(name: string): ResourceType<Shipped> {
-  return { group: `${name}.example.com`, version: 'v1', kind: 'Thing', plural: 'things', namespaced: false, hasStatusSubresource: false };
+  return {
+    group: `${name}.example.com`,
+    version: 'v1',
+    kind: 'Thing',
+    plural: 'things',
+    namespaced: false,
+    hasStatusSubresource: false,
+  };
 }
 
 async function write(name: string): Promise<void> {
-  const thing = (title: string): string => JSON.stringify({ apiVersion: `${name}.example.com/v1`, kind: 'Thing', metadata: { name: title }, spec: {} });
+  const thing = (title: string): string =>
+    JSON.stringify({ apiVersion: `${name}.example.com/v1`, kind: 'Thing', metadata: { name: title }, spec: {} });
   await folder.write(name, {
     'plugin.yaml': manifest({ name, enabled: true }),
     'index.mjs': `
@@ -68,7 +78,13 @@ async function dies(count: number, work: (signal: AbortSignal) => Promise<unknow
   const { dying, died } = dyingAfter(count);
   const host = new TestHost(dying, folder);
   const looking = new AbortController();
-  const outcome = await Promise.race([died, work(looking.signal).then(() => 'done', () => 'given up')]);
+  const outcome = await Promise.race([
+    died,
+    work(looking.signal).then(
+      () => 'done',
+      () => 'given up',
+    ),
+  ]);
   looking.abort();
   await host.stop();
   return outcome === 'died';
@@ -82,15 +98,26 @@ test('a process may die at any write of a start, and the next one ends the start
     const next = new TestHost(client, folder);
     const started = await inPhase(client, name, 'Started');
     expect(started.status!.models).toEqual([`things.${name}.example.com`]);
-    expect((await client.list(typeOf(name))).items.map(({ metadata }) => [metadata.name, metadata.labels?.[pluginLabel]])).toEqual([['one', name], ['two', name]]);
+    expect(
+      (await client.list(typeOf(name))).items.map(({ metadata }) => [metadata.name, metadata.labels?.[pluginLabel]]),
+    ).toEqual([
+      ['one', name],
+      ['two', name],
+    ]);
     await next.stop();
 
     await enable(client, name, false);
     await dies(count, (signal) => inPhase(client, name, 'Disabled', signal));
     const last = new TestHost(client, folder);
     const stopped = await inPhase(client, name, 'Disabled');
-    expect([stopped.status!.presets, stopped.status!.models, stopped.status!.endpoints]).toEqual([[], undefined, undefined]);
-    expect((await client.get(definitionType, keyOf(`things.${name}.example.com`))).spec.versions.map(({ served }) => served)).toEqual([false]);
+    expect([stopped.status!.presets, stopped.status!.models, stopped.status!.endpoints]).toEqual([
+      [],
+      undefined,
+      undefined,
+    ]);
+    expect(
+      (await client.get(definitionType, keyOf(`things.${name}.example.com`))).spec.versions.map(({ served }) => served),
+    ).toEqual([false]);
     await last.stop();
     await forgetPlugins(client, folder);
     expect((await client.list(pluginType)).items).toEqual([]);

@@ -3,23 +3,67 @@ import type { Plugin } from '#pkg/apis/index';
 import { dependencyProblem, dependentsOf } from './dependencies.ts';
 
 function plugin(name: string, dependencies?: Record<string, string>, version = '1.0.0'): Plugin {
-  return { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version, ...(dependencies === undefined ? {} : { dependencies }) } };
+  return {
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name },
+    spec: { version, ...(dependencies === undefined ? {} : { dependencies }) },
+  };
 }
 
 describe('what a plugin depends on', () => {
   const cases: { reason: string; of: Plugin; others?: Plugin[]; started?: string[]; problem: string | undefined }[] = [
     { reason: 'nothing', of: plugin('a'), problem: undefined },
-    { reason: 'one that is started', of: plugin('a', { b: '^1.0.0' }), others: [plugin('b')], started: ['b'], problem: undefined },
-    { reason: 'one that is not', of: plugin('a', { b: '^1.0.0' }), others: [plugin('b')], problem: 'waits DependencyNotStarted it waits for: b' },
-    { reason: 'several', of: plugin('a', { c: '*', b: '*', d: '*' }), others: [plugin('b'), plugin('c'), plugin('d')], started: ['c'], problem: 'waits DependencyNotStarted it waits for: b, d' },
-    { reason: 'one that is not there', of: plugin('a', { b: '*' }), problem: 'fails DependencyMissing it depends on the plugin b (*), which is not there' },
-    { reason: 'another version', of: plugin('a', { b: '^2.0.0' }), others: [plugin('b')], started: ['b'], problem: 'fails DependencyVersionMismatch it depends on the plugin b in version ^2.0.0, which is there in version 1.0.0' },
-    { reason: 'itself', of: plugin('a', { b: '*' }), others: [plugin('b', { a: '*' })], problem: 'fails DependencyCircle these plugins depend on one another in a circle: a -> b -> a' },
-    { reason: 'a name of every object', of: plugin('a', { constructor: '*' }), problem: 'fails DependencyMissing it depends on the plugin constructor (*), which is not there' },
+    {
+      reason: 'one that is started',
+      of: plugin('a', { b: '^1.0.0' }),
+      others: [plugin('b')],
+      started: ['b'],
+      problem: undefined,
+    },
+    {
+      reason: 'one that is not',
+      of: plugin('a', { b: '^1.0.0' }),
+      others: [plugin('b')],
+      problem: 'waits DependencyNotStarted it waits for: b',
+    },
+    {
+      reason: 'several',
+      of: plugin('a', { c: '*', b: '*', d: '*' }),
+      others: [plugin('b'), plugin('c'), plugin('d')],
+      started: ['c'],
+      problem: 'waits DependencyNotStarted it waits for: b, d',
+    },
+    {
+      reason: 'one that is not there',
+      of: plugin('a', { b: '*' }),
+      problem: 'fails DependencyMissing it depends on the plugin b (*), which is not there',
+    },
+    {
+      reason: 'another version',
+      of: plugin('a', { b: '^2.0.0' }),
+      others: [plugin('b')],
+      started: ['b'],
+      problem:
+        'fails DependencyVersionMismatch it depends on the plugin b in version ^2.0.0, which is there in version 1.0.0',
+    },
+    {
+      reason: 'itself',
+      of: plugin('a', { b: '*' }),
+      others: [plugin('b', { a: '*' })],
+      problem: 'fails DependencyCircle these plugins depend on one another in a circle: a -> b -> a',
+    },
+    {
+      reason: 'a name of every object',
+      of: plugin('a', { constructor: '*' }),
+      problem: 'fails DependencyMissing it depends on the plugin constructor (*), which is not there',
+    },
   ];
   test.each(cases)('$reason', ({ of, others = [], started = [], problem }) => {
     const found = dependencyProblem(of, [of, ...others], (name) => started.includes(name));
-    expect(found === undefined ? undefined : `${found.waits ? 'waits' : 'fails'} ${found.reason} ${found.message}`).toBe(problem);
+    expect(
+      found === undefined ? undefined : `${found.waits ? 'waits' : 'fails'} ${found.reason} ${found.message}`,
+    ).toBe(problem);
   });
 });
 
@@ -29,6 +73,8 @@ test('what counts of the plugin itself is what it is to be, not what it was', ()
 });
 
 test('those that depend on one, by name', () => {
-  expect(dependentsOf('b', [plugin('a', { b: '*' }), plugin('b'), plugin('c', { a: '*' }), plugin('d', { a: '*', b: '*' })])).toEqual(['a', 'd']);
+  expect(
+    dependentsOf('b', [plugin('a', { b: '*' }), plugin('b'), plugin('c', { a: '*' }), plugin('d', { a: '*', b: '*' })]),
+  ).toEqual(['a', 'd']);
   expect(dependentsOf('toString', [plugin('a', {})])).toEqual([]);
 });

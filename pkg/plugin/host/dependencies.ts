@@ -9,16 +9,28 @@ export interface DependencyProblem {
 }
 
 /** Undefined where everything that `plugin` depends on is there, in the right version, and started. */
-export function dependencyProblem(plugin: Plugin, all: readonly Plugin[], isAvailable: (name: string) => boolean): DependencyProblem | undefined {
+export function dependencyProblem(
+  plugin: Plugin,
+  all: readonly Plugin[],
+  isAvailable: (name: string) => boolean,
+): DependencyProblem | undefined {
   const dependencies = dependenciesOf(plugin);
   if (dependencies.length === 0) return undefined;
   const { name } = plugin.metadata;
   const others = all.filter(({ metadata }) => metadata.name !== name);
-  const { problems } = resolveDependencies([plugin, ...others].map(({ metadata, spec }) => ({ name: metadata.name, version: spec.version, dependencies: spec.dependencies ?? {} })));
+  const { problems } = resolveDependencies(
+    [plugin, ...others].map(({ metadata, spec }) => ({
+      name: metadata.name,
+      version: spec.version,
+      dependencies: spec.dependencies ?? {},
+    })),
+  );
   const problem = problems.get(name);
   if (problem !== undefined) return { reason: problem.reason, message: problem.message, waits: false };
   const missing = dependencies.filter((dependency) => !isAvailable(dependency));
-  return missing.length === 0 ? undefined : { reason: 'DependencyNotStarted', message: `it waits for: ${missing.join(', ')}`, waits: true };
+  return missing.length === 0
+    ? undefined
+    : { reason: 'DependencyNotStarted', message: `it waits for: ${missing.join(', ')}`, waits: true };
 }
 
 export function dependenciesOf({ spec }: Plugin): string[] {

@@ -3,7 +3,8 @@ import type { Client, Fence, WriteOptions } from '#pkg/apimachinery/index';
 /** A client whose writes hold only while the lease is whose it was, unless they name another. */
 export function fencedClient(client: Client, fence: Fence | undefined): Client {
   if (fence === undefined) return client;
-  const fenced = <Options extends WriteOptions>(options?: Options): Options => ({ ...options, fence: options?.fence ?? fence }) as Options;
+  const fenced = <Options extends WriteOptions>(options?: Options): Options =>
+    ({ ...options, fence: options?.fence ?? fence }) as Options;
   return {
     get: (type, key, options) => client.get(type, key, options),
     list: (type, options) => client.list(type, options),

@@ -14,8 +14,8 @@ export interface FolderFingerprint {
 }
 
 /**
- * Tells whether a folder's files have changed, by their names, sizes and times. `node_modules` and names that begin with a dot
- * are left out, and folders behind links.
+ * Tells whether a folder's files have changed, by their names, sizes and times. `node_modules` and names that begin
+ * with a dot are left out, and folders behind links.
  * @throws PluginError FolderTooLarge; the system's error where it cannot be read
  */
 export async function fingerprintFolder(folder: string): Promise<FolderFingerprint> {
@@ -28,7 +28,11 @@ export async function fingerprintFolder(folder: string): Promise<FolderFingerpri
       const { name } = entry;
       if (name.startsWith('.') || name === 'node_modules') continue;
       files += 1;
-      if (files > most.files || depth > most.depth) throw new PluginError({ reason: 'FolderTooLarge', message: `the folder has more than ${most.files} files, or they lie deeper than ${most.depth} folders` });
+      if (files > most.files || depth > most.depth)
+        throw new PluginError({
+          reason: 'FolderTooLarge',
+          message: `the folder has more than ${most.files} files, or they lie deeper than ${most.depth} folders`,
+        });
       const inner = `${within}/${name}`;
       // A link to nothing is a file as well.
       const { size, mtimeMs, ctimeMs } = await stat(join(path, name)).catch(() => lstat(join(path, name)));

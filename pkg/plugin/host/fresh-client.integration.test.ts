@@ -19,31 +19,59 @@ afterAll(() => env?.stop());
 
 test('reads what no cache shows yet, and writes with the fence', async () => {
   // It lists, and hears of nothing afterwards.
-  const silent: Client['watch'] = (_type, { signal }) => new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(newServiceUnavailable('stopped'))));
-  const late = new Proxy(client, { get: (target, verb) => (verb === 'watch' ? silent : (Reflect.get(target, verb) as () => unknown).bind(target)) });
+  const silent: Client['watch'] = (_type, { signal }) =>
+    new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(newServiceUnavailable('stopped'))),
+    );
+  const late = new Proxy(client, {
+    get: (target, verb) => (verb === 'watch' ? silent : (Reflect.get(target, verb) as () => unknown).bind(target)),
+  });
   const cache = new Cache({ client: late, log: { ...silentLog, debug: () => undefined } });
   const informer = cache.informerFor(pluginType);
   cache.start();
   await informer.waitForSync(AbortSignal.timeout(10_000));
-  const cached = new CachedClient({ client, cache, fence: () => ({ namespace: 'default', lease: 'nobody-holds', transitions: 1 }) });
+  const cached = new CachedClient({
+    client,
+    cache,
+    fence: () => ({ namespace: 'default', lease: 'nobody-holds', transitions: 1 }),
+  });
   const fresh = freshClient(cached, client);
-  const plugin = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'new' }, spec: { version: '1.0.0' } };
+  const plugin = {
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name: 'new' },
+    spec: { version: '1.0.0' },
+  };
   await client.create(pluginType, plugin);
   await expect(cached.get(pluginType, keyOf('new'))).rejects.toMatchObject({ reason: 'NotFound' });
-  expect([(await fresh.get(pluginType, keyOf('new'))).metadata.name, (await fresh.list(pluginType)).items.length]).toEqual(['new', 1]);
+  expect([
+    (await fresh.get(pluginType, keyOf('new'))).metadata.name,
+    (await fresh.list(pluginType)).items.length,
+  ]).toEqual(['new', 1]);
   await expect(fresh.delete(pluginType, keyOf('new'))).rejects.toMatchObject({ code: 409 });
   await cache.stop();
 });
 
 test("a plugin's client reads as it is, and every write of it has the fence", async () => {
-  const plugin = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'fenced' }, spec: { version: '1.0.0' } };
+  const plugin = {
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name: 'fenced' },
+    spec: { version: '1.0.0' },
+  };
   const { resourceVersion } = await client.list(pluginType);
   const stored = await client.create(pluginType, plugin);
   const fenced = fencedClient(client, { namespace: 'default', lease: 'nobody-holds', transitions: 1 });
   const writes = [
     () => fenced.create(pluginType, { ...plugin, metadata: { name: 'other' } }),
     () => fenced.update(pluginType, { ...stored, spec: { version: '2.0.0' } }),
-    () => fenced.patch(pluginType, keyOf('fenced'), { type: 'merge', patch: { spec: { version: '2.0.0' } } }, { fieldValidation: 'Strict' }),
+    () =>
+      fenced.patch(
+        pluginType,
+        keyOf('fenced'),
+        { type: 'merge', patch: { spec: { version: '2.0.0' } } },
+        { fieldValidation: 'Strict' },
+      ),
     () => fenced.updateStatus(pluginType, { ...stored, status: { version: '2.0.0' } }),
     () => fenced.patchStatus(pluginType, keyOf('fenced'), { type: 'merge', patch: { status: { version: '2.0.0' } } }),
     () => fenced.delete(pluginType, keyOf('fenced')),

@@ -45,9 +45,17 @@ export interface PluginObserver {
 
 /** News of dependents come at once; this is for the end of its patience with them. */
 const lookAgain = { requeueAfterMs: 1000 };
-const notRunning = { Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, Reloaded: undefined } satisfies ConditionChanges;
+const notRunning = {
+  Healthy: { isTrue: false, reason: 'NotRunning' },
+  ReconcilesSucceed: undefined,
+  Reloaded: undefined,
+} satisfies ConditionChanges;
 const valid: ConditionChange = { isTrue: true, reason: 'Valid' };
-const changingOften: ConditionChange = { isTrue: true, reason: 'ChangingOften', message: 'what it is made of changes again and again: it is started anew once a minute at most' };
+const changingOften: ConditionChange = {
+  isTrue: true,
+  reason: 'ChangingOften',
+  message: 'what it is made of changes again and again: it is started anew once a minute at most',
+};
 
 /** The plugins that run in this process, from when it begins to lead until it no longer does. */
 export class HostTurn {
@@ -68,8 +76,21 @@ export class HostTurn {
   constructor(options: HostTurnOptions) {
     this.#options = options;
     this.#folder = new PluginFolder(options);
-    this.#starter = new PluginStarter({ ...options, running: this.#running, onStarted: (tookMs) => options.observer?.started(tookMs), onHealth: (name) => this.#neighbours.look(name) });
-    this.sources = [{ start: (enqueue) => this.#begin(enqueue), stop: () => this.#folder.stop(), problem: () => this.#folder.problem() }, this.#neighbours.source, { start: () => Promise.resolve(true), stop: () => this.#end() }];
+    this.#starter = new PluginStarter({
+      ...options,
+      running: this.#running,
+      onStarted: (tookMs) => options.observer?.started(tookMs),
+      onHealth: (name) => this.#neighbours.look(name),
+    });
+    this.sources = [
+      {
+        start: (enqueue) => this.#begin(enqueue),
+        stop: () => this.#folder.stop(),
+        problem: () => this.#folder.problem(),
+      },
+      this.#neighbours.source,
+      { start: () => Promise.resolve(true), stop: () => this.#end() },
+    ];
   }
 
   get troubled(): string[] {
@@ -100,7 +121,10 @@ export class HostTurn {
       return await this.#look(name, context);
     } finally {
       const all = this.#plugins(context);
-      this.#neighbours.tell(name, all, { isRunning: this.#running.has(name), isWanted: all.some((each) => each.metadata.name === name && isWanted(each)) });
+      this.#neighbours.tell(name, all, {
+        isRunning: this.#running.has(name),
+        isWanted: all.some((each) => each.metadata.name === name && isWanted(each)),
+      });
     }
   }
 
@@ -113,9 +137,12 @@ export class HostTurn {
     if (found !== undefined) this.#seen.add(name);
     if (found?.manifest !== undefined && !record.isDeleted) await this.#follow(record, found.manifest);
     // Nothing is said of files that have not been looked at; a stop needs none.
-    if (found === undefined && isWanted(object) && this.#folder.mayBeFound(name)) return { requeueAfterMs: this.#options.intervalMs };
+    if (found === undefined && isWanted(object) && this.#folder.mayBeFound(name))
+      return { requeueAfterMs: this.#options.intervalMs };
     try {
-      return await (isWanted(object) ? this.#keepStarted(record, found, context) : this.#keepStopped(record, found, context));
+      return await (isWanted(object)
+        ? this.#keepStarted(record, found, context)
+        : this.#keepStopped(record, found, context));
     } finally {
       this.#phases.set(name, record.status.phase ?? 'Disabled');
     }
@@ -123,10 +150,14 @@ export class HostTurn {
 
   /** All there are, each as the version that runs has it, where one does. */
   #plugins({ lister }: ReconcileContext): Stored<Plugin>[] {
-    return lister(pluginType).list().map((plugin) => {
-      const running = this.#running.get(plugin.metadata.name);
-      return running === undefined ? plugin : { ...plugin, spec: { ...running.spec, enabled: plugin.spec.enabled === true } };
-    });
+    return lister(pluginType)
+      .list()
+      .map((plugin) => {
+        const running = this.#running.get(plugin.metadata.name);
+        return running === undefined
+          ? plugin
+          : { ...plugin, spec: { ...running.spec, enabled: plugin.spec.enabled === true } };
+      });
   }
 
   /** The spec is that of the files; what runs keeps what it may do. */
@@ -149,12 +180,21 @@ export class HostTurn {
     }
     const spec = found.manifest?.spec ?? { version: '0.0.0', enabled: false };
     const enabled = spec.enabled && !this.#seen.has(name) && !(await wasDeleted(client, name));
-    await client.create(pluginType, { apiVersion: `${pluginType.group}/${pluginType.version}`, kind: pluginType.kind, metadata: { name }, spec: { ...spec, enabled } });
+    await client.create(pluginType, {
+      apiVersion: `${pluginType.group}/${pluginType.version}`,
+      kind: pluginType.kind,
+      metadata: { name },
+      spec: { ...spec, enabled },
+    });
     this.#seen.add(name);
     await forgetDeleted(client, name);
   }
 
-  async #keepStopped(record: PluginRecord, found: FoundPlugin | undefined, context: ReconcileContext): Promise<ReconcileResult> {
+  async #keepStopped(
+    record: PluginRecord,
+    found: FoundPlugin | undefined,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
     const { name } = record;
     const { phase = 'Disabled' } = record.status;
     if (phase !== 'Disabled' || this.#running.has(name)) {
@@ -175,19 +215,31 @@ export class HostTurn {
     return record.release();
   }
 
-  async #keepStarted(record: PluginRecord, found: FoundPlugin | undefined, context: ReconcileContext): Promise<ReconcileResult> {
+  async #keepStarted(
+    record: PluginRecord,
+    found: FoundPlugin | undefined,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
     const { name } = record;
     await this.#recordCrash(record, context);
     const running = this.#running.get(name);
     if (running !== undefined) {
       const obstacle = this.#obstacle({ ...record.object, spec: running.spec }, context);
-      if (obstacle !== undefined) return this.#neighbours.mustWait(name, this.#plugins(context), this.#running) ? lookAgain : this.#stopForNow(record, obstacle);
+      if (obstacle !== undefined)
+        return this.#neighbours.mustWait(name, this.#plugins(context), this.#running)
+          ? lookAgain
+          : this.#stopForNow(record, obstacle);
     }
     this.#neighbours.stays(name);
-    if (running !== undefined && record.status.phase === 'Started') return this.#keepCurrent(record, running, found, context);
+    if (running !== undefined && record.status.phase === 'Started')
+      return this.#keepCurrent(record, running, found, context);
     // Enabled again amidst its stop: who knows what is left of it.
     await this.#running.stop(name);
-    if (found?.manifest === undefined) return record.change({ phase: 'Failed', conditions: { FilesValid: filesCondition(found), ...noLongerHealthy(record) } });
+    if (found?.manifest === undefined)
+      return record.change({
+        phase: 'Failed',
+        conditions: { FilesValid: filesCondition(found), ...noLongerHealthy(record) },
+      });
     const obstacle = this.#obstacle(record.object, context);
     if (obstacle !== undefined) return this.#hold(record, obstacle);
     return this.#starter.start(record, { ...found, manifest: found.manifest }, context);
@@ -197,7 +249,11 @@ export class HostTurn {
     const crash = this.#crashes.get(record.name);
     if (crash === undefined) return;
     const { reason, message } = crash;
-    await record.change({ phase: 'Failed', restarts: (record.status.restarts ?? 0) + 1, conditions: { ...notRunning, Healthy: { isTrue: false, reason, message } } });
+    await record.change({
+      phase: 'Failed',
+      restarts: (record.status.restarts ?? 0) + 1,
+      conditions: { ...notRunning, Healthy: { isTrue: false, reason, message } },
+    });
     this.#crashes.delete(record.name);
     events.record(record.object, { type: 'Warning', reason, message: `its worker ended: ${message}` });
   }
@@ -211,7 +267,10 @@ export class HostTurn {
       return { reason: error.reason, message: error.message, waits: false };
     }
     const all = this.#plugins(context);
-    const isAvailable = (name: string): boolean => all.some((each) => each.metadata.name === name && isWanted(each)) && !this.#neighbours.isLeaving(name) && this.#running.has(name);
+    const isAvailable = (name: string): boolean =>
+      all.some((each) => each.metadata.name === name && isWanted(each)) &&
+      !this.#neighbours.isLeaving(name) &&
+      this.#running.has(name);
     return dependencyProblem(plugin, all, isAvailable);
   }
 
@@ -222,7 +281,10 @@ export class HostTurn {
     this.#options.log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped for what it depends on');
     await record.change({
       phase: 'Failed',
-      conditions: { DependenciesMet: { isTrue: false, reason: waits ? 'DependencyStopped' : reason, message }, ...notRunning },
+      conditions: {
+        DependenciesMet: { isTrue: false, reason: waits ? 'DependencyStopped' : reason, message },
+        ...notRunning,
+      },
     });
   }
 
@@ -231,21 +293,40 @@ export class HostTurn {
     const hasStopped = waits && record.status.phase === 'Failed' && present?.reason === 'DependencyStopped';
     await record.change({
       phase: waits && !hasStopped ? 'Starting' : 'Failed',
-      conditions: { FilesValid: valid, DependenciesMet: { isTrue: false, reason: hasStopped ? 'DependencyStopped' : reason, message }, ...noLongerHealthy(record) },
+      conditions: {
+        FilesValid: valid,
+        DependenciesMet: { isTrue: false, reason: hasStopped ? 'DependencyStopped' : reason, message },
+        ...noLongerHealthy(record),
+      },
     });
   }
 
   /** Of one that runs: how does it do, and are there newer files? */
-  async #keepCurrent(record: PluginRecord, running: RunningPlugin, found: FoundPlugin | undefined, context: ReconcileContext): Promise<ReconcileResult> {
-    const say = (conditions: ConditionChanges): Promise<void> => record.change({ conditions: { ...healthConditions(running.worker.health), ...conditions } });
+  async #keepCurrent(
+    record: PluginRecord,
+    running: RunningPlugin,
+    found: FoundPlugin | undefined,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
+    const say = (conditions: ConditionChanges): Promise<void> =>
+      record.change({ conditions: { ...healthConditions(running.worker.health), ...conditions } });
     const { manifest, fingerprint } = found ?? {};
     if (found === undefined || manifest === undefined) return say({ FilesValid: filesCondition(found) });
-    if (running.refused !== undefined && running.refused.fingerprint === fingerprint) return say({ FilesValid: running.refused.condition });
-    const isNewer = manifest.spec.version !== running.spec.version || (this.#options.reload && fingerprint !== running.seen);
+    if (running.refused !== undefined && running.refused.fingerprint === fingerprint)
+      return say({ FilesValid: running.refused.condition });
+    const isNewer =
+      manifest.spec.version !== running.spec.version || (this.#options.reload && fingerprint !== running.seen);
     if (!isNewer) return say({ FilesValid: valid, Reloaded: undefined });
     const obstacle = this.#obstacle(record.object, context);
     if (obstacle !== undefined) {
-      await say({ FilesValid: valid, Reloaded: { isTrue: false, reason: obstacle.reason, message: `${goesOn(manifest.spec, running)}: ${obstacle.message}` } });
+      await say({
+        FilesValid: valid,
+        Reloaded: {
+          isTrue: false,
+          reason: obstacle.reason,
+          message: `${goesOn(manifest.spec, running)}: ${obstacle.message}`,
+        },
+      });
       return { requeueAfterMs: this.#options.intervalMs };
     }
     const hasFailed = this.#starter.hasFailed(record, found);
@@ -269,7 +350,10 @@ export class HostTurn {
       return say({ FilesValid: valid, Reloaded: undefined });
     }
     if (!hasFailed) this.#reloads.count(record.name);
-    this.#options.log.info({ plugin: record.name, from: running.spec.version, to: manifest.spec.version }, 'a plugin is started anew from changed files');
+    this.#options.log.info(
+      { plugin: record.name, from: running.spec.version, to: manifest.spec.version },
+      'a plugin is started anew from changed files',
+    );
     const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
     // A crash of the old one is of no interest any more.
     if (this.#running.has(record.name)) this.#crashes.delete(record.name);
@@ -295,7 +379,11 @@ export class HostTurn {
   async #begin(enqueue: Enqueue): Promise<boolean> {
     const isLooking = await this.#folder.start(enqueue);
     // It takes a second or two, which the first start need not wait for; a failure is the first start's to tell.
-    if (isLooking && !this.#folder.isEmpty) this.#preparing = bundleSdk(this.#options.bundleDir).then(() => undefined, () => undefined);
+    if (isLooking && !this.#folder.isEmpty)
+      this.#preparing = bundleSdk(this.#options.bundleDir).then(
+        () => undefined,
+        () => undefined,
+      );
     return isLooking;
   }
 
@@ -316,6 +404,9 @@ function noLongerHealthy({ status }: PluginRecord): ConditionChanges {
 }
 
 function filesCondition(found: FoundPlugin | undefined): ConditionChange {
-  if (found === undefined) return { isTrue: false, reason: 'FolderMissing', message: 'its folder is not in the folder of plugins' };
-  return found.problem === undefined ? valid : { isTrue: false, reason: found.problem.reason, message: found.problem.message };
+  if (found === undefined)
+    return { isTrue: false, reason: 'FolderMissing', message: 'its folder is not in the folder of plugins' };
+  return found.problem === undefined
+    ? valid
+    : { isTrue: false, reason: found.problem.reason, message: found.problem.message };
 }

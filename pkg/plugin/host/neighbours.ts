@@ -6,7 +6,9 @@ import { keyOf } from './plugin-record.ts';
 /** For dependents to stop before what they depend on. Milliseconds. */
 const patienceMs = 30_000;
 
-/** What plugins that depend on one another are to know of one another: whoever changes asks for a look at the others. */
+/**
+ * What plugins that depend on one another are to know of one another: whoever changes asks for a look at the others.
+ */
 export class Neighbours {
   readonly source = new ChannelSource();
   /** What was told of each last. */
@@ -18,7 +20,10 @@ export class Neighbours {
     this.source.push(keyOf(name));
   }
 
-  /** Those that depend on it are told when it came, went or changed; those it depends on when it went, as they may wait for that. */
+  /**
+   * Those that depend on it are told when it came, went or changed; those it depends on when it went, as they may wait
+   * for that.
+   */
   tell(name: string, all: readonly Plugin[], { isRunning, isWanted }: { isRunning: boolean; isWanted: boolean }): void {
     const plugin = all.find(({ metadata }) => metadata.name === name);
     const news = JSON.stringify([isRunning, isWanted, plugin?.spec.version]);
@@ -38,7 +43,10 @@ export class Neighbours {
     this.#leaving.delete(name);
   }
 
-  /** Begins its stop: must it wait for those of `running` that depend on it? They are asked to go; it does not wait for ever. */
+  /**
+   * Begins its stop: must it wait for those of `running` that depend on it? They are asked to go; it does not wait for
+   * ever.
+   */
   mustWait(name: string, all: readonly Plugin[], running: { has(name: string): boolean }): boolean {
     const since = this.#leaving.get(name) ?? performance.now();
     this.#leaving.set(name, since);

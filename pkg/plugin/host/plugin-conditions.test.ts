@@ -3,12 +3,33 @@ import type { Condition } from '#pkg/apimachinery/index';
 import { changeConditions } from './plugin-conditions.ts';
 
 const past = '2026-01-01T00:00:00Z';
-const healthy: Condition = { type: 'Healthy', status: 'True', reason: 'Running', message: '', lastTransitionTime: past, observedGeneration: 1 };
+const healthy: Condition = {
+  type: 'Healthy',
+  status: 'True',
+  reason: 'Running',
+  message: '',
+  lastTransitionTime: past,
+  observedGeneration: 1,
+};
 const valid: Condition = { ...healthy, type: 'FilesValid', reason: 'Valid' };
 
 test('what is not spoken of stays, what is taken away goes, and what is new comes last', () => {
-  const changed = changeConditions([healthy, valid], { Healthy: undefined, DependenciesMet: { isTrue: false, reason: 'DependencyMissing', message: 'b' } }, 2);
-  expect(changed).toEqual([valid, { type: 'DependenciesMet', status: 'False', reason: 'DependencyMissing', message: 'b', lastTransitionTime: expect.any(String), observedGeneration: 2 }]);
+  const changed = changeConditions(
+    [healthy, valid],
+    { Healthy: undefined, DependenciesMet: { isTrue: false, reason: 'DependencyMissing', message: 'b' } },
+    2,
+  );
+  expect(changed).toEqual([
+    valid,
+    {
+      type: 'DependenciesMet',
+      status: 'False',
+      reason: 'DependencyMissing',
+      message: 'b',
+      lastTransitionTime: expect.any(String),
+      observedGeneration: 2,
+    },
+  ]);
   expect(changeConditions([], { Adopted: undefined }, 1)).toEqual([]);
 });
 
@@ -20,6 +41,10 @@ test('the time moves with the status alone', () => {
 });
 
 test('a message that cannot be stored as it is, is stored as it can be', () => {
-  const [given] = changeConditions([], { Healthy: { isTrue: false, reason: 'Threw', message: `a\0b\uD800c${'x'.repeat(5000)}` } }, 1);
+  const [given] = changeConditions(
+    [],
+    { Healthy: { isTrue: false, reason: 'Threw', message: `a\0b\uD800c${'x'.repeat(5000)}` } },
+    1,
+  );
   expect(given!.message).toMatch(/^a\uFFFDb\uFFFDcx{3995}$/);
 });

@@ -29,12 +29,27 @@ export type ConditionChanges = Partial<Record<PluginConditionType, ConditionChan
 const longestMessage = 4000;
 
 /** The conditions with these changes; the time of one moves only with its status. */
-export function changeConditions(present: readonly Condition[], changes: ConditionChanges, observedGeneration: number): Condition[] {
+export function changeConditions(
+  present: readonly Condition[],
+  changes: ConditionChanges,
+  observedGeneration: number,
+): Condition[] {
   const now = formatTimestamp(Date.now());
   let conditions = [...present];
   for (const [type, change] of Object.entries(changes)) {
     if (change === undefined) conditions = conditions.filter((condition) => condition.type !== type);
-    else conditions = setCondition(conditions, { type, status: change.isTrue ? 'True' : 'False', reason: change.reason, message: storable(change.message ?? ''), observedGeneration }, now);
+    else
+      conditions = setCondition(
+        conditions,
+        {
+          type,
+          status: change.isTrue ? 'True' : 'False',
+          reason: change.reason,
+          message: storable(change.message ?? ''),
+          observedGeneration,
+        },
+        now,
+      );
   }
   return conditions;
 }

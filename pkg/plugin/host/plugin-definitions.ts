@@ -6,7 +6,10 @@ import type { PluginRecord } from './plugin-record.ts';
 export interface UnregisterModels {
   /** Names of those that stay served. */
   except?: readonly string[];
-  /** What the plugin has shipped: the rules of presets decide over definitions among them. Default: what the inventory says now. */
+  /**
+   * What the plugin has shipped: the rules of presets decide over definitions among them. Default: what the inventory
+   * says now.
+   */
   shipped?: readonly PresetRecord[];
   signal: AbortSignal;
 }
@@ -18,16 +21,27 @@ export interface LeftModel {
 }
 
 /**
- * Takes the plugin's models out of service, but for those in `except`. Which they are, their definitions say themselves, so that none is
- * forgotten, whenever a process ended; one that the plugin shipped as a preset is no model of its code, and one that has the label of what is the
- * user's is left alone. Answers those that could not be taken out of service; it does not wait for ever.
+ * Takes the plugin's models out of service, but for those in `except`. Which they are, their definitions say
+ * themselves, so that none is forgotten, whenever a process ended; one that the plugin shipped as a preset is no model
+ * of its code, and one that has the label of what is the user's is left alone. Answers those that could not be taken
+ * out of service; it does not wait for ever.
  * @throws StatusError where they cannot be listed, the fence is lost, or the signal fires
  */
-export async function withdrawModels(client: Client, record: PluginRecord, { except = [], shipped = record.inventory, signal }: UnregisterModels): Promise<LeftModel[]> {
+export async function withdrawModels(
+  client: Client,
+  record: PluginRecord,
+  { except = [], shipped = record.inventory, signal }: UnregisterModels,
+): Promise<LeftModel[]> {
   const plugin = record.name;
   const { items } = await client.list(definitionType, { labelSelector: `${pluginLabel}=${plugin}`, signal });
-  const spared = new Set([...except, ...shipped.filter(({ kind }) => kind === definitionType.kind).map(({ name }) => name)]);
-  const names = items.filter(({ metadata }) => metadata.labels?.[doNotOverwriteLabel] !== 'true').map(({ metadata }) => metadata.name).filter((name) => !spared.has(name));
+  const spared = new Set([
+    ...except,
+    ...shipped.filter(({ kind }) => kind === definitionType.kind).map(({ name }) => name),
+  ]);
+  const names = items
+    .filter(({ metadata }) => metadata.labels?.[doNotOverwriteLabel] !== 'true')
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => !spared.has(name));
   const left: LeftModel[] = [];
   const withdraw = async (name: string): Promise<void> => {
     try {

@@ -47,14 +47,21 @@ async function look(intervalMs = 20, patienceMs = 30_000): Promise<{ plugins: Pl
   return { plugins: looking, asked };
 }
 
-const files = (name: string, version = '1.0.0'): Record<string, string> => ({ 'plugin.yaml': manifest({ name, version }), 'index.ts': 'export default {}' });
+const files = (name: string, version = '1.0.0'): Record<string, string> => ({
+  'plugin.yaml': manifest({ name, version }),
+  'index.ts': 'export default {}',
+});
 
 test('tells of what comes, changes and goes', async () => {
   const { plugins, asked } = await look();
   expect(plugins.mayBeFound('a')).toBe(false);
   await folder.write('a', files('a'));
   expect(await asked.next()).toBe('a');
-  expect(plugins.find('a')).toMatchObject({ name: 'a', folder: join(folder.dir, 'a'), manifest: { spec: { version: '1.0.0' } } });
+  expect(plugins.find('a')).toMatchObject({
+    name: 'a',
+    folder: join(folder.dir, 'a'),
+    manifest: { spec: { version: '1.0.0' } },
+  });
   await folder.write('a', files('a', '2.0.0'));
   expect(await asked.next()).toBe('a');
   expect(plugins.find('a')!.manifest!.spec.version).toBe('2.0.0');
@@ -121,7 +128,11 @@ test('a folder that never lies still concerns only the plugin it names, and is j
   expect([plugins.find('busy')?.name, await asked.next()]).toEqual(['busy', 'busy']);
   await plugins.stop();
   const { plugins: patient } = await look(60_000);
-  expect([patient.find('busy'), patient.mayBeFound('busy'), patient.mayBeFound('other')]).toEqual([undefined, true, false]);
+  expect([patient.find('busy'), patient.mayBeFound('busy'), patient.mayBeFound('other')]).toEqual([
+    undefined,
+    true,
+    false,
+  ]);
 });
 
 test('a copy of a folder is left out, whatever it is called, until the first one goes', async () => {
@@ -148,7 +159,10 @@ test('of two that are there at first that one counts which has the name of the p
 });
 
 test.each([
-  ['a text that cannot be kept', 'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata:\n  name: odd\nspec: { version: 1.0.0, description: "a\\0b" }\n'],
+  [
+    'a text that cannot be kept',
+    'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata:\n  name: odd\nspec: { version: 1.0.0, description: "a\\0b" }\n',
+  ],
   ['no YAML', 'metadata: { name: odd }\nspec: { version: 1.0.0\n'],
 ])('a manifest with %s is told of by the name in it', async (_case, text) => {
   await folder.write('a', { 'plugin.yaml': text });

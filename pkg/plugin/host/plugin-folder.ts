@@ -43,8 +43,9 @@ interface Seen {
 const nameless = '';
 
 /**
- * The folder of plugins, looked at every two seconds. A folder counts as it was when its files last lay still for that long, so
- * that one that is just being copied is not taken for a broken one. Asks for a look at a plugin whenever its folder comes, changes or goes.
+ * The folder of plugins, looked at every two seconds. A folder counts as it was when its files last lay still for that
+ * long, so that one that is just being copied is not taken for a broken one. Asks for a look at a plugin whenever its
+ * folder comes, changes or goes.
  */
 export class PluginFolder implements Source {
   readonly #options: Required<PluginFolderOptions>;
@@ -65,12 +66,15 @@ export class PluginFolder implements Source {
   }
 
   /**
-   * Undefined where there is none, or it has not been judged. Of two of one name that counts which had the name before, until it goes; at first
-   * that which is called so itself, or else the first.
+   * Undefined where there is none, or it has not been judged. Of two of one name that counts which had the name before,
+   * until it goes; at first that which is called so itself, or else the first.
    */
   find(name: string): FoundPlugin | undefined {
     const all = this.#byFolder().flatMap(([, { judged }]) => (judged?.name === name ? [judged] : []));
-    const found = all.find(({ folder }) => folder === this.#holders.get(name)) ?? all.find(({ folder }) => basename(folder) === name) ?? all[0];
+    const found =
+      all.find(({ folder }) => folder === this.#holders.get(name)) ??
+      all.find(({ folder }) => basename(folder) === name) ??
+      all[0];
     if (found === undefined) this.#holders.delete(name);
     else this.#holders.set(name, found.folder);
     return found;
@@ -149,9 +153,13 @@ export class PluginFolder implements Source {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       return [];
     }
-    const paths = names.filter((name) => !name.startsWith('.') && name !== 'node_modules').map((name) => join(dir, name));
+    const paths = names
+      .filter((name) => !name.startsWith('.') && name !== 'node_modules')
+      .map((name) => join(dir, name));
     // A link to a folder is as good.
-    const areFolders = await Promise.all(paths.map(async (path) => (await stat(path).catch(() => undefined))?.isDirectory() === true));
+    const areFolders = await Promise.all(
+      paths.map(async (path) => (await stat(path).catch(() => undefined))?.isDirectory() === true),
+    );
     return paths.filter((_path, i) => areFolders[i]).toSorted();
   }
 
@@ -170,14 +178,25 @@ export class PluginFolder implements Source {
     // Since it was not as it was judged last.
     const since = before === undefined || before.judged?.fingerprint === before.fingerprint.text ? now : before.since;
     const isDue = liesStill || now - since >= this.#options.patienceMs;
-    const judged = isDue ? await this.#judge(folder, fingerprint.text, { tooLarge: problem.caught, before: before?.judged }) : before?.judged;
-    this.#folders.set(folder, { fingerprint, judged, since: isDue ? now : since, name: judged === undefined ? await readName(folder) : undefined });
+    const judged = isDue
+      ? await this.#judge(folder, fingerprint.text, { tooLarge: problem.caught, before: before?.judged })
+      : before?.judged;
+    this.#folders.set(folder, {
+      fingerprint,
+      judged,
+      since: isDue ? now : since,
+      name: judged === undefined ? await readName(folder) : undefined,
+    });
     if (!isDue) return;
     if (before?.judged !== undefined && before.judged.name !== judged?.name) this.#ask(before.judged.name);
     if (judged !== undefined) this.#ask(judged.name);
   }
 
-  async #judge(folder: string, fingerprint: string, { tooLarge, before }: { tooLarge: PluginError | undefined; before: FoundPlugin | undefined }): Promise<FoundPlugin> {
+  async #judge(
+    folder: string,
+    fingerprint: string,
+    { tooLarge, before }: { tooLarge: PluginError | undefined; before: FoundPlugin | undefined },
+  ): Promise<FoundPlugin> {
     try {
       if (tooLarge !== undefined) throw tooLarge;
       const manifest = await readManifest(folder);
@@ -185,7 +204,8 @@ export class PluginFolder implements Source {
     } catch (error) {
       if (!isPluginError(error)) throw error;
       // One whose manifest is there, and cannot be read any more, is still whose it was.
-      const last = (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
+      const last =
+        (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
       const name = (await readName(folder)) ?? last ?? nameless;
       if (name === nameless) this.#complain(folder, 'a folder is no plugin', error);
       return { name, folder, fingerprint, problem: error };
@@ -200,7 +220,8 @@ export class PluginFolder implements Source {
     for (const [folder, { judged }] of this.#byFolder()) {
       if (judged === undefined || judged.name === nameless) continue;
       const holder = this.find(judged.name)!.folder;
-      if (holder !== folder) this.#complain(folder, 'a folder is left out', new Error(`the plugin ${judged.name} is in ${holder} already`));
+      if (holder !== folder)
+        this.#complain(folder, 'a folder is left out', new Error(`the plugin ${judged.name} is in ${holder} already`));
     }
   }
 

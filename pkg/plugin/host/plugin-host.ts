@@ -32,8 +32,9 @@ export interface PluginHostOptions {
 const timeoutMs = 900_000;
 
 /**
- * Runs the plugins of a folder where its controller runs, so on one process of all. Plugin objects say which are to run and tell what came of it.
- * When the controller stops, because the process ends or no longer leads, so do the workers, and nothing else changes.
+ * Runs the plugins of a folder where its controller runs, so on one process of all. Plugin objects say which are to run
+ * and tell what came of it. When the controller stops, because the process ends or no longer leads, so do the workers,
+ * and nothing else changes.
  */
 export class PluginHost implements EndpointHost {
   /** For a Manager, with the platform's own. */
@@ -44,17 +45,30 @@ export class PluginHost implements EndpointHost {
     return enqueueObject(event);
   };
 
-  constructor({ client, reload = true, environment = {}, url, intervalMs = 2000, observer, ...options }: PluginHostOptions) {
+  constructor({
+    client,
+    reload = true,
+    environment = {},
+    url,
+    intervalMs = 2000,
+    observer,
+    ...options
+  }: PluginHostOptions) {
     this.controller = {
       name: 'plugins',
       watches: [{ type: pluginType, selection: {}, handler: this.#notice, predicates: [] }],
       indexes: [],
-      // A start or a stop may take its time, and must keep no other waiting; how many start at once is the starter's to say.
+      // A start or a stop may take its time, and must keep no other waiting; how many start at once is the starter's to
+      // say.
       tuning: { concurrency: 256, timeoutMs },
       begin: () => {
         const turn = new HostTurn({ ...options, reload, environment, url, intervalMs, observer });
         this.#turn = turn;
-        return { sources: turn.sources, reconcile: (request, context) => turn.reconcile(request, { ...context, client: freshClient(context.client, client) }) };
+        return {
+          sources: turn.sources,
+          reconcile: (request, context) =>
+            turn.reconcile(request, { ...context, client: freshClient(context.client, client) }),
+        };
       },
     };
   }

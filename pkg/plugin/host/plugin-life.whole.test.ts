@@ -37,7 +37,14 @@ function start(options: ConstructorParameters<typeof TestHost>[2] = {}): TestHos
 }
 
 function noteType(name: string): ResourceType<Note> {
-  return { group: `${name}.example.com`, version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: true };
+  return {
+    group: `${name}.example.com`,
+    version: 'v1',
+    kind: 'Note',
+    plural: 'notes',
+    namespaced: false,
+    hasStatusSubresource: true,
+  };
 }
 
 function newNote(name: string, title: string, labels = {}): Note {
@@ -45,7 +52,10 @@ function newNote(name: string, title: string, labels = {}): Note {
 }
 
 /** A model, a controller that marks its objects, an endpoint, a preset. */
-function module(name: string, { greeting = 'hello', before = '' }: { greeting?: string; before?: string } = {}): string {
+function module(
+  name: string,
+  { greeting = 'hello', before = '' }: { greeting?: string; before?: string } = {},
+): string {
   return `
     import { controllerFor, defineEndpoint, defineModel, definePlugin, Type } from '@svc/sdk';
     ${before}
@@ -60,17 +70,32 @@ function module(name: string, { greeting = 'hello', before = '' }: { greeting?: 
   `;
 }
 
-async function write(name: string, options: { version?: string; enabled?: boolean; greeting?: string; before?: string; preset?: string } = {}): Promise<void> {
+async function write(
+  name: string,
+  options: { version?: string; enabled?: boolean; greeting?: string; before?: string; preset?: string } = {},
+): Promise<void> {
   const { version, enabled } = options;
   await folder.write(name, {
-    'plugin.yaml': manifest({ name, ...(version === undefined ? {} : { version }), ...(enabled === undefined ? {} : { enabled }) }),
+    'plugin.yaml': manifest({
+      name,
+      ...(version === undefined ? {} : { version }),
+      ...(enabled === undefined ? {} : { enabled }),
+    }),
     'index.ts': module(name, options),
     'presets/notes.yaml': JSON.stringify(newNote(name, options.preset ?? 'welcome')),
   });
 }
 
 async function greetingOf({ host }: TestHost, plugin: string): Promise<unknown> {
-  const call = { plugin, operationId: 'greet', endpoint: `GET /apis/api.${plugin}.example.com/v1/greeting`, params: {}, query: '', user: { name: 'anonymous', uid: '', groups: [] }, requestId: 'test' };
+  const call = {
+    plugin,
+    operationId: 'greet',
+    endpoint: `GET /apis/api.${plugin}.example.com/v1/greeting`,
+    params: {},
+    query: '',
+    user: { name: 'anonymous', uid: '', groups: [] },
+    requestId: 'test',
+  };
   const { status, body = '' } = await host.call(call, AbortSignal.timeout(10_000));
   return [status, JSON.parse(body)];
 }
@@ -95,10 +120,27 @@ describe('a folder', () => {
     await enable(client, 'notes');
     const started = await inPhase(client, 'notes', 'Started');
     expect(started.metadata.finalizers).toEqual([stopFinalizer]);
-    expect(started.status).toMatchObject({ version: '1.0.0', models: ['notes.notes.example.com'], observedGeneration: started.metadata.generation });
-    expect(started.status!.endpoints).toEqual([expect.objectContaining({ operationId: 'greet', audience: 'public', group: 'notes.example.com', path: '/greeting' })]);
+    expect(started.status).toMatchObject({
+      version: '1.0.0',
+      models: ['notes.notes.example.com'],
+      observedGeneration: started.metadata.generation,
+    });
+    expect(started.status!.endpoints).toEqual([
+      expect.objectContaining({
+        operationId: 'greet',
+        audience: 'public',
+        group: 'notes.example.com',
+        path: '/greeting',
+      }),
+    ]);
     expect(started.status!.presets).toEqual([{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: 'welcome' }]);
-    expect(started.status!.conditions!.map(({ type, status }) => `${type} ${status}`).toSorted()).toEqual(['DependenciesMet True', 'FilesValid True', 'Healthy True', 'ModelsServed True', 'PresetsApplied True']);
+    expect(started.status!.conditions!.map(({ type, status }) => `${type} ${status}`).toSorted()).toEqual([
+      'DependenciesMet True',
+      'FilesValid True',
+      'Healthy True',
+      'ModelsServed True',
+      'PresetsApplied True',
+    ]);
     expect(await greetingOf(host, 'notes')).toEqual([200, { greeting: 'hello' }]);
     const type = noteType('notes');
     expect((await client.get(type, keyOf('welcome'))).metadata.labels).toEqual({ [pluginLabel]: 'notes' });
@@ -110,7 +152,13 @@ describe('a folder', () => {
 
     await enable(client, 'notes', false);
     const stopped = await inPhase(client, 'notes', 'Disabled');
-    expect(Object.keys(stopped.status!).toSorted()).toEqual(['conditions', 'observedGeneration', 'phase', 'presets', 'version']);
+    expect(Object.keys(stopped.status!).toSorted()).toEqual([
+      'conditions',
+      'observedGeneration',
+      'phase',
+      'presets',
+      'version',
+    ]);
     expect(stopped.status!.presets).toEqual([]);
     expect(await isServed('notes')).toBe(false);
     await expect(greetingOf(host, 'notes').catch(reasonOf)).resolves.toBe('ServiceUnavailable');
@@ -122,7 +170,11 @@ describe('a folder', () => {
     expect((await client.list(type)).items.map(({ metadata }) => metadata.name)).toEqual(['mine', 'welcome']);
     await client.delete(pluginType, keyOf('notes'));
     // Its folder is there, so it comes back; it was not the folder's first sight.
-    await eventually(client, 'notes', ({ metadata, status }) => metadata.uid !== started.metadata.uid && status?.phase === 'Disabled');
+    await eventually(
+      client,
+      'notes',
+      ({ metadata, status }) => metadata.uid !== started.metadata.uid && status?.phase === 'Disabled',
+    );
     expect(await isServed('notes')).toBe(false);
   });
 
@@ -136,10 +188,21 @@ describe('a folder', () => {
   });
 
   test('that is no valid plugin is told of, by its name; mended, it works', async () => {
-    await folder.write('broken', { 'plugin.yaml': JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'broken' }, spec: { version: 'one' } }) });
+    await folder.write('broken', {
+      'plugin.yaml': JSON.stringify({
+        apiVersion: 'plugin.svc.run/v1alpha1',
+        kind: 'Plugin',
+        metadata: { name: 'broken' },
+        spec: { version: 'one' },
+      }),
+    });
     await folder.write('nameless', { 'plugin.yaml': '{' });
     start();
-    const invalid = await eventually(client, 'broken', (plugin) => condition(plugin, 'FilesValid') === 'False ManifestInvalid');
+    const invalid = await eventually(
+      client,
+      'broken',
+      (plugin) => condition(plugin, 'FilesValid') === 'False ManifestInvalid',
+    );
     expect(invalid.status!.conditions![0]!.message).toMatch(/spec\.version/);
     await enable(client, 'broken');
     await inPhase(client, 'broken', 'Failed');
@@ -153,11 +216,18 @@ describe('a folder', () => {
     const host = start();
     await inPhase(client, 'gone', 'Started');
     await folder.remove('gone');
-    const without = await eventually(client, 'gone', (plugin) => condition(plugin, 'FilesValid') === 'False FolderMissing');
+    const without = await eventually(
+      client,
+      'gone',
+      (plugin) => condition(plugin, 'FilesValid') === 'False FolderMissing',
+    );
     expect(without.status!.phase).toBe('Started');
     expect(await greetingOf(host, 'gone')).toEqual([200, { greeting: 'hello' }]);
     await client.delete(pluginType, keyOf('gone'));
-    for await (const event of await client.watch(pluginType, { resourceVersion: without.metadata.resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+    for await (const event of await client.watch(pluginType, {
+      resourceVersion: without.metadata.resourceVersion,
+      signal: AbortSignal.timeout(20_000),
+    })) {
       if (event.type === 'DELETED') break;
     }
     expect(await isServed('gone')).toBe(false);
@@ -193,7 +263,12 @@ test('a start is given up that was no longer wanted when it began', async () => 
   });
   running.push(new TestHost(late, folder));
   const began = performance.now();
-  await eventually(client, 'hasty', ({ spec, status, metadata }) => spec.enabled === false && status?.phase === 'Disabled' && status.observedGeneration === metadata.generation);
+  await eventually(
+    client,
+    'hasty',
+    ({ spec, status, metadata }) =>
+      spec.enabled === false && status?.phase === 'Disabled' && status.observedGeneration === metadata.generation,
+  );
   expect(performance.now() - began).toBeLessThan(25_000);
 });
 
@@ -202,7 +277,11 @@ test('plugins that are slow to start keep no other from stopping or starting', a
   start();
   await inPhase(client, 'swift', 'Started');
   const names = Array.from({ length: 8 }, (_, i) => `slow-${i}`);
-  for (const name of names) await folder.write(name, { 'plugin.yaml': manifest({ name, enabled: true }), 'index.mjs': 'await new Promise(() => setInterval(() => undefined, 1000));' });
+  for (const name of names)
+    await folder.write(name, {
+      'plugin.yaml': manifest({ name, enabled: true }),
+      'index.mjs': 'await new Promise(() => setInterval(() => undefined, 1000));',
+    });
   await Promise.all(names.map((name) => inPhase(client, name, 'Starting')));
   const began = performance.now();
   await enable(client, 'swift', false);
@@ -217,7 +296,10 @@ test('a plugin that was deleted while its folder was there does not start of its
   const dying = new Proxy(client, {
     get: (target, verb) => {
       const method = Reflect.get(target, verb) as (...parameters: unknown[]) => Promise<unknown>;
-      return (...parameters: unknown[]) => (verb === 'create' && parameters[0] === pluginType && hasStarted ? new Promise((_resolve, reject) => setImmediate(reject, new Error('this process is dead'))) : method.apply(target, parameters));
+      return (...parameters: unknown[]) =>
+        verb === 'create' && parameters[0] === pluginType && hasStarted
+          ? new Promise((_resolve, reject) => setImmediate(reject, new Error('this process is dead')))
+          : method.apply(target, parameters);
     },
   });
   let hasStarted = false;
@@ -226,7 +308,10 @@ test('a plugin that was deleted while its folder was there does not start of its
   const { metadata } = await inPhase(client, 'deleted', 'Started');
   hasStarted = true;
   await client.delete(pluginType, keyOf('deleted'));
-  for await (const event of await client.watch(pluginType, { resourceVersion: metadata.resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+  for await (const event of await client.watch(pluginType, {
+    resourceVersion: metadata.resourceVersion,
+    signal: AbortSignal.timeout(20_000),
+  })) {
     if (event.type === 'DELETED') break;
   }
   await first.stop();
@@ -254,7 +339,8 @@ describe('changed files', () => {
     const type = noteType('changing');
     const { metadata } = await client.get(type, keyOf('welcome'));
     await write('changing', { greeting: 'good day' });
-    while (JSON.stringify(await greetingOf(host, 'changing')) !== JSON.stringify([200, { greeting: 'good day' }])) await new Promise((resolve) => setImmediate(resolve));
+    while (JSON.stringify(await greetingOf(host, 'changing')) !== JSON.stringify([200, { greeting: 'good day' }]))
+      await new Promise((resolve) => setImmediate(resolve));
     expect((await client.get(pluginType, keyOf('changing'))).status!.phase).toBe('Started');
     expect((await client.get(type, keyOf('welcome'))).metadata.uid).toBe(metadata.uid);
 
@@ -265,7 +351,8 @@ describe('changed files', () => {
   });
 
   test('that it is not made of start nothing, though the plugin writes them itself', async () => {
-    const before = "import { writeFileSync } from 'node:fs'; import { fileURLToPath } from 'node:url'; writeFileSync(fileURLToPath(new URL('state.json', import.meta.url)), String(Date.now()));";
+    const before =
+      "import { writeFileSync } from 'node:fs'; import { fileURLToPath } from 'node:url'; writeFileSync(fileURLToPath(new URL('state.json', import.meta.url)), String(Date.now()));";
     await write('selfish', { enabled: true, before });
     const host = start();
     const { metadata } = await inPhase(client, 'selfish', 'Started');
@@ -275,7 +362,10 @@ describe('changed files', () => {
     await write('selfish', { before, version: '1.1.0' });
     const { resourceVersion } = metadata;
     const phases: [string | undefined, string | undefined][] = [];
-    for await (const event of await client.watch(pluginType, { resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+    for await (const event of await client.watch(pluginType, {
+      resourceVersion,
+      signal: AbortSignal.timeout(20_000),
+    })) {
       if (event.type !== 'MODIFIED' || event.object.metadata.name !== 'selfish') continue;
       phases.push([event.object.status?.phase, event.object.status?.version]);
       if (event.object.status?.version === '1.1.0') break;
@@ -290,7 +380,11 @@ describe('changed files', () => {
     const host = start();
     await inPhase(client, 'careful', 'Started');
     await write('careful', { before: 'const = ;' });
-    const refused = await eventually(client, 'careful', (plugin) => condition(plugin, 'FilesValid') === 'False BundleFailed');
+    const refused = await eventually(
+      client,
+      'careful',
+      (plugin) => condition(plugin, 'FilesValid') === 'False BundleFailed',
+    );
     expect(refused.status!.phase).toBe('Started');
     expect(await greetingOf(host, 'careful')).toEqual([200, { greeting: 'hello' }]);
     await write('careful', { greeting: 'mended' });
@@ -302,7 +396,10 @@ describe('changed files', () => {
     await write('steady', { enabled: true });
     const host = start({ reload: false });
     await inPhase(client, 'steady', 'Started');
-    await folder.write('steady', { 'index.ts': module('steady', { greeting: 'too early' }), 'plugin.yaml': manifest({ name: 'steady', requires: '>=2.0.0' }) });
+    await folder.write('steady', {
+      'index.ts': module('steady', { greeting: 'too early' }),
+      'plugin.yaml': manifest({ name: 'steady', requires: '>=2.0.0' }),
+    });
     await eventually(client, 'steady', ({ spec }) => spec.requires === '>=2.0.0');
     expect(await greetingOf(host, 'steady')).toEqual([200, { greeting: 'hello' }]);
     await write('steady', { version: '1.0.1', greeting: 'at last' });
@@ -327,7 +424,13 @@ describe('a start that fails is undone', () => {
   });
 
   const cases: { reason: string; name: string; says: string; condition: string; change: () => Promise<unknown> }[] = [
-    { reason: 'a throw in the module', name: 'throws', says: 'False ModuleFailed', condition: 'Healthy', change: () => write('throws', { enabled: true, before: "throw new Error('not today');" }) },
+    {
+      reason: 'a throw in the module',
+      name: 'throws',
+      says: 'False ModuleFailed',
+      condition: 'Healthy',
+      change: () => write('throws', { enabled: true, before: "throw new Error('not today');" }),
+    },
     {
       reason: 'a preset of a kind that nobody knows',
       name: 'unknown',
@@ -335,7 +438,9 @@ describe('a start that fails is undone', () => {
       condition: 'PresetsApplied',
       change: async () => {
         await write('unknown', { enabled: true });
-        await folder.write('unknown', { 'presets/other.yaml': '{"apiVersion":"nowhere.example.com/v1","kind":"Thing","metadata":{"name":"a"}}' });
+        await folder.write('unknown', {
+          'presets/other.yaml': '{"apiVersion":"nowhere.example.com/v1","kind":"Thing","metadata":{"name":"a"}}',
+        });
       },
     },
     {
@@ -344,10 +449,23 @@ describe('a start that fails is undone', () => {
       says: 'False PresetTaken',
       condition: 'PresetsApplied',
       change: async () => {
-        const namespaceType: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
-        await client.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'owned', labels: { [pluginLabel]: 'somebody' } } });
+        const namespaceType: ResourceType = {
+          group: '',
+          version: 'v1',
+          kind: 'Namespace',
+          plural: 'namespaces',
+          namespaced: false,
+          hasStatusSubresource: true,
+        };
+        await client.create(namespaceType, {
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name: 'owned', labels: { [pluginLabel]: 'somebody' } },
+        });
         await write('thief', { enabled: true });
-        await folder.write('thief', { 'presets/zz.yaml': '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"owned"}}' });
+        await folder.write('thief', {
+          'presets/zz.yaml': '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"owned"}}',
+        });
       },
     },
     {
@@ -362,7 +480,12 @@ describe('a start that fails is undone', () => {
           names: { plural: 'notes', singular: 'note', kind: 'Note' },
           versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
         };
-        await client.create(definitionType, { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'notes.clash.example.com', labels: { [pluginLabel]: 'first' } }, spec });
+        await client.create(definitionType, {
+          apiVersion: 'apiextensions.k8s.io/v1',
+          kind: 'CustomResourceDefinition',
+          metadata: { name: 'notes.clash.example.com', labels: { [pluginLabel]: 'first' } },
+          spec,
+        });
         await write('clash', { enabled: true });
       },
     },
@@ -372,7 +495,11 @@ describe('a start that fails is undone', () => {
     const host = start();
     const failed = await eventually(client, name, (plugin) => plugin.status?.phase === 'Failed');
     expect([condition(failed, type), failed.status]).toEqual([says, failed.status]);
-    expect([failed.status!.models, failed.status!.endpoints, failed.status!.presets ?? []]).toEqual([undefined, undefined, []]);
+    expect([failed.status!.models, failed.status!.endpoints, failed.status!.presets ?? []]).toEqual([
+      undefined,
+      undefined,
+      [],
+    ]);
     if (name !== 'clash') expect(await isServed(name)).toBe(false);
     expect(await greetingOf(host, name).catch(reasonOf)).toBe('ServiceUnavailable');
     await enable(client, name, false);

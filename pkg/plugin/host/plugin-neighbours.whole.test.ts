@@ -4,7 +4,16 @@ import { eventType, pluginType } from '#pkg/apis/index';
 import { leaseType } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { keyOf } from './plugin-record.ts';
-import { condition, enable, eventually, forgetPlugins, inPhase, startedAs, TestHost, type TestHostOptions } from './start-test-host.ts';
+import {
+  condition,
+  enable,
+  eventually,
+  forgetPlugins,
+  inPhase,
+  startedAs,
+  TestHost,
+  type TestHostOptions,
+} from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 
 let env: TestEnv;
@@ -52,11 +61,22 @@ interface Written {
 }
 
 function write(name: string, { doing = 'return 1;', ...spec }: Written = {}): Promise<void> {
-  return folder.write(name, { 'plugin.yaml': manifest({ name, enabled: true, ...spec }), 'index.mjs': module(name, doing) });
+  return folder.write(name, {
+    'plugin.yaml': manifest({ name, enabled: true, ...spec }),
+    'index.mjs': module(name, doing),
+  });
 }
 
 async function act({ host }: TestHost, plugin: string): Promise<string> {
-  const call = { plugin, operationId: 'act', endpoint: `POST /apis/api.${plugin}.example.com/v1/act`, params: {}, query: '', user: { name: 'anonymous', uid: '', groups: [] }, requestId: 'test' };
+  const call = {
+    plugin,
+    operationId: 'act',
+    endpoint: `POST /apis/api.${plugin}.example.com/v1/act`,
+    params: {},
+    query: '',
+    user: { name: 'anonymous', uid: '', groups: [] },
+    requestId: 'test',
+  };
   try {
     const { status, body = '' } = await host.call(call, AbortSignal.timeout(20_000));
     return `${status} ${body}`;
@@ -102,8 +122,12 @@ describe('dependencies', () => {
     await enable(client, 'base', false);
     // That the workers of two have ended may be written of them at the same time.
     const stopped = await stopping;
-    expect([stopped.slice(0, -1).toSorted(), stopped.at(-1)]).toEqual([['middle Failed', 'top Failed'], 'base Disabled']);
-    for (const name of ['top', 'middle']) expect(condition(await inPhase(client, name, 'Failed'), 'DependenciesMet')).toBe('False DependencyStopped');
+    expect([stopped.slice(0, -1).toSorted(), stopped.at(-1)]).toEqual([
+      ['middle Failed', 'top Failed'],
+      'base Disabled',
+    ]);
+    for (const name of ['top', 'middle'])
+      expect(condition(await inPhase(client, name, 'Failed'), 'DependenciesMet')).toBe('False DependencyStopped');
 
     const again = phasesUntil('top Started', 'Started');
     await enable(client, 'base');
@@ -111,7 +135,11 @@ describe('dependencies', () => {
 
     // Another version, which one of them cannot work with.
     await write('base', { version: '2.0.0' });
-    const failed = await eventually(client, 'middle', (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch');
+    const failed = await eventually(
+      client,
+      'middle',
+      (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch',
+    );
     expect(failed.status!.phase).toBe('Failed');
     await write('middle', { version: '1.1.0', dependencies: { base: '^2.0.0' } });
     await inPhase(client, 'top', 'Started');
@@ -126,8 +154,14 @@ describe('dependencies', () => {
     const missing = await eventually(client, 'waits', ({ status }) => status?.phase === 'Failed');
     expect(condition(missing, 'DependenciesMet')).toBe('False DependencyMissing');
     for (const name of ['circle-a', 'circle-b']) {
-      const failed = await eventually(client, name, (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyCircle');
-      expect(failed.status!.conditions!.find(({ type }) => type === 'DependenciesMet')!.message).toMatch(/circle-a -> circle-b -> circle-a/);
+      const failed = await eventually(
+        client,
+        name,
+        (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyCircle',
+      );
+      expect(failed.status!.conditions!.find(({ type }) => type === 'DependenciesMet')!.message).toMatch(
+        /circle-a -> circle-b -> circle-a/,
+      );
       expect(failed.status!.phase).toBe('Failed');
     }
     const modern = await inPhase(client, 'modern', 'Failed');
@@ -158,8 +192,15 @@ describe('a newer version that may not run leaves the one before', () => {
     await write('above', { version: '2.0.0', doing: 'return 2;', ...newer });
     const refused = await eventually(client, 'above', (plugin) => condition(plugin, 'Reloaded') !== undefined);
     expect(condition(refused, 'Reloaded')).toBe(`False ${reason}`);
-    expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(/^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /);
-    expect([refused.status!.phase, refused.status!.version, condition(refused, 'DependenciesMet'), await act(host, 'above')]).toEqual(['Started', '1.0.0', 'True Met', '200 1']);
+    expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(
+      /^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /,
+    );
+    expect([
+      refused.status!.phase,
+      refused.status!.version,
+      condition(refused, 'DependenciesMet'),
+      await act(host, 'above'),
+    ]).toEqual(['Started', '1.0.0', 'True Met', '200 1']);
     // What depends on it counts on the version that runs.
     await write('top', { version: '1.1.0', dependencies: { above: '^1.0.0' } });
     await startedAs(client, 'top', '1.1.0');
@@ -168,16 +209,27 @@ describe('a newer version that may not run leaves the one before', () => {
     else await write('above', { version: '2.0.0', doing: 'return 2;' });
     const mended = await startedAs(client, 'above', '2.0.0');
     expect([condition(mended, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
-    await eventually(client, 'top', (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch');
+    await eventually(
+      client,
+      'top',
+      (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch',
+    );
   });
 });
 
 describe('a worker that ends by itself', () => {
   const cases: { reason: string; doing: string; limits?: object }[] = [
-    { reason: 'Threw', doing: "setTimeout(() => { throw new Error('of its own accord'); }); await new Promise(() => undefined);" },
+    {
+      reason: 'Threw',
+      doing: "setTimeout(() => { throw new Error('of its own accord'); }); await new Promise(() => undefined);",
+    },
     { reason: 'Exited', doing: 'process.exit(3);' },
     { reason: 'Blocked', doing: 'for (;;);', limits: { blockedSeconds: 1 } },
-    { reason: 'OutOfMemory', doing: 'const all = []; for (;;) all.push(new Array(1_000_000).fill(0.5));', limits: { memoryMiB: 32 } },
+    {
+      reason: 'OutOfMemory',
+      doing: 'const all = []; for (;;) all.push(new Array(1_000_000).fill(0.5));',
+      limits: { memoryMiB: 32 },
+    },
   ];
   test.each(cases)('$reason: the others go on, and it is started again', async ({ reason, doing, limits }) => {
     const name = reason.toLowerCase();
@@ -198,18 +250,30 @@ describe('a worker that ends by itself', () => {
     await enable(client, name, false);
     expect((await inPhase(client, name, 'Disabled')).status!.restarts).toBeUndefined();
     await host.stop();
-    const { items } = await client.list(eventType, { namespace: 'default', fieldSelector: `involvedObject.name=${name}` });
+    const { items } = await client.list(eventType, {
+      namespace: 'default',
+      fieldSelector: `involvedObject.name=${name}`,
+    });
     expect(new Set(items.map((event) => event.reason))).toEqual(new Set([reason, 'Started', 'Stopped']));
   });
 });
 
 describe('several hosts', () => {
   type Namespace = ApiObject;
-  const namespaceType: ResourceType<Namespace> = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+  const namespaceType: ResourceType<Namespace> = {
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    plural: 'namespaces',
+    namespaced: false,
+    hasStatusSubresource: true,
+  };
 
   test('one runs the plugins; when it ends another does, and nothing is removed in between', async () => {
     await write('shared', { doing: 'return 1;' });
-    await folder.write('shared', { 'presets/namespace.yaml': '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shipped"}}' });
+    await folder.write('shared', {
+      'presets/namespace.yaml': '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shipped"}}',
+    });
     const hosts = [start(), start()];
     const first = await inPhase(client, 'shared', 'Started');
     const shipped = await client.get(namespaceType, keyOf('shipped'));
@@ -219,26 +283,60 @@ describe('several hosts', () => {
 
     await leader.stop();
     expect(await act(leader, 'shared')).toBe('ServiceUnavailable');
-    await eventually(client, 'shared', ({ status, metadata }) => status?.phase === 'Started' && BigInt(metadata.resourceVersion) > BigInt(first.metadata.resourceVersion));
+    await eventually(
+      client,
+      'shared',
+      ({ status, metadata }) =>
+        status?.phase === 'Started' && BigInt(metadata.resourceVersion) > BigInt(first.metadata.resourceVersion),
+    );
     expect(await act(other, 'shared')).toBe('200 1');
     await other.stop();
     const last = await client.get(pluginType, keyOf('shared'));
-    expect([last.status!.phase, last.status!.endpoints!.length, last.status!.presets!.length]).toEqual(['Started', 1, 1]);
-    expect((await client.get(namespaceType, keyOf('shipped'))).metadata).toMatchObject({ uid: shipped.metadata.uid, resourceVersion: shipped.metadata.resourceVersion });
+    expect([last.status!.phase, last.status!.endpoints!.length, last.status!.presets!.length]).toEqual([
+      'Started',
+      1,
+      1,
+    ]);
+    expect((await client.get(namespaceType, keyOf('shipped'))).metadata).toMatchObject({
+      uid: shipped.metadata.uid,
+      resourceVersion: shipped.metadata.resourceVersion,
+    });
   });
 
   test('a stop that was broken off is ended by the next', async () => {
-    await client.create(pluginType, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'half-stopped' }, spec: { version: '1.0.0', enabled: false } });
+    await client.create(pluginType, {
+      apiVersion: 'plugin.svc.run/v1alpha1',
+      kind: 'Plugin',
+      metadata: { name: 'half-stopped' },
+      spec: { version: '1.0.0', enabled: false },
+    });
     const presets = [{ apiVersion: 'v1', kind: 'Namespace', name: 'half-stopped' }];
-    await client.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'half-stopped', labels: { 'svc.run/plugin': 'half-stopped' }, finalizers: ['test.example.com/held'] } });
-    await client.patchStatus(pluginType, keyOf('half-stopped'), { type: 'merge', patch: { status: { phase: 'Stopping', presets, models: [] } } });
+    await client.create(namespaceType, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: 'half-stopped',
+        labels: { 'svc.run/plugin': 'half-stopped' },
+        finalizers: ['test.example.com/held'],
+      },
+    });
+    await client.patchStatus(pluginType, keyOf('half-stopped'), {
+      type: 'merge',
+      patch: { status: { phase: 'Stopping', presets, models: [] } },
+    });
     const { resourceVersion } = await client.list(namespaceType);
     start();
     // Somebody holds what it shipped, for a while.
-    for await (const event of await client.watch(namespaceType, { resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+    for await (const event of await client.watch(namespaceType, {
+      resourceVersion,
+      signal: AbortSignal.timeout(20_000),
+    })) {
       if (event.type === 'MODIFIED' && event.object.metadata.deletionTimestamp !== undefined) break;
     }
-    await client.patch(namespaceType, keyOf('half-stopped'), { type: 'merge', patch: { metadata: { finalizers: null } } });
+    await client.patch(namespaceType, keyOf('half-stopped'), {
+      type: 'merge',
+      patch: { metadata: { finalizers: null } },
+    });
     const stopped = await inPhase(client, 'half-stopped', 'Disabled');
     expect([stopped.status!.presets, stopped.status!.models]).toEqual([[], undefined]);
   });

@@ -1,4 +1,12 @@
-import { isFenceLost, isSameJson, isStatusError, type Client, type JsonValue, type ObjectKey, type Stored } from '#pkg/apimachinery/index';
+import {
+  isFenceLost,
+  isSameJson,
+  isStatusError,
+  type Client,
+  type JsonValue,
+  type ObjectKey,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginSpec, type PluginStatus, type PresetRecord } from '#pkg/apis/index';
 import { addFinalizer, hasFinalizer, ignoreNotFound, removeFinalizer, writeChanges } from '#pkg/runtime/index';
 import { changeConditions, type ConditionChanges } from './plugin-conditions.ts';
@@ -7,7 +15,9 @@ import { changeConditions, type ConditionChanges } from './plugin-conditions.ts'
 export const stopFinalizer = 'plugin.svc.run/stop';
 
 /** What is written of a status; `undefined` takes a field away. */
-export type StatusChange = { [Field in Exclude<keyof PluginStatus, 'conditions' | 'observedGeneration'>]?: PluginStatus[Field] | undefined } & { conditions?: ConditionChanges };
+export type StatusChange = {
+  [Field in Exclude<keyof PluginStatus, 'conditions' | 'observedGeneration'>]?: PluginStatus[Field] | undefined;
+} & { conditions?: ConditionChanges };
 
 /** One Plugin object as this process knows it, through all that it writes to it. */
 export class PluginRecord {
@@ -48,7 +58,10 @@ export class PluginRecord {
     return this.#object.metadata.deletionTimestamp !== undefined;
   }
 
-  /** The object as it is now: whoever led before may have written what no cache shows yet. @throws StatusError 404 where it is gone */
+  /**
+   * The object as it is now: whoever led before may have written what no cache shows yet. @throws StatusError 404 where
+   * it is gone
+   */
   async refresh(signal?: AbortSignal): Promise<void> {
     this.#object = await this.#client.get(pluginType, keyOf(this.name), signal === undefined ? {} : { signal });
   }
@@ -56,7 +69,10 @@ export class PluginRecord {
   /** The spec becomes what the file says, but for whether it is to run. */
   async follow(spec: PluginSpec): Promise<void> {
     const { enabled = false } = this.#object.spec;
-    this.#object = await writeChanges(this.#client, pluginType, this.#object, { ...this.#object, spec: { ...spec, enabled } });
+    this.#object = await writeChanges(this.#client, pluginType, this.#object, {
+      ...this.#object,
+      spec: { ...spec, enabled },
+    });
   }
 
   async hold(): Promise<void> {
@@ -65,22 +81,38 @@ export class PluginRecord {
 
   /** Lets a deleted one go. */
   async release(): Promise<void> {
-    if (hasFinalizer(this.#object, stopFinalizer)) await ignoreNotFound(removeFinalizer(this.#client, pluginType, this.#object, stopFinalizer));
+    if (hasFinalizer(this.#object, stopFinalizer))
+      await ignoreNotFound(removeFinalizer(this.#client, pluginType, this.#object, stopFinalizer));
   }
 
   /** Writes what differs, and nothing where nothing does. */
   async change({ conditions = {}, ...fields }: StatusChange): Promise<void> {
-    const merged = { ...this.status, ...fields, conditions: changeConditions(this.status.conditions ?? [], conditions, this.generation), observedGeneration: this.generation };
-    const status = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined)) as PluginStatus;
+    const merged = {
+      ...this.status,
+      ...fields,
+      conditions: changeConditions(this.status.conditions ?? [], conditions, this.generation),
+      observedGeneration: this.generation,
+    };
+    const status = Object.fromEntries(
+      Object.entries(merged).filter(([, value]) => value !== undefined),
+    ) as PluginStatus;
     this.#object = await writeChanges(this.#client, pluginType, this.#object, { ...this.#object, status });
   }
 
-  /** Stores what the plugin ships; to be called before the objects themselves change. @throws StatusError 409 where another has stored it meanwhile */
+  /**
+   * Stores what the plugin ships; to be called before the objects themselves change. @throws StatusError 409 where
+   * another has stored it meanwhile
+   */
   readonly recordInventory = async (presets: PresetRecord[]): Promise<void> => {
     for (;;) {
-      const { metadata: { resourceVersion } } = this.#object;
+      const {
+        metadata: { resourceVersion },
+      } = this.#object;
       try {
-        this.#object = await this.#client.patchStatus(pluginType, keyOf(this.name), { type: 'merge', patch: { metadata: { resourceVersion }, status: { presets: presets as unknown as JsonValue } } });
+        this.#object = await this.#client.patchStatus(pluginType, keyOf(this.name), {
+          type: 'merge',
+          patch: { metadata: { resourceVersion }, status: { presets: presets as unknown as JsonValue } },
+        });
         return;
       } catch (error) {
         if (!isStatusError(error, 'Conflict') || isFenceLost(error)) throw error;

@@ -29,7 +29,14 @@ afterAll(async () => {
 });
 
 function noteType(plugin: string): ResourceType<Note> {
-  return { group: `${plugin}.example.com`, version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: true };
+  return {
+    group: `${plugin}.example.com`,
+    version: 'v1',
+    kind: 'Note',
+    plural: 'notes',
+    namespaced: false,
+    hasStatusSubresource: true,
+  };
 }
 
 interface Written {
@@ -48,7 +55,19 @@ interface Written {
 }
 
 /** A model, a controller that marks its objects with the version, an endpoint that tells it, presets. */
-async function write(name: string, { version, before = '', fields = '', reconcile, controllers = '[seeing]', models = '[Note]', path = '/version', presets = [] }: Written): Promise<void> {
+async function write(
+  name: string,
+  {
+    version,
+    before = '',
+    fields = '',
+    reconcile,
+    controllers = '[seeing]',
+    models = '[Note]',
+    path = '/version',
+    presets = [],
+  }: Written,
+): Promise<void> {
   await folder.write(name, {
     'plugin.yaml': manifest({ name, version, enabled: true }),
     'index.ts': `
@@ -72,7 +91,15 @@ function note(plugin: string, name: string, spec: Note['spec'] = { title: name }
 }
 
 async function ask(plugin: string, path = '/version'): Promise<string> {
-  const call = { plugin, operationId: 'tell', endpoint: `GET /apis/api.${plugin}.example.com/v1${path}`, params: {}, query: '', user: { name: 'anonymous', uid: '', groups: [] }, requestId: 'test' };
+  const call = {
+    plugin,
+    operationId: 'tell',
+    endpoint: `GET /apis/api.${plugin}.example.com/v1${path}`,
+    params: {},
+    query: '',
+    user: { name: 'anonymous', uid: '', groups: [] },
+    requestId: 'test',
+  };
   try {
     return (await host.host.call(call, AbortSignal.timeout(20_000))).body ?? '';
   } catch (error) {
@@ -119,7 +146,8 @@ async function seenBy(plugin: string, name: string, version: string): Promise<vo
   const { resourceVersion, items } = await client.list(type);
   if (items.some((each) => each.metadata.name === name && each.status?.seen === version)) return;
   for await (const event of await client.watch(type, { resourceVersion, signal: AbortSignal.timeout(30_000) })) {
-    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.seen === version) return;
+    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.seen === version)
+      return;
   }
   throw new Error(`${name} was not seen by ${version}`);
 }
@@ -131,10 +159,24 @@ test('the version before answers until the new one does; models, presets and con
   const poll = new Poll('steady');
   for (let i = 1; i <= 5; i += 1) {
     const spec = { title: 'shipped', ...(i % 2 === 0 ? {} : { stars: i }) };
-    await write('steady', { version: `1.0.${i}`, fields: i % 2 === 0 ? '' : 'stars: Type.Optional(Type.Integer()),', models: i === 3 ? '[Note, Extra]' : '[Note]', presets: [note('steady', 'shipped', spec), ...(i === 4 ? [] : [note('steady', `of-${i}`)])] });
+    await write('steady', {
+      version: `1.0.${i}`,
+      fields: i % 2 === 0 ? '' : 'stars: Type.Optional(Type.Integer()),',
+      models: i === 3 ? '[Note, Extra]' : '[Note]',
+      presets: [note('steady', 'shipped', spec), ...(i === 4 ? [] : [note('steady', `of-${i}`)])],
+    });
     const { status } = await startedAs(client, 'steady', `1.0.${i}`);
     expect(status!.models).toHaveLength(i === 3 ? 2 : 1);
-    expect((await client.list(noteType('steady'))).items.map(({ metadata, spec: { title, stars } = { title: '' } }) => [metadata.name, title, stars])).toEqual([...(i === 4 ? [] : [[`of-${i}`, `of-${i}`, undefined]]), ['shipped', 'shipped', i % 2 === 0 ? undefined : i]]);
+    expect(
+      (await client.list(noteType('steady'))).items.map(({ metadata, spec: { title, stars } = { title: '' } }) => [
+        metadata.name,
+        title,
+        stars,
+      ]),
+    ).toEqual([
+      ...(i === 4 ? [] : [[`of-${i}`, `of-${i}`, undefined]]),
+      ['shipped', 'shipped', i % 2 === 0 ? undefined : i],
+    ]);
     await seenBy('steady', 'shipped', `1.0.${i}`);
   }
   expect(await poll.stop()).toEqual(['0', '1', '2', '3', '4', '5'].map((each) => `"1.0.${each}"`));
@@ -167,13 +209,31 @@ test('an endpoint that moved is answered at both places while its place is being
 
 describe('a newer version that cannot be started leaves the one before as it was', () => {
   const cases: { what: string; reason: string; newer: Omit<Written, 'version'>; says: string }[] = [
-    { what: 'a module that throws', reason: 'ModuleFailed', newer: { before: "throw new Error('not today');" }, says: 'Error: not today' },
-    { what: 'a preset of a kind that nobody knows', reason: 'PresetKindUnknown', newer: { presets: [{ apiVersion: 'nowhere.example.com/v1', kind: 'Thing', metadata: { name: 'a' } }] }, says: 'nowhere.example.com' },
-    { what: 'a preset that is refused', reason: 'PresetRefused', newer: { presets: [note('kept', 'other'), { ...note('kept', 'bad'), spec: { title: 5 } }] }, says: 'bad' },
+    {
+      what: 'a module that throws',
+      reason: 'ModuleFailed',
+      newer: { before: "throw new Error('not today');" },
+      says: 'Error: not today',
+    },
+    {
+      what: 'a preset of a kind that nobody knows',
+      reason: 'PresetKindUnknown',
+      newer: { presets: [{ apiVersion: 'nowhere.example.com/v1', kind: 'Thing', metadata: { name: 'a' } }] },
+      says: 'nowhere.example.com',
+    },
+    {
+      what: 'a preset that is refused',
+      reason: 'PresetRefused',
+      newer: { presets: [note('kept', 'other'), { ...note('kept', 'bad'), spec: { title: 5 } }] },
+      says: 'bad',
+    },
     {
       what: 'a controller that throws as it begins',
       reason: 'ControllersFailed',
-      newer: { presets: [note('kept', 'other')], controllers: "[{ ...seeing, begin: () => { throw new RangeError('no beginning'); } }]" },
+      newer: {
+        presets: [note('kept', 'other')],
+        controllers: "[{ ...seeing, begin: () => { throw new RangeError('no beginning'); } }]",
+      },
       says: 'the controller notes could not be started: RangeError: no beginning',
     },
   ];
@@ -183,12 +243,24 @@ describe('a newer version that cannot be started leaves the one before as it was
     const before = await startedAs(client, 'kept', '1.0.0');
     const { spec } = await client.get(definitionType, keyOf('notes.kept.example.com'));
     const poll = new Poll('kept');
-    await write('kept', { version: '2.0.0', fields: 'stars: Type.Optional(Type.Integer()),', models: '[Note, Extra]', ...newer });
+    await write('kept', {
+      version: '2.0.0',
+      fields: 'stars: Type.Optional(Type.Integer()),',
+      models: '[Note, Extra]',
+      ...newer,
+    });
     const refused = await eventually(client, 'kept', (plugin) => condition(plugin, 'Reloaded') !== undefined);
     expect(condition(refused, 'Reloaded')).toBe(`False ${reason}`);
-    expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(/^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /);
+    expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(
+      /^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /,
+    );
     expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toContain(says);
-    expect([refused.status!.phase, refused.status!.version, refused.status!.models, condition(refused, 'Healthy')]).toEqual(['Started', '1.0.0', before.status!.models, 'True Running']);
+    expect([
+      refused.status!.phase,
+      refused.status!.version,
+      refused.status!.models,
+      condition(refused, 'Healthy'),
+    ]).toEqual(['Started', '1.0.0', before.status!.models, 'True Running']);
     // As it was: schema, models, presets, controllers.
     expect((await client.get(definitionType, keyOf('notes.kept.example.com'))).spec).toEqual(spec);
     const extra = await client.get(definitionType, keyOf('extras.kept.example.com')).catch(() => undefined);
@@ -213,13 +285,26 @@ describe('a newer version that cannot be started leaves the one before as it was
     await write('undone', { version: '1.0.0' });
     host = new TestHost(client, folder);
     await startedAs(client, 'undone', '1.0.0');
-    await write('undone', { version: '1.0.0', before: "throw new Error(String(Math.random()));" });
-    const first = await eventually(client, 'undone', (plugin) => condition(plugin, 'Reloaded') === 'False ModuleFailed');
-    const messageOf = (plugin: typeof first): string | undefined => plugin.status!.conditions!.find(({ type }) => type === 'Reloaded')?.message;
-    await eventually(client, 'undone', (plugin) => messageOf(plugin) !== undefined && messageOf(plugin) !== messageOf(first));
+    await write('undone', { version: '1.0.0', before: 'throw new Error(String(Math.random()));' });
+    const first = await eventually(
+      client,
+      'undone',
+      (plugin) => condition(plugin, 'Reloaded') === 'False ModuleFailed',
+    );
+    const messageOf = (plugin: typeof first): string | undefined =>
+      plugin.status!.conditions!.find(({ type }) => type === 'Reloaded')?.message;
+    await eventually(
+      client,
+      'undone',
+      (plugin) => messageOf(plugin) !== undefined && messageOf(plugin) !== messageOf(first),
+    );
     await write('undone', { version: '1.0.0' });
     const again = await eventually(client, 'undone', (plugin) => condition(plugin, 'Reloaded') === undefined);
-    expect([again.status!.phase, condition(again, 'FilesValid'), await ask('undone')]).toEqual(['Started', 'True Valid', '"1.0.0"']);
+    expect([again.status!.phase, condition(again, 'FilesValid'), await ask('undone')]).toEqual([
+      'Started',
+      'True Valid',
+      '"1.0.0"',
+    ]);
   });
 });
 
@@ -240,13 +325,19 @@ test('a plugin that is disabled, and enabled again, while the newer version is p
   await startedAs(client, 'hasty', '1.0.0');
   const type = noteType('hasty');
   // For one that is being deleted the presets wait.
-  await client.create(type, { ...note('hasty', 'held'), metadata: { name: 'held', finalizers: ['test.example.com/held'] } });
+  await client.create(type, {
+    ...note('hasty', 'held'),
+    metadata: { name: 'held', finalizers: ['test.example.com/held'] },
+  });
   await client.delete(type, keyOf('held'));
   await write('hasty', { version: '2.0.0', models: '[Note, Extra]', presets: [note('hasty', 'held')] });
-  while ((await client.get(definitionType, keyOf('extras.hasty.example.com')).catch(() => undefined)) === undefined) await new Promise((resolve) => setImmediate(resolve));
+  while ((await client.get(definitionType, keyOf('extras.hasty.example.com')).catch(() => undefined)) === undefined)
+    await new Promise((resolve) => setImmediate(resolve));
   await enable(client, 'hasty', false);
   await enable(client, 'hasty', true);
-  await client.patch(type, keyOf('held'), { type: 'merge', patch: { metadata: { finalizers: null } } }).catch(() => undefined);
+  await client
+    .patch(type, keyOf('held'), { type: 'merge', patch: { metadata: { finalizers: null } } })
+    .catch(() => undefined);
   await startedAs(client, 'hasty', '2.0.0');
   await seenBy('hasty', 'held', '2.0.0');
   expect(await ask('hasty')).toBe('"2.0.0"');
@@ -254,21 +345,51 @@ test('a plugin that is disabled, and enabled again, while the newer version is p
 });
 
 test('reconciles that fail are told in a condition until they succeed, and controllers that cannot hear of what they follow', async () => {
-  const reconcile = "const { spec } = await client.get(Note, { namespace: '', name }) as any; if (spec.title === 'bad') throw new RangeError('a bad title');";
-  await write('failing', { version: '1.0.0', reconcile, controllers: "[seeing, controllerFor({ group: 'absent.example.com', version: 'v1', kind: 'Thing', plural: 'things', namespaced: false, hasStatusSubresource: false } as any).reconcile(async () => undefined)]" });
+  const reconcile =
+    "const { spec } = await client.get(Note, { namespace: '', name }) as any; if (spec.title === 'bad') throw new RangeError('a bad title');";
+  await write('failing', {
+    version: '1.0.0',
+    reconcile,
+    controllers:
+      "[seeing, controllerFor({ group: 'absent.example.com', version: 'v1', kind: 'Thing', plural: 'things', namespaced: false, hasStatusSubresource: false } as any).reconcile(async () => undefined)]",
+  });
   host = new TestHost(client, folder);
   const started = await inPhase(client, 'failing', 'Started');
   expect(condition(started, 'Healthy')).toBe('False ControllersNotRunning');
-  expect(started.status!.conditions!.find(({ type }) => type === 'Healthy')!.message).toMatch(/^the controller things does not run: Error: things\.absent\.example\.com cannot be followed; cause: /);
+  expect(started.status!.conditions!.find(({ type }) => type === 'Healthy')!.message).toMatch(
+    /^the controller things does not run: Error: things\.absent\.example\.com cannot be followed; cause: /,
+  );
   const type = noteType('failing');
   await client.create(type, note('failing', 'one', { title: 'bad' }));
-  const told = await eventually(client, 'failing', (plugin) => condition(plugin, 'ReconcilesSucceed') === 'False Failing');
+  const told = await eventually(
+    client,
+    'failing',
+    (plugin) => condition(plugin, 'ReconcilesSucceed') === 'False Failing',
+  );
   const { message, lastTransitionTime } = told.status!.conditions!.find((each) => each.type === 'ReconcilesSucceed')!;
-  expect(message).toMatch(/^1 object fails since .*; the last is \/one, of the controller notes, at attempt \d+: RangeError: a bad title \(.*index\.ts:\d+:\d+\)$/);
+  expect(message).toMatch(
+    /^1 object fails since .*; the last is \/one, of the controller notes, at attempt \d+: RangeError: a bad title \(.*index\.ts:\d+:\d+\)$/,
+  );
   expect(lastTransitionTime).toMatch(/^20/);
-  const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' as const } } }];
-  await client.create(definitionType, { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'things.absent.example.com' }, spec: { group: 'absent.example.com', scope: 'Cluster', names: { plural: 'things', singular: 'thing', kind: 'Thing' }, versions } });
+  const versions = [
+    { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' as const } } },
+  ];
+  await client.create(definitionType, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.absent.example.com' },
+    spec: {
+      group: 'absent.example.com',
+      scope: 'Cluster',
+      names: { plural: 'things', singular: 'thing', kind: 'Thing' },
+      versions,
+    },
+  });
   await client.patch(type, keyOf('one'), { type: 'merge', patch: { spec: { title: 'good' } } });
-  const well = await eventually(client, 'failing', (plugin) => condition(plugin, 'ReconcilesSucceed') === undefined && condition(plugin, 'Healthy') === 'True Running');
+  const well = await eventually(
+    client,
+    'failing',
+    (plugin) => condition(plugin, 'ReconcilesSucceed') === undefined && condition(plugin, 'Healthy') === 'True Running',
+  );
   expect(well.status!.phase).toBe('Started');
 });

@@ -86,8 +86,16 @@ export class PluginStarter {
     return preparePlugin(manifest, this.#options.bundleDir);
   }
 
-  /** Starts it, or says when it may be tried again. A version that runs goes on until the new one is there, and where that cannot be started. */
-  async start(record: PluginRecord, found: ValidPlugin, context: ReconcileContext, replacement?: Replacement): Promise<ReconcileResult> {
+  /**
+   * Starts it, or says when it may be tried again. A version that runs goes on until the new one is there, and where
+   * that cannot be started.
+   */
+  async start(
+    record: PluginRecord,
+    found: ValidPlugin,
+    context: ReconcileContext,
+    replacement?: Replacement,
+  ): Promise<ReconcileResult> {
     const { name } = record;
     const input = inputOf(record, found);
     const wait = this.#retry.wait(name, input);
@@ -102,7 +110,10 @@ export class PluginStarter {
       await record.hold();
       // One that is tried again stays what it is until it has succeeded.
       if (replacement === undefined && !this.#retry.hasFailed(name, input)) await record.change({ phase: 'Starting' });
-      return await this.#attempt({ record, found, replacement, input, context: { ...context, signal: abort.signal } }, context);
+      return await this.#attempt(
+        { record, found, replacement, input, context: { ...context, signal: abort.signal } },
+        context,
+      );
     } finally {
       forget();
       this.#underWay.delete(name);
@@ -110,7 +121,11 @@ export class PluginStarter {
   }
 
   async #attempt(attempt: StartAttempt, context: ReconcileContext): Promise<ReconcileResult> {
-    const { record, replacement, context: { signal } } = attempt;
+    const {
+      record,
+      replacement,
+      context: { signal },
+    } = attempt;
     const { running } = this.#options;
     const giveBack = await this.#places.take(signal);
     const takeOver = { isBegun: false };
@@ -123,7 +138,8 @@ export class PluginStarter {
       const hasOld = replacement !== undefined && running.get(record.name) === replacement.old;
       // Its stop has its own order. One whose controllers have stopped is not left so: it may be wanted again by then.
       if (isGivenUp && hasOld && !takeOver.isBegun) return undefined;
-      if (!isGivenUp && hasOld) return await this.#keepOld({ ...attempt, replacement }, takeOver, asStartFailure(error), context);
+      if (!isGivenUp && hasOld)
+        return await this.#keepOld({ ...attempt, replacement }, takeOver, asStartFailure(error), context);
       await running.stop(record.name);
       return isGivenUp ? undefined : await this.#failed(attempt, asStartFailure(error), context);
     } finally {
@@ -131,7 +147,10 @@ export class PluginStarter {
     }
   }
 
-  async #bringUp({ record, found, replacement, input, context }: StartAttempt, takeOver: { isBegun: boolean }): Promise<void> {
+  async #bringUp(
+    { record, found, replacement, input, context }: StartAttempt,
+    takeOver: { isBegun: boolean },
+  ): Promise<void> {
     const { running, log, onStarted, onHealth, clientOf } = this.#options;
     const { name } = record;
     const { manifest } = found;
@@ -144,9 +163,25 @@ export class PluginStarter {
       // One that does not heed its signal must not go on beside the new version: then there is no way back.
       if (!(await replacement.old.worker.stopControllers(workerStopMs))) await running.stop(name);
     };
-    const { worker, change } = await startPlugin({ ...context, ...this.#options, record, prepared, pluginClient: fencedClient(clientOf(name), context.fence), onHealth: () => onHealth(name), takeOver: stopOld });
+    const { worker, change } = await startPlugin({
+      ...context,
+      ...this.#options,
+      record,
+      prepared,
+      pluginClient: fencedClient(clientOf(name), context.fence),
+      onHealth: () => onHealth(name),
+      takeOver: stopOld,
+    });
     const before = running.get(name)?.worker;
-    const started: RunningPlugin = { worker, seen: found.fingerprint, prepared, spec: manifest.spec, input, since, ...(before === undefined ? {} : { before }) };
+    const started: RunningPlugin = {
+      worker,
+      seen: found.fingerprint,
+      prepared,
+      spec: manifest.spec,
+      input,
+      since,
+      ...(before === undefined ? {} : { before }),
+    };
     // Whoever sees the endpoints can call them.
     if (!(await running.add(name, started))) return;
     try {
@@ -157,11 +192,20 @@ export class PluginStarter {
     const tookMs = performance.now() - since;
     onStarted(tookMs);
     log.info({ plugin: name, version, ms: Math.round(tookMs) }, 'a plugin is started');
-    context.events.record(record.object, { type: 'Normal', reason: 'Started', message: `version ${version} is started` });
+    context.events.record(record.object, {
+      type: 'Normal',
+      reason: 'Started',
+      message: `version ${version} is started`,
+    });
   }
 
   /** The version that runs goes on, with what the new one had changed made as it was. */
-  async #keepOld({ record, replacement: { old }, found, input }: StartAttempt & { replacement: Replacement }, takeOver: { isBegun: boolean }, error: unknown, context: ReconcileContext): Promise<ReconcileResult> {
+  async #keepOld(
+    { record, replacement: { old }, found, input }: StartAttempt & { replacement: Replacement },
+    takeOver: { isBegun: boolean },
+    error: unknown,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
     if (context.signal.aborted || isFenceLost(error)) throw error;
     const { name } = record;
     const { log, running } = this.#options;
@@ -177,10 +221,29 @@ export class PluginStarter {
     }
     if (!(error instanceof StartFailure)) throw error;
     const message = `${goesOn(found.manifest.spec, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
-    this.#tellFailure(isFirst, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a newer version of a plugin could not be started; the one before goes on');
+    this.#tellFailure(
+      isFirst,
+      { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error },
+      'a newer version of a plugin could not be started; the one before goes on',
+    );
     context.events.record(record.object, { type: 'Warning', reason: error.reason, message });
-    if (running.get(name) === old) await record.change({ conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, Reloaded: { isTrue: false, reason: error.reason, message } } });
-    else await record.change({ phase: 'Failed', conditions: { Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, Reloaded: undefined, ...error.change } });
+    if (running.get(name) === old)
+      await record.change({
+        conditions: {
+          FilesValid: { isTrue: true, reason: 'Valid' },
+          Reloaded: { isTrue: false, reason: error.reason, message },
+        },
+      });
+    else
+      await record.change({
+        phase: 'Failed',
+        conditions: {
+          Healthy: { isTrue: false, reason: 'NotRunning' },
+          ReconcilesSucceed: undefined,
+          Reloaded: undefined,
+          ...error.change,
+        },
+      });
     return { requeueAfterMs: this.#retry.wait(name, input) };
   }
 
@@ -189,7 +252,9 @@ export class PluginStarter {
     this.#options.log[isFirst ? 'warn' : 'debug'](details, message);
   }
 
-  /** Takes back what was done of a start, unless this process no longer leads: then the next leader goes on from there. */
+  /**
+   * Takes back what was done of a start, unless this process no longer leads: then the next leader goes on from there.
+   */
   async #failed({ record, input }: StartAttempt, error: unknown, context: ReconcileContext): Promise<ReconcileResult> {
     if (context.signal.aborted || isFenceLost(error)) throw error;
     const { name } = record;
@@ -197,14 +262,32 @@ export class PluginStarter {
     const isFirstTry = !this.#retry.hasFailed(name, input);
     this.#retry.failed(name, input);
     const isFirst = record.status.models === undefined;
-    await undoStart({ record, ...context }).catch((failure: unknown) => log.error({ plugin: name, err: failure }, 'a start that failed could not be undone'));
+    await undoStart({ record, ...context }).catch((failure: unknown) =>
+      log.error({ plugin: name, err: failure }, 'a start that failed could not be undone'),
+    );
     if (!(error instanceof StartFailure)) throw error;
-    this.#tellFailure(isFirstTry, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a plugin could not be started');
-    context.events.record(record.object, { type: 'Warning', reason: error.reason, message: `it could not be started: ${error.message}` });
+    this.#tellFailure(
+      isFirstTry,
+      { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error },
+      'a plugin could not be started',
+    );
+    context.events.record(record.object, {
+      type: 'Warning',
+      reason: error.reason,
+      message: `it could not be started: ${error.message}`,
+    });
     const undone = isFirst ? { ModelsServed: undefined, PresetsApplied: undefined, Adopted: undefined } : {};
     await record.change({
       phase: 'Failed',
-      conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, DependenciesMet: { isTrue: true, reason: 'Met' }, ...undone, Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, Reloaded: undefined, ...error.change },
+      conditions: {
+        FilesValid: { isTrue: true, reason: 'Valid' },
+        DependenciesMet: { isTrue: true, reason: 'Met' },
+        ...undone,
+        Healthy: { isTrue: false, reason: 'NotRunning' },
+        ReconcilesSucceed: undefined,
+        Reloaded: undefined,
+        ...error.change,
+      },
     });
     return { requeueAfterMs: this.#retry.wait(name, input) };
   }

@@ -4,7 +4,8 @@ import { readFileWithin } from '../manifest/file-within.ts';
 import { manifestFile } from '../manifest/manifest.ts';
 
 /** Where it is written as people write it. */
-const metadataName = /^[\s{,]{0,100}["']?metadata["']?[ \t]{0,100}:[\s{]{0,100}["']?name["']?[ \t]{0,100}:[ \t]{0,100}["']?([a-z0-9][a-z0-9.-]{0,62})\b/m;
+const metadataName =
+  /^[\s{,]{0,100}["']?metadata["']?[ \t]{0,100}:[\s{]{0,100}["']?name["']?[ \t]{0,100}:[ \t]{0,100}["']?([a-z0-9][a-z0-9.-]{0,62})\b/m;
 
 /** The name in a manifest that is not valid otherwise, so that the plugin can be told of by it. Never rejects. */
 export async function readName(folder: string): Promise<string | undefined> {

@@ -1,6 +1,9 @@
 import { systemClock, type Clock } from '#pkg/runtime/index';
 
-/** So many at once, which is more than who writes a plugin saves; after them one a minute, which is enough for a plugin that changes itself. */
+/**
+ * So many at once, which is more than who writes a plugin saves; after them one a minute, which is enough for a plugin
+ * that changes itself.
+ */
 const burst = 10;
 const everyMs = 60_000;
 

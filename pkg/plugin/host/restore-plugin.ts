@@ -6,15 +6,22 @@ import { unregisterModels } from './plugin-definitions.ts';
 export type RestoreOptions = Omit<ContentOptions, 'prepared'>;
 
 /**
- * After a newer version could not be started: models, presets and controllers as the running version has them. Answers what could not be made so, for people; the running
- * one goes on all the same.
- * @throws PluginError where its controllers do not run any more; StatusError where the fence is lost or the signal fires
+ * After a newer version could not be started: models, presets and controllers as the running version has them. Answers
+ * what could not be made so, for people; the running one goes on all the same.
+ * @throws PluginError where its controllers do not run any more; StatusError where the fence is lost or the signal
+ * fires
  */
-export async function restorePlugin({ worker, prepared }: RunningPlugin, options: RestoreOptions): Promise<string | undefined> {
+export async function restorePlugin(
+  { worker, prepared }: RunningPlugin,
+  options: RestoreOptions,
+): Promise<string | undefined> {
   const { record, client, signal } = options;
   const names = worker.description.models.map(({ metadata }) => metadata.name);
   const problems: string[] = [];
-  for (const work of [() => applyContent(worker, { ...options, prepared }), () => unregisterModels(client, record, { except: names, signal })]) {
+  for (const work of [
+    () => applyContent(worker, { ...options, prepared }),
+    () => unregisterModels(client, record, { except: names, signal }),
+  ]) {
     try {
       await work();
     } catch (error) {

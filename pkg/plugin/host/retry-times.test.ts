@@ -10,7 +10,13 @@ function waits(failures: number, { ranMs = 0 } = {}): number {
 
 test('waits longer after each failure, up to five minutes and the jitter', () => {
   expect(waits(0)).toBe(0);
-  for (const [failures, least] of [[1, 1], [2, 2], [3, 4], [5, 16], [9, 256]] as const) {
+  for (const [failures, least] of [
+    [1, 1],
+    [2, 2],
+    [3, 4],
+    [5, 16],
+    [9, 256],
+  ] as const) {
     // A moment has passed since.
     expect(waits(failures)).toBeGreaterThanOrEqual(least - 1);
     expect(waits(failures)).toBeLessThanOrEqual(least * 1.2);
@@ -26,7 +32,11 @@ test('one that ran for ten minutes begins anew', () => {
 test('with other files, or another spec, it is not the same failure', () => {
   const times = new RetryTimes();
   times.failed('a', 'x');
-  expect([times.hasFailed('a', 'x'), times.hasFailed('a', 'y'), times.hasFailed('b', 'x')]).toEqual([true, false, false]);
+  expect([times.hasFailed('a', 'x'), times.hasFailed('a', 'y'), times.hasFailed('b', 'x')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
   expect([times.wait('a', 'y'), times.wait('b', 'x')]).toEqual([0, 0]);
   for (let i = 0; i < 5; i += 1) times.failed('a', 'x');
   times.failed('a', 'y');

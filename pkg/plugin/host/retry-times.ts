@@ -3,7 +3,10 @@ import { ItemBackoff } from '#pkg/runtime/index';
 /** A worker that ran so long was well: its next crash counts as the first. Milliseconds. */
 const wellAfterMs = 600_000;
 
-/** When plugins that failed may be started again: 1 s after the first failure, twice as long after each that follows, up to 5 min. */
+/**
+ * When plugins that failed may be started again: 1 s after the first failure, twice as long after each that follows, up
+ * to 5 min.
+ */
 export class RetryTimes {
   readonly #backoff = new ItemBackoff({ baseMs: 1000, maxMs: 300_000, jitter: 0.2 });
   /** What it failed with, and when it may be tried again. */

@@ -9,7 +9,14 @@ interface TestWorker {
 }
 
 function endpointOf(operationId: string): Parameters<typeof endpointRoute>[0] & { operationId: string } {
-  return { operationId, audience: 'public', group: 'blog.example.com', version: 'v1', method: 'GET', path: `/${operationId}` };
+  return {
+    operationId,
+    audience: 'public',
+    group: 'blog.example.com',
+    version: 'v1',
+    method: 'GET',
+    path: `/${operationId}`,
+  };
 }
 
 /** A worker that serves GET endpoints of these names, and says when it is stopped. */
@@ -37,8 +44,14 @@ test('at the end each plugin stops after those that depend on it, and none is ad
   const stopped: string[] = [];
   const plugins = new RunningPlugins(noCrash);
   await plugins.add('base', running(newWorker('base', stopped).worker));
-  await plugins.add('middle', running(newWorker('middle', stopped).worker, { spec: { version: '1.0.0', dependencies: { base: '*' } } }));
-  await plugins.add('top', running(newWorker('top', stopped).worker, { spec: { version: '1.0.0', dependencies: { middle: '*', base: '*' } } }));
+  await plugins.add(
+    'middle',
+    running(newWorker('middle', stopped).worker, { spec: { version: '1.0.0', dependencies: { base: '*' } } }),
+  );
+  await plugins.add(
+    'top',
+    running(newWorker('top', stopped).worker, { spec: { version: '1.0.0', dependencies: { middle: '*', base: '*' } } }),
+  );
   await plugins.end();
   expect(stopped).toEqual(['top', 'middle', 'base']);
   expect(await plugins.add('late', running(newWorker('late', stopped).worker))).toBe(false);
@@ -62,10 +75,20 @@ test('one that ends by itself is no longer there, unless another has taken its p
 test('an endpoint that only the worker before has is answered by that, until it ends', async () => {
   const stopped: string[] = [];
   const plugins = new RunningPlugins(noCrash);
-  const [before, now] = [newWorker('before', stopped, ['old', 'both']).worker, newWorker('now', stopped, ['both', 'new']).worker];
+  const [before, now] = [
+    newWorker('before', stopped, ['old', 'both']).worker,
+    newWorker('now', stopped, ['both', 'new']).worker,
+  ];
   const plugin = running(now, { before });
   await plugins.add('blog', plugin);
-  const workerFor = (operationId: string): PluginWorker | undefined => plugins.workerFor({ plugin: 'blog', operationId, endpoint: endpointRoute(endpointOf(operationId)), params: {}, query: '' } as never);
+  const workerFor = (operationId: string): PluginWorker | undefined =>
+    plugins.workerFor({
+      plugin: 'blog',
+      operationId,
+      endpoint: endpointRoute(endpointOf(operationId)),
+      params: {},
+      query: '',
+    } as never);
   expect(['old', 'both', 'new'].map(workerFor)).toEqual([before, now, now]);
   const over = new AbortController();
   over.abort();

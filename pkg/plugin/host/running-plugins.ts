@@ -40,7 +40,14 @@ export class RunningPlugins {
 
   /** Whose controllers do not do as they should. */
   get troubled(): string[] {
-    return Array.from(this.#plugins).flatMap(([name, { worker: { health } }]) => (health.controllers === undefined && health.reconciles === undefined ? [] : [name]));
+    return Array.from(this.#plugins).flatMap(
+      ([
+        name,
+        {
+          worker: { health },
+        },
+      ]) => (health.controllers === undefined && health.reconciles === undefined ? [] : [name]),
+    );
   }
 
   get(name: string): RunningPlugin | undefined {
@@ -54,11 +61,17 @@ export class RunningPlugins {
   /** That which has the endpoint. */
   workerFor({ plugin, operationId, endpoint }: EndpointCall): PluginWorker | undefined {
     const running = this.#plugins.get(plugin);
-    const has = (worker: PluginWorker): boolean => worker.description.endpoints.some((each) => each.operationId === operationId && endpointRoute(each) === endpoint);
-    return running?.before !== undefined && !has(running.worker) && has(running.before) ? running.before : running?.worker;
+    const has = (worker: PluginWorker): boolean =>
+      worker.description.endpoints.some((each) => each.operationId === operationId && endpointRoute(each) === endpoint);
+    return running?.before !== undefined && !has(running.worker) && has(running.before)
+      ? running.before
+      : running?.worker;
   }
 
-  /** In the place of the one of that name, if there is one. Stops the worker, and answers false, where no plugins are to run any more. */
+  /**
+   * In the place of the one of that name, if there is one. Stops the worker, and answers false, where no plugins are to
+   * run any more.
+   */
   async add(name: string, plugin: RunningPlugin): Promise<boolean> {
     if (this.#isOver) {
       await plugin.worker.stop(workerStopMs);
@@ -69,13 +82,17 @@ export class RunningPlugins {
     return true;
   }
 
-  /** Ends the worker that `plugin` has taken the place of, when no API server asks for what only that one has. Never rejects. */
+  /**
+   * Ends the worker that `plugin` has taken the place of, when no API server asks for what only that one has. Never
+   * rejects.
+   */
   async endBefore(name: string, plugin: RunningPlugin, signal: AbortSignal): Promise<void> {
     const { before, worker } = plugin;
     if (before === undefined) return;
     const routes = new Set(worker.description.endpoints.map(endpointRoute));
     const isMissed = before.description.endpoints.some((endpoint) => !routes.has(endpointRoute(endpoint)));
-    if (isMissed && this.#plugins.get(name) === plugin) await delay(newsMs, undefined, { signal }).catch(() => undefined);
+    if (isMissed && this.#plugins.get(name) === plugin)
+      await delay(newsMs, undefined, { signal }).catch(() => undefined);
     delete plugin.before;
     await before.stop(workerStopMs);
   }
@@ -96,7 +113,9 @@ export class RunningPlugins {
       const present = stopping.get(name);
       if (present !== undefined) return present;
       const dependents = Array.from(all).filter(([, plugin]) => dependsOn(plugin, name));
-      const stopped = Promise.all(dependents.map(([each]) => stop(each))).then(() => all.get(name)!.worker.stop(workerStopMs));
+      const stopped = Promise.all(dependents.map(([each]) => stop(each))).then(() =>
+        all.get(name)!.worker.stop(workerStopMs),
+      );
       stopping.set(name, stopped);
       return stopped;
     };

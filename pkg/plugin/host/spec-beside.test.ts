@@ -6,16 +6,28 @@ function reading(...resources: string[]): PluginPermission {
   return { apiGroups: ['blog.example.com'], resources, verbs: ['get'] };
 }
 
-const spec = (version: string, permissions?: PluginPermission[]): PluginSpec => ({ version, ...(permissions === undefined ? {} : { permissions }) });
+const spec = (version: string, permissions?: PluginPermission[]): PluginSpec => ({
+  version,
+  ...(permissions === undefined ? {} : { permissions }),
+});
 
 test('what runs keeps its permissions, and the newer version has its own beside', () => {
   const running = spec('1.0.0', [reading('posts'), reading('tags')]);
-  expect(specBeside(running, { ...spec('2.0.0', [reading('tags'), reading('comments')]), requires: '>=1.0.0' })).toEqual({ version: '2.0.0', requires: '>=1.0.0', permissions: [reading('tags'), reading('comments'), reading('posts')] });
+  expect(
+    specBeside(running, { ...spec('2.0.0', [reading('tags'), reading('comments')]), requires: '>=1.0.0' }),
+  ).toEqual({
+    version: '2.0.0',
+    requires: '>=1.0.0',
+    permissions: [reading('tags'), reading('comments'), reading('posts')],
+  });
   expect(specBeside(running, spec('2.0.0'))).toEqual(spec('2.0.0', [reading('posts'), reading('tags')]));
 });
 
 test('where nothing is dropped the spec is as the files say', () => {
-  const wider = spec('2.0.0', [reading('posts'), { verbs: ['get'], resources: ['tags'], apiGroups: ['blog.example.com'] }]);
+  const wider = spec('2.0.0', [
+    reading('posts'),
+    { verbs: ['get'], resources: ['tags'], apiGroups: ['blog.example.com'] },
+  ]);
   expect(specBeside(spec('1.0.0', [reading('tags')]), wider)).toBe(wider);
   expect(specBeside(spec('1.0.0'), wider)).toBe(wider);
 });

@@ -1,12 +1,20 @@
 import { isSameJson, type JsonValue } from '#pkg/apimachinery/index';
 import { maxPluginPermissions, type PluginSpec } from '#pkg/apis/index';
 
-/** The spec that newer files have, with what the version that runs may do beside: that is not lost before another takes its place. */
+/**
+ * The spec that newer files have, with what the version that runs may do beside: that is not lost before another takes
+ * its place.
+ */
 export function specBeside(running: PluginSpec, spec: PluginSpec): PluginSpec {
   const { permissions: held = [] } = running;
   const { permissions: wanted = [] } = spec;
-  const dropped = held.filter((each) => !wanted.some((other) => isSameJson(each as unknown as JsonValue, other as unknown as JsonValue)));
+  const dropped = held.filter(
+    (each) => !wanted.some((other) => isSameJson(each as unknown as JsonValue, other as unknown as JsonValue)),
+  );
   if (dropped.length === 0) return spec;
   // Where both are too many for one Plugin, the newer version gets its own when it runs.
-  return { ...spec, permissions: wanted.length + dropped.length > maxPluginPermissions ? held : [...wanted, ...dropped] };
+  return {
+    ...spec,
+    permissions: wanted.length + dropped.length > maxPluginPermissions ? held : [...wanted, ...dropped],
+  };
 }

@@ -1,5 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { newBadRequest, newConflict, newNotFound, newRequestEntityTooLarge, newServiceUnavailable, newTooManyRequests } from '#pkg/apimachinery/index';
+import {
+  newBadRequest,
+  newConflict,
+  newNotFound,
+  newRequestEntityTooLarge,
+  newServiceUnavailable,
+  newTooManyRequests,
+} from '#pkg/apimachinery/index';
 import { asStartFailure, StartFailure } from './start-failure.ts';
 
 const plugins = { group: 'plugin.svc.run', resource: 'plugins' };

@@ -19,7 +19,10 @@ export class StartFailure extends Error {
   }
 }
 
-/** Does one step of a start; what it throws says which condition does not hold. A lost fence is none of the plugin's business. */
+/**
+ * Does one step of a start; what it throws says which condition does not hold. A lost fence is none of the plugin's
+ * business.
+ */
 export async function step<T>(condition: PluginConditionType, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -30,9 +33,20 @@ export async function step<T>(condition: PluginConditionType, work: () => Promis
 }
 
 /** May another try, with nothing changed, come to another end? */
-const passing: ReadonlySet<StatusReason> = new Set(['Conflict', 'AlreadyExists', 'NotFound', 'Expired', 'TooManyRequests', 'Timeout', 'Unauthorized']);
+const passing: ReadonlySet<StatusReason> = new Set([
+  'Conflict',
+  'AlreadyExists',
+  'NotFound',
+  'Expired',
+  'TooManyRequests',
+  'Timeout',
+  'Unauthorized',
+]);
 
-/** What the API will never store of a plugin, such as a status that is too large, is a failure of its start; other errors stay what they are. */
+/**
+ * What the API will never store of a plugin, such as a status that is too large, is a failure of its start; other
+ * errors stay what they are.
+ */
 export function asStartFailure(error: unknown): unknown {
   if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || passing.has(error.reason)) return error;
   return new StartFailure('Healthy', error.reason, `what it brings cannot be stored: ${error.message}`, error);

@@ -1,6 +1,6 @@
 /**
- * Starts that may be at work at once. One that takes long gives its place to the next: it waits for something, and would keep those from starting
- * that do not.
+ * Starts that may be at work at once. One that takes long gives its place to the next: it waits for something, and
+ * would keep those from starting that do not.
  */
 export class StartPlaces {
   readonly #most: number;

@@ -44,7 +44,10 @@ export interface StartOptions {
   signal: AbortSignal;
   /** What the worker's `health` says is another now. */
   onHealth: () => void;
-  /** Called when the new worker is loaded, before anything that others see changes: where a version before still runs, its controllers are to stop. */
+  /**
+   * Called when the new worker is loaded, before anything that others see changes: where a version before still runs,
+   * its controllers are to stop.
+   */
   takeOver?: () => Promise<void>;
 }
 
@@ -53,7 +56,11 @@ export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: st
   return step('FilesValid', async () => {
     const presets = await readPresets(folder);
     const bundle = await bundlePlugin({ folder, main, outDir });
-    return { presets, bundle, content: digestOf(Buffer.from(JSON.stringify([spec, main, presets, bundle.fingerprint]))) };
+    return {
+      presets,
+      bundle,
+      content: digestOf(Buffer.from(JSON.stringify([spec, main, presets, bundle.fingerprint]))),
+    };
   });
 }
 
@@ -64,7 +71,8 @@ export interface StartedPlugin {
 }
 
 /**
- * Worker, models, presets, controllers. Where one of these fails the new worker is ended; models and presets are the caller's to undo.
+ * Worker, models, presets, controllers. Where one of these fails the new worker is ended; models and presets are the
+ * caller's to undo.
  * @throws StartFailure; other errors where the API could not be written to
  */
 export async function startPlugin(options: StartOptions): Promise<StartedPlugin> {
@@ -76,7 +84,9 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
       bundle: prepared.bundle,
       client: pluginClient,
       log,
-      environment: Object.fromEntries(visible.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]))),
+      environment: Object.fromEntries(
+        visible.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+      ),
       limits: { ...defaultLimits, ...limits },
       signal,
       onHealth,
@@ -94,29 +104,46 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
 
 export type ContentOptions = Pick<StartOptions, 'record' | 'prepared' | 'client' | 'log' | 'signal'>;
 
-/** Makes models and presets what they are in this version; answers the presets that were there before, and a person's. @throws StartFailure */
-export async function applyContent(worker: PluginWorker, { record, prepared, client, log, signal }: ContentOptions): Promise<{ adopted: PresetRecord[] }> {
+/**
+ * Makes models and presets what they are in this version; answers the presets that were there before, and a person's.
+ * @throws StartFailure
+ */
+export async function applyContent(
+  worker: PluginWorker,
+  { record, prepared, client, log, signal }: ContentOptions,
+): Promise<{ adopted: PresetRecord[] }> {
   const plugin = record.name;
   const { models } = worker.description;
   const { indexKeys } = prepared.bundle;
   const registration = { plugin, signal, ...(indexKeys === undefined ? {} : { indexKeys }) };
-  for (const definition of models) await step('ModelsServed', () => registerModel(client, { definition }, registration));
+  for (const definition of models)
+    await step('ModelsServed', () => registerModel(client, { definition }, registration));
   const names = models.map(({ metadata }) => metadata.name);
   return step('PresetsApplied', () =>
-    new PresetReconciler({ client, log }).apply({ plugin, presets: prepared.presets, models: names, inventory: record.inventory, record: record.recordInventory, signal }),
+    new PresetReconciler({ client, log }).apply({
+      plugin,
+      presets: prepared.presets,
+      models: names,
+      inventory: record.inventory,
+      record: record.recordInventory,
+      signal,
+    }),
   );
 }
 
 async function bringUp(worker: PluginWorker, options: StartOptions): Promise<StatusChange> {
   const { record, client, lister, url, signal, takeOver } = options;
   const { models, endpoints } = worker.description;
-  await step('Healthy', async () => refuseEndpointConflicts({ plugin: record.name, endpoints }, lister(pluginType).list()));
+  await step('Healthy', async () =>
+    refuseEndpointConflicts({ plugin: record.name, endpoints }, lister(pluginType).list()),
+  );
   await takeOver?.();
   const { adopted } = await applyContent(worker, options);
   const names = models.map(({ metadata }) => metadata.name);
   await step('Healthy', () => worker.runControllers());
   // Those that an earlier version had.
-  if (record.status.models?.some((name) => !names.includes(name)) === true) await step('ModelsServed', () => unregisterModels(client, record, { except: names, signal }));
+  if (record.status.models?.some((name) => !names.includes(name)) === true)
+    await step('ModelsServed', () => unregisterModels(client, record, { except: names, signal }));
   signal.throwIfAborted();
   return {
     phase: 'Started',
@@ -129,7 +156,14 @@ async function bringUp(worker: PluginWorker, options: StartOptions): Promise<Sta
       DependenciesMet: { isTrue: true, reason: 'Met' },
       ModelsServed: { isTrue: true, reason: 'Served' },
       PresetsApplied: { isTrue: true, reason: 'Applied' },
-      Adopted: adopted.length === 0 ? undefined : { isTrue: true, reason: 'MadeByOthers', message: `these were there before, and are not removed at the stop: ${adopted.map(formatObject).join(', ')}` },
+      Adopted:
+        adopted.length === 0
+          ? undefined
+          : {
+              isTrue: true,
+              reason: 'MadeByOthers',
+              message: `these were there before, and are not removed at the stop: ${adopted.map(formatObject).join(', ')}`,
+            },
       ...healthConditions(worker.health),
       Reloaded: undefined,
     },
@@ -137,9 +171,15 @@ async function bringUp(worker: PluginWorker, options: StartOptions): Promise<Sta
 }
 
 /** What a worker says of its controllers. */
-export function healthConditions({ controllers, reconciles }: PluginWorker['health']): Required<Pick<ConditionChanges, 'Healthy' | 'ReconcilesSucceed'>> {
+export function healthConditions({
+  controllers,
+  reconciles,
+}: PluginWorker['health']): Required<Pick<ConditionChanges, 'Healthy' | 'ReconcilesSucceed'>> {
   return {
-    Healthy: controllers === undefined ? { isTrue: true, reason: 'Running' } : { isTrue: false, reason: 'ControllersNotRunning', message: controllers },
+    Healthy:
+      controllers === undefined
+        ? { isTrue: true, reason: 'Running' }
+        : { isTrue: false, reason: 'ControllersNotRunning', message: controllers },
     ReconcilesSucceed: reconciles === undefined ? undefined : { isTrue: false, reason: 'Failing', message: reconciles },
   };
 }

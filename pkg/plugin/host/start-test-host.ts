@@ -18,9 +18,30 @@ export class TestHost {
   readonly manager: Manager;
 
   constructor(client: Client, folder: TestFolder, { log = silent, election, ...options }: TestHostOptions = {}) {
-    this.host = new PluginHost({ client, clientOf: () => client, dir: folder.dir, bundleDir: join(folder.root, 'bundles'), log, platformVersion: '2.22.0', intervalMs: 50, ...options });
-    const common = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'plugins', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
-    this.manager = new Manager({ client, log, controllers: [this.host.controller], election: { ...common, ...election } });
+    this.host = new PluginHost({
+      client,
+      clientOf: () => client,
+      dir: folder.dir,
+      bundleDir: join(folder.root, 'bundles'),
+      log,
+      platformVersion: '2.22.0',
+      intervalMs: 50,
+      ...options,
+    });
+    const common = {
+      identity: `test-${Math.random()}`,
+      namespace: 'default',
+      lease: 'plugins',
+      durationMs: 60_000,
+      deadlineMs: 50_000,
+      retryMs: 100,
+    };
+    this.manager = new Manager({
+      client,
+      log,
+      controllers: [this.host.controller],
+      election: { ...common, ...election },
+    });
     this.manager.start();
   }
 
@@ -34,7 +55,12 @@ export function enable(client: Client, name: string, enabled = true): Promise<St
 }
 
 /** Waits until the Plugin is as wanted. */
-export async function eventually(client: Client, name: string, holds: (plugin: Stored<Plugin>) => boolean, signal: AbortSignal = AbortSignal.timeout(40_000)): Promise<Stored<Plugin>> {
+export async function eventually(
+  client: Client,
+  name: string,
+  holds: (plugin: Stored<Plugin>) => boolean,
+  signal: AbortSignal = AbortSignal.timeout(40_000),
+): Promise<Stored<Plugin>> {
   const { resourceVersion, items } = await client.list(pluginType);
   let last = items.find(({ metadata }) => metadata.name === name);
   if (last !== undefined && holds(last)) return last;
@@ -46,7 +72,12 @@ export async function eventually(client: Client, name: string, holds: (plugin: S
   throw new Error(`${name} did not become as wanted: ${JSON.stringify(last?.status)}`);
 }
 
-export function inPhase(client: Client, name: string, phase: PluginPhase, signal?: AbortSignal): Promise<Stored<Plugin>> {
+export function inPhase(
+  client: Client,
+  name: string,
+  phase: PluginPhase,
+  signal?: AbortSignal,
+): Promise<Stored<Plugin>> {
   return eventually(client, name, ({ status }) => status?.phase === phase, signal);
 }
 
@@ -58,7 +89,11 @@ export function startedAs(client: Client, name: string, version: string): Promis
 export async function forgetPlugins(client: Client, folder: TestFolder): Promise<void> {
   await folder.empty();
   for (const { metadata } of (await client.list(pluginType)).items) {
-    if (metadata.finalizers !== undefined) await client.patch(pluginType, keyOf(metadata.name), { type: 'merge', patch: { metadata: { finalizers: null } } });
+    if (metadata.finalizers !== undefined)
+      await client.patch(pluginType, keyOf(metadata.name), {
+        type: 'merge',
+        patch: { metadata: { finalizers: null } },
+      });
     await client.delete(pluginType, keyOf(metadata.name));
   }
 }

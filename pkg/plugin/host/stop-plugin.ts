@@ -31,13 +31,21 @@ export async function stopPlugin(options: StopOptions & { stopWorker: () => Prom
     phase: 'Disabled',
     models: undefined,
     restarts: undefined,
-    conditions: { DependenciesMet: undefined, ModelsServed: served, PresetsApplied: left, Adopted: undefined, Healthy: undefined, ReconcilesSucceed: undefined, Reloaded: undefined },
+    conditions: {
+      DependenciesMet: undefined,
+      ModelsServed: served,
+      PresetsApplied: left,
+      Adopted: undefined,
+      Healthy: undefined,
+      ReconcilesSucceed: undefined,
+      Reloaded: undefined,
+    },
   });
 }
 
 /**
- * Takes back what a start did that failed: everything if no start has succeeded since the last stop, otherwise the models that are new. The
- * status tells, so it is the same after a crash in between.
+ * Takes back what a start did that failed: everything if no start has succeeded since the last stop, otherwise the
+ * models that are new. The status tells, so it is the same after a crash in between.
  */
 export async function undoStart(options: StopOptions): Promise<void> {
   const { record, client, signal } = options;
@@ -60,7 +68,13 @@ function stillServed({ record, log }: StopOptions, left: readonly LeftModel[]): 
 async function removePresets({ record, client, log, signal }: StopOptions): Promise<ConditionChange> {
   if (record.inventory.length === 0) return undefined;
   const presets = new PresetReconciler({ client, log });
-  const { left } = await presets.remove({ plugin: record.name, inventory: record.inventory, record: record.recordInventory, signal, timeoutMs: removalMs });
+  const { left } = await presets.remove({
+    plugin: record.name,
+    inventory: record.inventory,
+    record: record.recordInventory,
+    signal,
+    timeoutMs: removalMs,
+  });
   if (left.length === 0) return undefined;
   const message = `these could not be removed: ${left.map((each) => `${formatObject(each.record)} (${each.why})`).join(', ')}`;
   log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped, and something of it is left');

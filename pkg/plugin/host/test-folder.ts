@@ -17,7 +17,10 @@ export class TestFolder {
     return new TestFolder(await mkdtemp(join(tmpdir(), 'svc-plugins-')));
   }
 
-  /** A new folder comes whole; of one that is there each file comes whole, and only where it changes: nobody who looks meanwhile finds half of it. */
+  /**
+   * A new folder comes whole; of one that is there each file comes whole, and only where it changes: nobody who looks
+   * meanwhile finds half of it.
+   */
   async write(plugin: string, files: Record<string, string>): Promise<void> {
     const target = join(this.dir, plugin);
     const made = await mkdtemp(join(this.root, 'made-'));
@@ -62,5 +65,10 @@ export interface ManifestOptions {
 
 /** JSON is YAML. */
 export function manifest({ name, version = '1.0.0', ...spec }: ManifestOptions): string {
-  return JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version, ...spec } });
+  return JSON.stringify({
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name },
+    spec: { version, ...spec },
+  });
 }

@@ -1,29 +1,47 @@
-import { formatPath, isJsonObject, nearestName, type JsonSchema, type JsonValue, type PathSegment } from '#pkg/apimachinery/index';
+import {
+  formatPath,
+  isJsonObject,
+  nearestName,
+  type JsonSchema,
+  type JsonValue,
+  type PathSegment,
+} from '#pkg/apimachinery/index';
 
 type Path = readonly PathSegment[];
 
 /**
- * What is wrong with a value that a person wrote, by the part of the dialect that Plugin's own schema uses; a sentence each. Fields that
- * the schema does not know are wrong here: the file is not pruned, and who wrote one meant something.
+ * What is wrong with a value that a person wrote, by the part of the dialect that Plugin's own schema uses; a sentence
+ * each. Fields that the schema does not know are wrong here: the file is not pruned, and who wrote one meant something.
  */
 export function shapeProblems(schema: JsonSchema, value: JsonValue, path: Path): string[] {
-  if (!isOfType(schema, value)) return [`${formatPath(path)} must be ${article(schema.type ?? 'object')}, not ${typeName(value)}`];
+  if (!isOfType(schema, value))
+    return [`${formatPath(path)} must be ${article(schema.type ?? 'object')}, not ${typeName(value)}`];
   if (Array.isArray(value)) {
     const { maxItems = Infinity, items = {} } = schema;
-    if (value.length > maxItems) return [`${formatPath(path)} has ${value.length} items: at most ${maxItems} are allowed`];
+    if (value.length > maxItems)
+      return [`${formatPath(path)} has ${value.length} items: at most ${maxItems} are allowed`];
     return value.flatMap((item, i) => shapeProblems(items, item, [...path, i]));
   }
   return isJsonObject(value) ? fieldProblems(schema, value, path) : scalarProblems(schema, value, path);
 }
 
-function fieldProblems({ properties, additionalProperties, required = [], maxProperties = Infinity }: JsonSchema, value: Record<string, JsonValue>, path: Path): string[] {
+function fieldProblems(
+  { properties, additionalProperties, required = [], maxProperties = Infinity }: JsonSchema,
+  value: Record<string, JsonValue>,
+  path: Path,
+): string[] {
   const names = Object.keys(value);
-  if (names.length > maxProperties) return [`${formatPath(path)} has ${names.length} fields: at most ${maxProperties} are allowed`];
+  if (names.length > maxProperties)
+    return [`${formatPath(path)} has ${names.length} fields: at most ${maxProperties} are allowed`];
   const known = properties ?? {};
-  const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${formatPath([...path, name])} is missing`);
+  const missing = required
+    .filter((name) => !Object.hasOwn(value, name))
+    .map((name) => `${formatPath([...path, name])} is missing`);
   const wrong = names.flatMap((name) => {
     const schema = Object.hasOwn(known, name) ? known[name] : additionalProperties;
-    return typeof schema === 'object' ? shapeProblems(schema, value[name]!, [...path, name]) : [unknownField([...path, name], name, Object.keys(known))];
+    return typeof schema === 'object'
+      ? shapeProblems(schema, value[name]!, [...path, name])
+      : [unknownField([...path, name], name, Object.keys(known))];
   });
   return [...missing, ...wrong];
 }
@@ -33,11 +51,17 @@ function unknownField(path: Path, name: string, known: readonly string[]): strin
   return `${formatPath(path)} is no field of a plugin${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
 }
 
-function scalarProblems({ enum: allowed, maxLength = Infinity, minimum = -Infinity, maximum = Infinity }: JsonSchema, value: JsonValue, path: Path): string[] {
+function scalarProblems(
+  { enum: allowed, maxLength = Infinity, minimum = -Infinity, maximum = Infinity }: JsonSchema,
+  value: JsonValue,
+  path: Path,
+): string[] {
   const field = formatPath(path);
-  if (allowed !== undefined && !allowed.includes(value)) return [`${field} must be one of ${allowed.map((each) => JSON.stringify(each)).join(', ')}`];
+  if (allowed !== undefined && !allowed.includes(value))
+    return [`${field} must be one of ${allowed.map((each) => JSON.stringify(each)).join(', ')}`];
   if (typeof value === 'string' && value.length > maxLength) return [`${field} is longer than ${maxLength} characters`];
-  if (typeof value === 'number' && (value < minimum || value > maximum)) return [`${field} must be from ${minimum} to ${maximum}`];
+  if (typeof value === 'number' && (value < minimum || value > maximum))
+    return [`${field} must be from ${minimum} to ${maximum}`];
   return [];
 }
 

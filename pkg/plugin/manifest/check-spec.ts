@@ -15,7 +15,10 @@ export function pluginNameProblem(name: string): string | undefined {
 
 function versionProblems({ version, requires }: PluginSpec): string[] {
   // Taken as written: 'v1.0.0' would be compared as 1.0.0, and shown as something else.
-  const problems = validVersion(version) === version.replace(/\+.*$/s, '') ? [] : [`spec.version must be a semantic version, such as 1.0.0, not ${shown(version)}`];
+  const problems =
+    validVersion(version) === version.replace(/\+.*$/s, '')
+      ? []
+      : [`spec.version must be a semantic version, such as 1.0.0, not ${shown(version)}`];
   return requires === undefined ? problems : [...problems, ...rangeProblems(requires, 'spec.requires')];
 }
 
@@ -23,20 +26,26 @@ function dependencyProblems({ dependencies = {} }: PluginSpec, name: string): st
   return Object.entries(dependencies).flatMap(([dependency, range]) => {
     if (dependency === name) return [`spec.dependencies names the plugin itself, ${name}`];
     const problem = pluginNameProblem(dependency);
-    if (problem !== undefined) return [`spec.dependencies names ${shown(dependency)}, which cannot be a plugin's name: ${problem}`];
+    if (problem !== undefined)
+      return [`spec.dependencies names ${shown(dependency)}, which cannot be a plugin's name: ${problem}`];
     return rangeProblems(range, `spec.dependencies.${dependency}`);
   });
 }
 
 function rangeProblems(range: string, field: string): string[] {
-  return validRange(range) === null ? [`${field} must be a range of semantic versions, such as >=1.2.0 or ^1.2.0, not ${shown(range)}`] : [];
+  return validRange(range) === null
+    ? [`${field} must be a range of semantic versions, such as >=1.2.0 or ^1.2.0, not ${shown(range)}`]
+    : [];
 }
 
 function environmentProblems({ environment = [] }: PluginSpec): string[] {
   return environment.flatMap((variable, i) => {
     const field = `spec.environment[${i}]`;
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable)) return [`${field} must be the name of an environment variable, not ${shown(variable)}`];
-    return variable === 'NODE_OPTIONS' ? [`${field} cannot be NODE_OPTIONS: it would change how the plugin is run`] : [];
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
+      return [`${field} must be the name of an environment variable, not ${shown(variable)}`];
+    return variable === 'NODE_OPTIONS'
+      ? [`${field} cannot be NODE_OPTIONS: it would change how the plugin is run`]
+      : [];
   });
 }
 

@@ -12,9 +12,14 @@ export interface FileRules {
 
 /**
  * The contents of a file within `folder`, or undefined where there is none.
- * @throws PluginError for one that is no regular file, is larger than `maxBytes`, cannot be read, or lies elsewhere: by `..` or by a symbolic link
+ * @throws PluginError for one that is no regular file, is larger than `maxBytes`, cannot be read, or lies elsewhere: by
+ * `..` or by a symbolic link
  */
-export async function readFileWithin(folder: string, path: string, { reason, maxBytes }: FileRules): Promise<Buffer | undefined> {
+export async function readFileWithin(
+  folder: string,
+  path: string,
+  { reason, maxBytes }: FileRules,
+): Promise<Buffer | undefined> {
   const real = await fileWithin(folder, path, reason);
   if (real === undefined) return undefined;
   // A pipe would be waited for by an ordinary open.
@@ -34,12 +39,17 @@ export async function readFileWithin(folder: string, path: string, { reason, max
   }
 }
 
-/** The real path of something within `folder`, or undefined where there is nothing. @throws PluginError where it lies elsewhere */
+/**
+ * The real path of something within `folder`, or undefined where there is nothing. @throws PluginError where it lies
+ * elsewhere
+ */
 export async function fileWithin(folder: string, path: string, reason: string): Promise<string | undefined> {
-  if (isAbsolute(path) || path.split(/[/\\]/).includes('..') || path.includes('\0')) throw new PluginError({ reason, message: `${path} leads out of the plugin's folder` });
+  if (isAbsolute(path) || path.split(/[/\\]/).includes('..') || path.includes('\0'))
+    throw new PluginError({ reason, message: `${path} leads out of the plugin's folder` });
   const [root, real] = await Promise.all([realPathOf(folder, reason), realPathOf(join(folder, path), reason)]);
   if (root === undefined) throw new PluginError({ reason, message: `the folder ${folder} is not there` });
-  if (real !== undefined && !isWithin(root, real)) throw new PluginError({ reason, message: `${path} is a symbolic link that leads out of the plugin's folder` });
+  if (real !== undefined && !isWithin(root, real))
+    throw new PluginError({ reason, message: `${path} is a symbolic link that leads out of the plugin's folder` });
   return real;
 }
 

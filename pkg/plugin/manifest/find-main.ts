@@ -10,10 +10,15 @@ const reason = 'ManifestInvalid';
 export async function findMain(folder: string, main: string | undefined): Promise<string> {
   if (main === undefined) {
     for (const candidate of defaultMains) if (await isFile(folder, candidate)) return candidate;
-    throw new PluginError({ reason, message: `there is no module: none of ${defaultMains.join(', ')} is there, and spec.main names no other` });
+    throw new PluginError({
+      reason,
+      message: `there is no module: none of ${defaultMains.join(', ')} is there, and spec.main names no other`,
+    });
   }
-  if (!/\.(?:ts|mts|js|mjs)$/.test(main)) throw new PluginError({ reason, message: `spec.main must name a module (.ts, .mts, .js or .mjs), not ${main}` });
-  if (!(await isFile(folder, main))) throw new PluginError({ reason, message: `spec.main names ${main}, which is not there` });
+  if (!/\.(?:ts|mts|js|mjs)$/.test(main))
+    throw new PluginError({ reason, message: `spec.main must name a module (.ts, .mts, .js or .mjs), not ${main}` });
+  if (!(await isFile(folder, main)))
+    throw new PluginError({ reason, message: `spec.main names ${main}, which is not there` });
   return normalize(main);
 }
 

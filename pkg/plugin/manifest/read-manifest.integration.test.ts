@@ -24,12 +24,22 @@ async function folderOf(files: Readonly<Record<string, string>>): Promise<string
 }
 
 function yaml(main?: string): string {
-  return JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'a' }, spec: { version: '1.0.0', ...(main === undefined ? {} : { main }) } });
+  return JSON.stringify({
+    apiVersion: 'plugin.svc.run/v1alpha1',
+    kind: 'Plugin',
+    metadata: { name: 'a' },
+    spec: { version: '1.0.0', ...(main === undefined ? {} : { main }) },
+  });
 }
 
 test('the module is the one named, or the first of the defaults', async () => {
   const named = await folderOf({ 'plugin.yaml': yaml('src/./start.mjs'), 'src/start.mjs': '' });
-  expect(await readManifest(named)).toEqual({ name: 'a', spec: { version: '1.0.0', main: 'src/./start.mjs', enabled: false }, folder: named, main: 'src/start.mjs' });
+  expect(await readManifest(named)).toEqual({
+    name: 'a',
+    spec: { version: '1.0.0', main: 'src/./start.mjs', enabled: false },
+    folder: named,
+    main: 'src/start.mjs',
+  });
   const several = await folderOf({ 'plugin.yaml': yaml(), 'index.js': '', 'index.mjs': '' });
   expect(await readManifest(several)).toMatchObject({ main: 'index.js' });
 });
@@ -46,7 +56,7 @@ test.each<[string, string | undefined, string]>([
   ['another one', 'b.ts', 'spec.main names b.ts, which is not there'],
   ['a folder', 'dir.ts', 'spec.main names dir.ts, which is not there'],
   ['something else', 'plugin.yaml', 'spec.main must name a module (.ts, .mts, .js or .mjs), not plugin.yaml'],
-  ['an absolute path', '/etc/a.js', '/etc/a.js leads out of the plugin\'s folder'],
+  ['an absolute path', '/etc/a.js', "/etc/a.js leads out of the plugin's folder"],
   ['a way up', '../p1/index.js', "../p1/index.js leads out of the plugin's folder"],
   ['a link that leads out', 'out.js', "out.js is a symbolic link that leads out of the plugin's folder"],
   ['U+0000', 'a\0.js', 'spec.main: must not hold the character U+0000'],
@@ -62,7 +72,9 @@ test('a manifest that is no file to read', async () => {
   await expect(readManifest(join(root, 'absent'))).rejects.toThrow('is not there');
   await expect(readManifest(await folderOf({ 'index.ts': '' }))).rejects.toThrow('plugin.yaml is not there');
   await expect(readManifest(await folderOf({ 'plugin.yaml/x': '' }))).rejects.toThrow('plugin.yaml is no regular file');
-  await expect(readManifest(await folderOf({ 'plugin.yaml': ' '.repeat(70_000) }))).rejects.toThrow('plugin.yaml is larger than 65536 bytes');
+  await expect(readManifest(await folderOf({ 'plugin.yaml': ' '.repeat(70_000) }))).rejects.toThrow(
+    'plugin.yaml is larger than 65536 bytes',
+  );
   const pipe = await folderOf({ 'index.ts': '' });
   execFileSync('mkfifo', [join(pipe, 'plugin.yaml')]);
   await expect(readManifest(pipe)).rejects.toThrow('plugin.yaml is no regular file');

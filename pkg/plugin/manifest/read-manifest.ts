@@ -24,22 +24,37 @@ const schema: JsonSchema = {
   },
 };
 
-/** Reads and checks `plugin.yaml` of a folder, and finds the module. @throws PluginError `ManifestInvalid` that names file and fields */
+/**
+ * Reads and checks `plugin.yaml` of a folder, and finds the module. @throws PluginError `ManifestInvalid` that names
+ * file and fields
+ */
 export async function readManifest(folder: string): Promise<PluginManifest> {
   const bytes = await readFileWithin(folder, manifestFile, { reason, maxBytes });
   if (bytes === undefined) throw new PluginError({ reason, message: `${manifestFile} is not there` });
   const { name, spec } = parseManifest(bytes);
-  return { name, spec: { ...spec, enabled: spec.enabled ?? false }, folder: await realpath(folder), main: await findMain(folder, spec.main) };
+  return {
+    name,
+    spec: { ...spec, enabled: spec.enabled ?? false },
+    folder: await realpath(folder),
+    main: await findMain(folder, spec.main),
+  };
 }
 
 /** What the file says, checked. @throws PluginError `ManifestInvalid` */
 export function parseManifest(bytes: Buffer): { name: string; spec: PluginSpec } {
   const { value, duplicates, dropped } = decode(bytes);
   if (!isJsonObject(value)) throw newInvalid(['it must hold an object']);
-  refuse([...duplicates.map((path) => `${path} is there twice`), ...dropped.map((path) => `${path} is no field of a plugin`), ...shapeProblems(schema, value, [])]);
+  refuse([
+    ...duplicates.map((path) => `${path} is there twice`),
+    ...dropped.map((path) => `${path} is no field of a plugin`),
+    ...shapeProblems(schema, value, []),
+  ]);
   const { metadata, spec } = value as unknown as { metadata: { name: string }; spec: PluginSpec };
   const nameProblem = pluginNameProblem(metadata.name);
-  refuse([...(nameProblem === undefined ? [] : [`metadata.name ${nameProblem}`]), ...specProblems(spec, metadata.name)]);
+  refuse([
+    ...(nameProblem === undefined ? [] : [`metadata.name ${nameProblem}`]),
+    ...specProblems(spec, metadata.name),
+  ]);
   return { name: metadata.name, spec };
 }
 
@@ -58,5 +73,8 @@ function refuse(problems: readonly string[]): void {
 
 function newInvalid(problems: readonly string[]): PluginError {
   const [shown, more] = [problems.slice(0, 10), problems.length - 10];
-  return new PluginError({ reason, message: `${manifestFile}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}` });
+  return new PluginError({
+    reason,
+    message: `${manifestFile}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`,
+  });
 }

@@ -16,8 +16,9 @@ export interface DependencyResolution {
 }
 
 /**
- * In which order plugins start. What is missing, is of another version, depends on itself in a circle, or on one of these, has no place in it: its
- * problem names the other plugin, and a circle all of its plugins. The order of `plugins` does not matter.
+ * In which order plugins start. What is missing, is of another version, depends on itself in a circle, or on one of
+ * these, has no place in it: its problem names the other plugin, and a circle all of its plugins. The order of
+ * `plugins` does not matter.
  */
 export function resolveDependencies(plugins: readonly DependentPlugin[]): DependencyResolution {
   const byName = new Map(plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((plugin) => [plugin.name, plugin]));
@@ -28,21 +29,42 @@ export function resolveDependencies(plugins: readonly DependentPlugin[]): Depend
   }
   for (const circle of circlesIn(byName)) {
     const way = [...circle, circle[0]].join(' -> ');
-    for (const name of circle) problems.set(name, new PluginError({ reason: 'DependencyCircle', message: `these plugins depend on one another in a circle: ${way}` }));
+    for (const name of circle)
+      problems.set(
+        name,
+        new PluginError({
+          reason: 'DependencyCircle',
+          message: `these plugins depend on one another in a circle: ${way}`,
+        }),
+      );
   }
   return { order: placeAfterDependencies(byName, problems), problems };
 }
 
-function missing({ dependencies = {} }: DependentPlugin, byName: ReadonlyMap<string, DependentPlugin>): PluginError | undefined {
+function missing(
+  { dependencies = {} }: DependentPlugin,
+  byName: ReadonlyMap<string, DependentPlugin>,
+): PluginError | undefined {
   for (const [name, range] of sortedEntries(dependencies)) {
     const found = byName.get(name);
-    if (found === undefined) return new PluginError({ reason: 'DependencyMissing', message: `it depends on the plugin ${name} (${range}), which is not there` });
-    if (!isInRange(found.version, range)) return new PluginError({ reason: 'DependencyVersionMismatch', message: `it depends on the plugin ${name} in version ${range}, which is there in version ${found.version}` });
+    if (found === undefined)
+      return new PluginError({
+        reason: 'DependencyMissing',
+        message: `it depends on the plugin ${name} (${range}), which is not there`,
+      });
+    if (!isInRange(found.version, range))
+      return new PluginError({
+        reason: 'DependencyVersionMismatch',
+        message: `it depends on the plugin ${name} in version ${range}, which is there in version ${found.version}`,
+      });
   }
   return undefined;
 }
 
-/** One circle for each plugin that is part of any, told once, beginning with the first of its names. Without recursion: chains may be long. */
+/**
+ * One circle for each plugin that is part of any, told once, beginning with the first of its names. Without recursion:
+ * chains may be long.
+ */
 function circlesIn(byName: ReadonlyMap<string, DependentPlugin>): string[][] {
   const circles: string[][] = [];
   const told = new Set<string>();
@@ -73,12 +95,16 @@ function circleThrough(start: string, byName: ReadonlyMap<string, DependentPlugi
 
 function wayTo(name: string, cameFrom: ReadonlyMap<string, string>): string[] {
   const way: string[] = [];
-  for (let current: string | undefined = name; current !== undefined; current = cameFrom.get(current)) way.unshift(current);
+  for (let current: string | undefined = name; current !== undefined; current = cameFrom.get(current))
+    way.unshift(current);
   return way;
 }
 
 /** Also gives a problem to each plugin that depends on one that has one. */
-function placeAfterDependencies(byName: ReadonlyMap<string, DependentPlugin>, problems: Map<string, PluginError>): string[] {
+function placeAfterDependencies(
+  byName: ReadonlyMap<string, DependentPlugin>,
+  problems: Map<string, PluginError>,
+): string[] {
   const order: string[] = [];
   const placed = new Set<string>();
   let left = [...byName.values()].filter(({ name }) => !problems.has(name));
@@ -88,7 +114,13 @@ function placeAfterDependencies(byName: ReadonlyMap<string, DependentPlugin>, pr
       const names = Object.keys(plugin.dependencies ?? {}).toSorted();
       const broken = names.find((name) => problems.has(name));
       if (broken !== undefined) {
-        problems.set(plugin.name, new PluginError({ reason: 'DependencyFailed', message: `it depends on the plugin ${broken}, which cannot be started: ${rootOf(broken, problems)}` }));
+        problems.set(
+          plugin.name,
+          new PluginError({
+            reason: 'DependencyFailed',
+            message: `it depends on the plugin ${broken}, which cannot be started: ${rootOf(broken, problems)}`,
+          }),
+        );
       } else if (names.every((name) => placed.has(name))) {
         order.push(plugin.name);
         placed.add(plugin.name);

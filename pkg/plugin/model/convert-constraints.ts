@@ -5,15 +5,36 @@ import { newSchemaError } from './schema-error.ts';
 
 /** Said the same in both. */
 const same: ReadonlySet<string> = new Set([
-  'format', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties',
-  'x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource', 'x-kubernetes-int-or-string',
-  'x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-map-type', 'x-kubernetes-validations',
+  'format',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-map-type',
+  'x-kubernetes-validations',
 ]);
 
 /** Said differently, below. */
-const translated: ReadonlySet<string> = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'pattern']);
+const translated: ReadonlySet<string> = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'pattern',
+]);
 
-/** The rules of one node, without what lies below it. @throws TypeError for a keyword that is neither a rule of the dialect nor in `known` */
+/**
+ * The rules of one node, without what lies below it. @throws TypeError for a keyword that is neither a rule of the
+ * dialect nor in `known`
+ */
 export function constraintsOf(node: Record<string, unknown>, path: string, known: ReadonlySet<string>): JsonSchema {
   const rules: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(node)) {
@@ -21,7 +42,12 @@ export function constraintsOf(node: Record<string, unknown>, path: string, known
     if (!same.has(keyword)) throw newSchemaError(path, `has ${keyword}, which a definition cannot say`);
     rules[keyword] = jsonAt(value, path);
   }
-  return { ...(rules as JsonSchema), ...bound(node, 'minimum', 'exclusiveMinimum', path), ...bound(node, 'maximum', 'exclusiveMaximum', path), ...otherRules(node, path) };
+  return {
+    ...(rules as JsonSchema),
+    ...bound(node, 'minimum', 'exclusiveMinimum', path),
+    ...bound(node, 'maximum', 'exclusiveMaximum', path),
+    ...otherRules(node, path),
+  };
 }
 
 function otherRules({ multipleOf, pattern }: Record<string, unknown>, path: string): JsonSchema {
@@ -31,11 +57,20 @@ function otherRules({ multipleOf, pattern }: Record<string, unknown>, path: stri
   };
 }
 
-/** A number in JSON Schema's `exclusiveMinimum` is a `minimum` with a mark in the dialect; of two bounds the narrower one counts. */
-function bound(node: Record<string, unknown>, name: 'minimum' | 'maximum', exclusive: 'exclusiveMinimum' | 'exclusiveMaximum', path: string): JsonSchema {
+/**
+ * A number in JSON Schema's `exclusiveMinimum` is a `minimum` with a mark in the dialect; of two bounds the narrower
+ * one counts.
+ */
+function bound(
+  node: Record<string, unknown>,
+  name: 'minimum' | 'maximum',
+  exclusive: 'exclusiveMinimum' | 'exclusiveMaximum',
+  path: string,
+): JsonSchema {
   const inclusive = node[name] === undefined ? undefined : numberAt(node[name], path);
   const mark = node[exclusive];
-  if (mark === undefined || typeof mark === 'boolean') return inclusive === undefined ? {} : { [name]: inclusive, ...(mark === true ? { [exclusive]: true } : {}) };
+  if (mark === undefined || typeof mark === 'boolean')
+    return inclusive === undefined ? {} : { [name]: inclusive, ...(mark === true ? { [exclusive]: true } : {}) };
   const edge = numberAt(mark, path);
   const inclusiveIsNarrower = inclusive !== undefined && (name === 'minimum' ? inclusive > edge : inclusive < edge);
   return inclusiveIsNarrower ? { [name]: inclusive } : { [name]: edge, [exclusive]: true };
@@ -43,7 +78,11 @@ function bound(node: Record<string, unknown>, name: 'minimum' | 'maximum', exclu
 
 function numberAt(value: unknown, path: string): number {
   const number = typeof value === 'bigint' ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number) || (typeof value === 'bigint' && BigInt(number) !== value)) {
+  if (
+    typeof number !== 'number' ||
+    !Number.isFinite(number) ||
+    (typeof value === 'bigint' && BigInt(number) !== value)
+  ) {
     throw newSchemaError(path, `has a bound that is no number JSON can say: ${String(value)}`);
   }
   return number;
@@ -52,11 +91,14 @@ function numberAt(value: unknown, path: string): number {
 /** The server matches with RE2, which has neither look-around nor back references. */
 function patternAt(pattern: unknown, path: string): string {
   const source = pattern instanceof RegExp ? pattern.source : String(pattern);
-  if (pattern instanceof RegExp && /[^gu]/.test(pattern.flags)) throw newSchemaError(path, `has a pattern with flags (${pattern.flags}); write them into the pattern, as (?i)`);
+  if (pattern instanceof RegExp && /[^gu]/.test(pattern.flags))
+    throw newSchemaError(path, `has a pattern with flags (${pattern.flags}); write them into the pattern, as (?i)`);
   try {
     RE2JS.compile(source);
   } catch (error) {
-    throw new TypeError(`${path} has a pattern that is not RE2: ${error instanceof Error ? error.message : source}`, { cause: error });
+    throw new TypeError(`${path} has a pattern that is not RE2: ${error instanceof Error ? error.message : source}`, {
+      cause: error,
+    });
   }
   return source;
 }

@@ -14,7 +14,17 @@ const annotations = ['nullable', 'default', 'title', 'description', 'example', '
 
 /** Keywords that are read here; `constraintsOf` knows the others. */
 const structure: ReadonlySet<string> = new Set([
-  ...annotations, 'type', 'properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'uniqueItems', 'anyOf', 'const', 'enum',
+  ...annotations,
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'patternProperties',
+  'items',
+  'uniqueItems',
+  'anyOf',
+  'const',
+  'enum',
 ]);
 
 const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean']);
@@ -23,8 +33,8 @@ const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integ
 const anyKey = '^.*$';
 
 /**
- * A TypeBox schema in the structural dialect that definitions use. Optional properties are not required, unions of literals are an enum,
- * unions with null are nullable, records are maps, unknown values are kept as they are.
+ * A TypeBox schema in the structural dialect that definitions use. Optional properties are not required, unions of
+ * literals are an enum, unions with null are nullable, records are maps, unknown values are kept as they are.
  * @throws TypeError for what the dialect cannot say, with its path
  */
 export function convertSchema(schema: TSchema, path: string): JsonSchema {
@@ -35,7 +45,8 @@ function convertNode(node: unknown, path: string, depth: number): JsonSchema {
   if (!isJsonObject(node)) throw newSchemaError(path, 'is no schema');
   if (depth > deepest) throw newSchemaError(path, `is nested deeper than ${deepest} levels`);
   if (Object.hasOwn(node, '~refine')) throw newSchemaError(path, 'has a refinement: no function reaches the server');
-  if (Object.hasOwn(node, '~codec')) throw newSchemaError(path, 'has a codec: objects are what JSON says, in the database too');
+  if (Object.hasOwn(node, '~codec'))
+    throw newSchemaError(path, 'has a codec: objects are what JSON says, in the database too');
   const convert = (inner: unknown, innerPath: string): JsonSchema => convertNode(inner, innerPath, depth + 1);
   const shape = shapeOf(node, path, convert);
   const constraints = constraintsOf(node, path, structure);
@@ -53,7 +64,8 @@ function shapeOf(node: Record<string, unknown>, path: string, convert: Convert):
   if (type === 'object') return { ...objectShape(node, path, convert), ...allowed };
   if (type === 'array') return { ...listShape(node, path, convert), ...allowed };
   if (type !== undefined) {
-    if (!types.has(type)) throw newSchemaError(path, `is of type ${JSON.stringify(type)}, which objects of a model cannot hold`);
+    if (!types.has(type))
+      throw newSchemaError(path, `is of type ${JSON.stringify(type)}, which objects of a model cannot hold`);
     return { type: type as NonNullable<JsonSchema['type']>, ...allowed };
   }
   if (node['x-kubernetes-int-or-string'] === true) return {};
@@ -73,7 +85,11 @@ function listShape({ items, uniqueItems }: Record<string, unknown>, path: string
   if (uniqueItems !== true) return list;
   // Nothing twice: the dialect says it as a kind of list, and of plain values only.
   const { type, nullable } = list.items ?? {};
-  if (type === 'object' || type === 'array' || nullable === true) throw newSchemaError(path, 'has uniqueItems; the dialect has sets of plain values, and lists by key (x-kubernetes-list-type)');
+  if (type === 'object' || type === 'array' || nullable === true)
+    throw newSchemaError(
+      path,
+      'has uniqueItems; the dialect has sets of plain values, and lists by key (x-kubernetes-list-type)',
+    );
   return { ...list, 'x-kubernetes-list-type': 'set' };
 }
 
@@ -81,11 +97,15 @@ function objectShape(node: Record<string, unknown>, path: string, convert: Conve
   const properties = isJsonObject(node['properties']) ? Object.entries(node['properties']) : [];
   const values = mapValues(node, path);
   if (values !== undefined) {
-    if (properties.length > 0) throw newSchemaError(path, 'has properties and further ones with a schema; the dialect has either');
+    if (properties.length > 0)
+      throw newSchemaError(path, 'has properties and further ones with a schema; the dialect has either');
     return { type: 'object', additionalProperties: convert(values, `${path}[*]`) };
   }
   const shape: JsonSchema = { type: 'object' };
-  if (properties.length > 0) shape.properties = Object.fromEntries(properties.map(([name, inner]) => [checkedName(name, path), convert(inner, childOf(path, name))]));
+  if (properties.length > 0)
+    shape.properties = Object.fromEntries(
+      properties.map(([name, inner]) => [checkedName(name, path), convert(inner, childOf(path, name))]),
+    );
   const required = node['required'];
   if (Array.isArray(required) && required.length > 0) shape.required = required.map(String);
   if (node['additionalProperties'] === true) shape['x-kubernetes-preserve-unknown-fields'] = true;
@@ -93,11 +113,22 @@ function objectShape(node: Record<string, unknown>, path: string, convert: Conve
 }
 
 /** The schema of a map's values; undefined where the object is no map. */
-function mapValues({ additionalProperties: additional, patternProperties }: Record<string, unknown>, path: string): unknown {
-  if (additional === false) throw newSchemaError(path, 'forbids further properties; leave additionalProperties: false out, unknown fields are dropped or refused by fieldValidation');
+function mapValues(
+  { additionalProperties: additional, patternProperties }: Record<string, unknown>,
+  path: string,
+): unknown {
+  if (additional === false)
+    throw newSchemaError(
+      path,
+      'forbids further properties; leave additionalProperties: false out, unknown fields are dropped or refused by fieldValidation',
+    );
   if (patternProperties === undefined) return additional === true ? undefined : additional;
   const patterns = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
-  if (patterns.length !== 1 || patterns[0] !== anyKey || additional !== undefined) throw newSchemaError(path, 'is a map with rules for its keys; the dialect has maps of any keys, Type.Record(Type.String(), ...)');
+  if (patterns.length !== 1 || patterns[0] !== anyKey || additional !== undefined)
+    throw newSchemaError(
+      path,
+      'is a map with rules for its keys; the dialect has maps of any keys, Type.Record(Type.String(), ...)',
+    );
   return (patternProperties as Record<string, unknown>)[anyKey];
 }
 
@@ -114,6 +145,7 @@ function documentation(node: Record<string, unknown>, path: string): JsonSchema 
   const example = node['example'] ?? (Array.isArray(node['examples']) ? node['examples'][0] : undefined);
   if (example !== undefined) said.example = jsonAt(example, path);
   if (node['default'] !== undefined) said.default = jsonAt(node['default'], path);
-  if (node['externalDocs'] !== undefined) said.externalDocs = jsonAt(node['externalDocs'], path) as NonNullable<JsonSchema['externalDocs']>;
+  if (node['externalDocs'] !== undefined)
+    said.externalDocs = jsonAt(node['externalDocs'], path) as NonNullable<JsonSchema['externalDocs']>;
   return said;
 }

@@ -2,9 +2,17 @@ import { isJsonObject, type JsonSchema } from '#pkg/apimachinery/index';
 import { enumSchema, withNull } from './enum-schema.ts';
 import { newSchemaError } from './schema-error.ts';
 
-/** Literals are an enum, a branch for null is `nullable`, integer or string is int-or-string; the dialect has no other unions. */
-export function convertUnion(node: Record<string, unknown>, path: string, convert: (inner: unknown, path: string) => JsonSchema): JsonSchema {
-  if (node['type'] !== undefined || node['x-kubernetes-int-or-string'] === true) throw newSchemaError(path, 'has a type and a union beside it; a union stands alone');
+/**
+ * Literals are an enum, a branch for null is `nullable`, integer or string is int-or-string; the dialect has no other
+ * unions.
+ */
+export function convertUnion(
+  node: Record<string, unknown>,
+  path: string,
+  convert: (inner: unknown, path: string) => JsonSchema,
+): JsonSchema {
+  if (node['type'] !== undefined || node['x-kubernetes-int-or-string'] === true)
+    throw newSchemaError(path, 'has a type and a union beside it; a union stands alone');
   const branches = branchesOf(node, path);
   const others = branches.filter((branch) => branch['type'] !== 'null');
   const nullable = others.length < branches.length;
@@ -14,14 +22,19 @@ export function convertUnion(node: Record<string, unknown>, path: string, conver
   const literals = others.map(literalsOf);
   if (literals.every((values) => values !== undefined)) return withNull(enumSchema(literals.flat(), path), nullable);
   if (isIntegerOrString(others)) return withNull({ 'x-kubernetes-int-or-string': true }, nullable);
-  throw newSchemaError(path, 'is a union that a definition cannot say; it can say literals, integer or string, and null beside one type');
+  throw newSchemaError(
+    path,
+    'is a union that a definition cannot say; it can say literals, integer or string, and null beside one type',
+  );
 }
 
 /** Unions within unions are one. */
 function branchesOf(node: Record<string, unknown>, path: string, depth = 0): Record<string, unknown>[] {
   return (node['anyOf'] as unknown[]).flatMap((branch) => {
     if (!isJsonObject(branch) || depth > 100) throw newSchemaError(path, 'is a union of something that is no schema');
-    return Array.isArray(branch['anyOf']) && Object.keys(branch).length === 1 ? branchesOf(branch, path, depth + 1) : [branch];
+    return Array.isArray(branch['anyOf']) && Object.keys(branch).length === 1
+      ? branchesOf(branch, path, depth + 1)
+      : [branch];
   });
 }
 
@@ -34,5 +47,11 @@ function literalsOf(branch: Record<string, unknown>): readonly unknown[] | undef
 
 function isIntegerOrString(branches: readonly Record<string, unknown>[]): boolean {
   const isPlain = branches.every((branch) => Object.keys(branch).length === 1);
-  return isPlain && branches.map(({ type }) => String(type)).toSorted().join() === 'integer,string';
+  return (
+    isPlain &&
+    branches
+      .map(({ type }) => String(type))
+      .toSorted()
+      .join() === 'integer,string'
+  );
 }

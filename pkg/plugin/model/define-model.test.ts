@@ -31,7 +31,14 @@ const Post = defineModel({
 });
 type Post = ObjectOf<typeof Post>;
 
-const Tag = defineModel({ ...names, kind: 'Tag', plural: 'tags', singular: 'tag', namespaced: true, spec: Type.Object({}) });
+const Tag = defineModel({
+  ...names,
+  kind: 'Tag',
+  plural: 'tags',
+  singular: 'tag',
+  namespaced: true,
+  spec: Type.Object({}),
+});
 
 describe('defineModel', () => {
   test('gives the definition', () => {
@@ -63,7 +70,14 @@ describe('defineModel', () => {
                       state: { type: 'string', enum: ['draft', 'public'], default: 'draft' },
                       publishedAt: { type: 'string', format: 'date-time', nullable: true },
                       rating: { type: 'number', minimum: 0, exclusiveMinimum: true },
-                      links: { type: 'object', additionalProperties: { type: 'object', required: ['url'], properties: { url: { type: 'string' } } } },
+                      links: {
+                        type: 'object',
+                        additionalProperties: {
+                          type: 'object',
+                          required: ['url'],
+                          properties: { url: { type: 'string' } },
+                        },
+                      },
                     },
                   },
                   status: { type: 'object', properties: { words: { type: 'integer' } } },
@@ -86,30 +100,84 @@ describe('defineModel', () => {
   });
 
   test('gives the type a client takes', () => {
-    expect(Post).toMatchObject({ group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true });
+    expect(Post).toMatchObject({
+      group: 'blog.example.com',
+      version: 'v1',
+      kind: 'Post',
+      plural: 'posts',
+      namespaced: false,
+      hasStatusSubresource: true,
+    });
     expect(Tag).toMatchObject({ namespaced: true, hasStatusSubresource: false });
     expect(Tag.definition.spec.scope).toBe('Namespaced');
     expect(Tag.definition.spec.versions[0]).not.toHaveProperty('subresources');
   });
 
-  const spec = Type.Object({ title: Type.String(), tags: Type.Array(Type.String()), both: Type.Union([Type.Integer(), Type.String()]), any: Type.Unknown(), inner: Type.Object({}), map: Type.Record(Type.String(), Type.Integer()) });
+  const spec = Type.Object({
+    title: Type.String(),
+    tags: Type.Array(Type.String()),
+    both: Type.Union([Type.Integer(), Type.String()]),
+    any: Type.Unknown(),
+    inner: Type.Object({}),
+    map: Type.Record(Type.String(), Type.Integer()),
+  });
   const refused: [string, Partial<typeof names>, ModelIndex[], string | RegExp][] = [
     ['a group without a dot', { group: 'blog' }, [], /spec\.group/],
     ['a plural in capitals', { plural: 'Posts' }, [], /spec\.names\.plural/],
     ['a reserved group', { group: 'blog.svc.run' }, [], /reserved for the platform/],
     ['an index that leads nowhere', {}, [index('spec.titel')], 'the index spec.titel leads to no field of the schema'],
-    ['an index into metadata that is none', {}, [index('metadata.selfLink')], 'the index metadata.selfLink leads to no field of the schema'],
-    ['an index of a list', {}, [index('spec.tags')], 'the index spec.tags leads to a field of type array, which cannot be indexed; its items are spec.tags[*]'],
-    ['an index of an object', {}, [index('spec.inner')], 'the index spec.inner leads to a field of type object, which cannot be indexed'],
-    ['an index of integer or string', {}, [index('spec.both')], 'the index spec.both leads to a field of no certain type, which cannot be indexed'],
+    [
+      'an index into metadata that is none',
+      {},
+      [index('metadata.selfLink')],
+      'the index metadata.selfLink leads to no field of the schema',
+    ],
+    [
+      'an index of a list',
+      {},
+      [index('spec.tags')],
+      'the index spec.tags leads to a field of type array, which cannot be indexed; its items are spec.tags[*]',
+    ],
+    [
+      'an index of an object',
+      {},
+      [index('spec.inner')],
+      'the index spec.inner leads to a field of type object, which cannot be indexed',
+    ],
+    [
+      'an index of integer or string',
+      {},
+      [index('spec.both')],
+      'the index spec.both leads to a field of no certain type, which cannot be indexed',
+    ],
     ['an index below any value', {}, [index('spec.any.x')], 'the index spec.any.x leads to no field of the schema'],
-    ['one value where there are several', {}, [index('spec.tags[*]')], /leads to several values, which multiIndex takes/],
+    [
+      'one value where there are several',
+      {},
+      [index('spec.tags[*]')],
+      /leads to several values, which multiIndex takes/,
+    ],
     ['several values where there is one', {}, [multiIndex('spec.title')], /leads to one value/],
     ['a path that is none', {}, [index('spec..title')], /is no path: /],
-    ['one name twice', {}, [index('spec.title'), index('spec.map.a', { name: 'spec.title' })], /Duplicate value: "spec.title"/],
+    [
+      'one name twice',
+      {},
+      [index('spec.title'), index('spec.map.a', { name: 'spec.title' })],
+      /Duplicate value: "spec.title"/,
+    ],
     ['a built-in name', {}, [index('spec.title', { name: 'metadata.name' })], /exists already in every model/],
-    ['a computed key that is no name', {}, [computedIndex('words', { key: 'a b', type: 'integer' })], /must be the name of an exported function/],
-    ['several unique computed keys', {}, [computedIndex('words', { key: 'words', type: 'string', multi: true, unique: true })], /cannot be unique/],
+    [
+      'a computed key that is no name',
+      {},
+      [computedIndex('words', { key: 'a b', type: 'integer' })],
+      /must be the name of an exported function/,
+    ],
+    [
+      'several unique computed keys',
+      {},
+      [computedIndex('words', { key: 'words', type: 'string', multi: true, unique: true })],
+      /cannot be unique/,
+    ],
     ['a name of the prototype', {}, [index('spec.constructor')], /cannot be part of a path/],
   ];
   test.each(refused)('refuses %s', (_case, changed, indexes, message) => {
@@ -119,7 +187,11 @@ describe('defineModel', () => {
 });
 
 test('computed keys are declared by the function’s name, without its text', () => {
-  const indexes = [computedIndex('words', { key: 'wordCount', type: 'integer' }), computedIndex('initials', { key: 'initials', type: 'string', multi: true, nullable: false }), computedIndex('title', { key: 'lower', type: 'string', unique: true })];
+  const indexes = [
+    computedIndex('words', { key: 'wordCount', type: 'integer' }),
+    computedIndex('initials', { key: 'initials', type: 'string', multi: true, nullable: false }),
+    computedIndex('title', { key: 'lower', type: 'string', unique: true }),
+  ];
   const { definition } = defineModel({ ...names, spec: Type.Object({ title: Type.String() }), indexes });
   expect(definition.spec.versions[0]).toMatchObject({
     indexes: [
@@ -133,7 +205,12 @@ test('computed keys are declared by the function’s name, without its text', ()
 
 /** Never called: tsc is what checks it. */
 export async function typesOf(client: Client): Promise<unknown[]> {
-  const post: Post = { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name: 'a' }, spec: { title: 'A', slug: 'a', tags: [], state: 'draft', publishedAt: null } };
+  const post: Post = {
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Post',
+    metadata: { name: 'a' },
+    spec: { title: 'A', slug: 'a', tags: [], state: 'draft', publishedAt: null },
+  };
   const read: Stored<Post> = await client.get(Post, { namespace: '', name: 'a' });
   const list: ObjectList<Post> = await client.list(Post);
   const title: string = read.spec.title;
@@ -164,5 +241,21 @@ export async function typesOf(client: Client): Promise<unknown[]> {
   // @ts-expect-error -- a model's spec is an object
   const noObject = defineModel({ ...names, spec: Type.String() });
 
-  return [title, words, url, state, list, unknownField, missing, wrongLiteral, wrongType, wrongStatus, statusOfTag, computed, computedValue, uniqueMulti, noObject];
+  return [
+    title,
+    words,
+    url,
+    state,
+    list,
+    unknownField,
+    missing,
+    wrongLiteral,
+    wrongType,
+    wrongStatus,
+    statusOfTag,
+    computed,
+    computedValue,
+    uniqueMulti,
+    noObject,
+  ];
 }

@@ -38,23 +38,51 @@ export interface DefinedModel<Spec = unknown, Status = unknown> extends Resource
 export type ObjectOf<M extends ResourceType> = NonNullable<M['object']>;
 
 /**
- * Declares a model in code. `spec` and `status` are TypeBox schemas; their objects are typed by them, and the server validates by the same.
- * Nothing happens yet: `registerModel` makes it known.
- * @throws TypeError that names the place, for what a definition cannot say and for names, indexes or columns that the server would refuse
+ * Declares a model in code. `spec` and `status` are TypeBox schemas; their objects are typed by them, and the server
+ * validates by the same. Nothing happens yet: `registerModel` makes it known.
+ * @throws TypeError that names the place, for what a definition cannot say and for names, indexes or columns that the
+ * server would refuse
  */
 export function defineModel<Spec extends TObject, Status extends TObject = never>(
   options: ModelOptions<Spec, Status>,
 ): DefinedModel<Static<Spec>, [Status] extends [never] ? never : Static<Status>> {
   const { group, version, kind, plural, namespaced = false, status } = options;
   const definition = definitionOf(options);
-  const causes = validateDefinition(defaultDefinition(withIndexKeys(definition, '')), { validateStructuralSchema: () => [] });
-  if (causes.length > 0) throw new TypeError(`the model ${kind} cannot be: ${causes.map(({ field = '', message }) => `${field}: ${message}`).join('; ')}`);
-  return Object.freeze({ group, version, kind, plural, namespaced, hasStatusSubresource: status !== undefined, definition });
+  const causes = validateDefinition(defaultDefinition(withIndexKeys(definition, '')), {
+    validateStructuralSchema: () => [],
+  });
+  if (causes.length > 0)
+    throw new TypeError(
+      `the model ${kind} cannot be: ${causes.map(({ field = '', message }) => `${field}: ${message}`).join('; ')}`,
+    );
+  return Object.freeze({
+    group,
+    version,
+    kind,
+    plural,
+    namespaced,
+    hasStatusSubresource: status !== undefined,
+    definition,
+  });
 }
 
 function definitionOf(options: ModelOptions<TObject, TObject>): CustomResourceDefinition {
-  const { group, version, kind, plural, singular, namespaced = false, shortNames = [], categories = [], status, printerColumns = [] } = options;
-  const properties = { spec: convertSchema(options.spec, 'spec'), ...(status === undefined ? {} : { status: convertSchema(status, 'status') }) };
+  const {
+    group,
+    version,
+    kind,
+    plural,
+    singular,
+    namespaced = false,
+    shortNames = [],
+    categories = [],
+    status,
+    printerColumns = [],
+  } = options;
+  const properties = {
+    spec: convertSchema(options.spec, 'spec'),
+    ...(status === undefined ? {} : { status: convertSchema(status, 'status') }),
+  };
   const schema: JsonSchema = { type: 'object', required: ['spec'], properties };
   const indexes = (options.indexes ?? []).map((each) => declareIndex(each, schema));
   return {
@@ -64,7 +92,13 @@ function definitionOf(options: ModelOptions<TObject, TObject>): CustomResourceDe
     spec: {
       group,
       scope: namespaced ? 'Namespaced' : 'Cluster',
-      names: { plural, singular, kind, ...(shortNames.length === 0 ? {} : { shortNames: [...shortNames] }), ...(categories.length === 0 ? {} : { categories: [...categories] }) },
+      names: {
+        plural,
+        singular,
+        kind,
+        ...(shortNames.length === 0 ? {} : { shortNames: [...shortNames] }),
+        ...(categories.length === 0 ? {} : { categories: [...categories] }),
+      },
       versions: [
         {
           name: version,

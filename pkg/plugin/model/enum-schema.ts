@@ -6,7 +6,8 @@ export function enumSchema(values: readonly unknown[], path: string): JsonSchema
   const allowed = values.map((value) => literalAt(value, path));
   const kinds = new Set(allowed.map(kindOf));
   const nullable = kinds.delete('null');
-  const type = kinds.has('number') && kinds.delete('integer') && kinds.size === 1 ? 'number' : [...kinds].toSorted().join();
+  const type =
+    kinds.has('number') && kinds.delete('integer') && kinds.size === 1 ? 'number' : [...kinds].toSorted().join();
   const rest = { enum: [...new Set(allowed)], ...(nullable ? { nullable } : {}) };
   if (type === 'integer,string') return { 'x-kubernetes-int-or-string': true, ...rest };
   if (type === 'string' || type === 'integer' || type === 'number' || type === 'boolean') return { type, ...rest };
@@ -16,7 +17,11 @@ export function enumSchema(values: readonly unknown[], path: string): JsonSchema
 /** The same, or null. An enum must name null as well, or null is refused. */
 export function withNull(schema: JsonSchema, nullable: boolean): JsonSchema {
   if (!nullable && schema.nullable !== true) return schema;
-  return { ...schema, nullable: true, ...(schema.enum === undefined || schema.enum.includes(null) ? {} : { enum: [...schema.enum, null] }) };
+  return {
+    ...schema,
+    nullable: true,
+    ...(schema.enum === undefined || schema.enum.includes(null) ? {} : { enum: [...schema.enum, null] }),
+  };
 }
 
 function literalAt(value: unknown, path: string): JsonValue {

@@ -8,7 +8,11 @@ export function jsonAt(value: unknown, path: string, depth = 0): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (depth < deepest && Array.isArray(value)) return value.map((item) => jsonAt(item, path, depth + 1));
-  if (depth < deepest && typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)) {
+  if (
+    depth < deepest &&
+    typeof value === 'object' &&
+    [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)
+  ) {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, jsonAt(inner, path, depth + 1)]));
   }
   throw newSchemaError(path, 'has a default, an example or a rule that is not JSON');

@@ -1,7 +1,10 @@
 import { parseIndexPath, type IndexPathSegment, type IndexType, type JsonSchema } from '#pkg/apimachinery/index';
 import type { DeclaredIndex } from '#pkg/apis/index';
 
-/** What lists may select by: a field, as `index` and `multiIndex` give it, or what a function computes, as `computedIndex` does. */
+/**
+ * What lists may select by: a field, as `index` and `multiIndex` give it, or what a function computes, as
+ * `computedIndex` does.
+ */
 export type ModelIndex = FieldIndex | ComputedModelIndex;
 
 export interface FieldIndex {
@@ -46,7 +49,10 @@ export interface ComputedIndexOptions {
   nullable?: boolean;
 }
 
-/** An index of one value: `index('spec.slug', { unique: true })`. Its type is the field's; a text of format date or date-time is a date. */
+/**
+ * An index of one value: `index('spec.slug', { unique: true })`. Its type is the field's; a text of format date or
+ * date-time is a date.
+ */
 export function index(path: string, { name = path, unique = false, nullable = true }: IndexOptions = {}): FieldIndex {
   return { path, name, multi: false, unique, nullable };
 }
@@ -57,22 +63,47 @@ export function multiIndex(path: string, { name = path.replaceAll('[*]', '') }: 
 }
 
 /**
- * An index of what a pure function makes of an object: `computedIndex('spec-word-count', { key: 'wordCount', type: 'integer' })`. The function is
- * exported by `index-keys.ts`, a module that imports nothing of the platform; servers run it whenever an object is written. See docs/models.md.
+ * An index of what a pure function makes of an object: `computedIndex('spec-word-count', { key: 'wordCount', type:
+ * 'integer' })`. The function is exported by `index-keys.ts`, a module that imports nothing of the platform; servers
+ * run it whenever an object is written. See docs/models.md.
  */
-export function computedIndex(name: string, { key, type, multi = false, unique = false, nullable = true }: ComputedIndexOptions): ComputedModelIndex {
+export function computedIndex(
+  name: string,
+  { key, type, multi = false, unique = false, nullable = true }: ComputedIndexOptions,
+): ComputedModelIndex {
   return { key, type, name, multi, unique, nullable };
 }
 
-/** As the definition declares it. @throws TypeError that names the path, where it leads to no plain field of `schema` */
+/**
+ * As the definition declares it. @throws TypeError that names the path, where it leads to no plain field of `schema`
+ */
 export function declareIndex(declared: ModelIndex, schema: JsonSchema): DeclaredIndex {
   const { name, multi, unique, nullable } = declared;
-  if ('key' in declared) return { name, key: declared.key, type: declared.type, ...(multi ? { multi } : {}), ...(unique ? { unique } : {}), ...(nullable ? {} : { nullable }) };
+  if ('key' in declared)
+    return {
+      name,
+      key: declared.key,
+      type: declared.type,
+      ...(multi ? { multi } : {}),
+      ...(unique ? { unique } : {}),
+      ...(nullable ? {} : { nullable }),
+    };
   const { path } = declared;
   const type = indexTypeAt(path, schema);
   const lists = path.includes('[*]');
-  if (multi !== lists) throw newIndexError(path, lists ? 'leads to several values, which multiIndex takes' : "leads to one value; several need a '[*]', or index");
-  return { name, path, type, ...(multi ? { multi } : {}), ...(unique ? { unique } : {}), ...(nullable ? {} : { nullable }) };
+  if (multi !== lists)
+    throw newIndexError(
+      path,
+      lists ? 'leads to several values, which multiIndex takes' : "leads to one value; several need a '[*]', or index",
+    );
+  return {
+    name,
+    path,
+    type,
+    ...(multi ? { multi } : {}),
+    ...(unique ? { unique } : {}),
+    ...(nullable ? {} : { nullable }),
+  };
 }
 
 const text: JsonSchema = { type: 'string' };
@@ -81,7 +112,14 @@ const texts: JsonSchema = { type: 'object', additionalProperties: text };
 /** What an index may say of metadata; names and times are indexed in every model. */
 const metadata: JsonSchema = {
   type: 'object',
-  properties: { generateName: text, uid: text, generation: { type: 'integer' }, labels: texts, annotations: texts, finalizers: { type: 'array', items: text } },
+  properties: {
+    generateName: text,
+    uid: text,
+    generation: { type: 'integer' },
+    labels: texts,
+    annotations: texts,
+    finalizers: { type: 'array', items: text },
+  },
 };
 
 function indexTypeAt(path: string, schema: JsonSchema): IndexType {
@@ -94,7 +132,10 @@ function indexTypeAt(path: string, schema: JsonSchema): IndexType {
   if (type === 'string') return format === 'date-time' || format === 'date' ? 'date' : 'string';
   if (type === 'integer' || type === 'number' || type === 'boolean') return type;
   const instead = type === 'array' ? `; its items are ${path}[*]` : '';
-  throw newIndexError(path, `leads to ${type === undefined ? 'a field of no certain type' : `a field of type ${type}`}, which cannot be indexed${instead}`);
+  throw newIndexError(
+    path,
+    `leads to ${type === undefined ? 'a field of no certain type' : `a field of type ${type}`}, which cannot be indexed${instead}`,
+  );
 }
 
 function stepInto(schema: JsonSchema, segment: IndexPathSegment): JsonSchema | undefined {

@@ -1,15 +1,41 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isSameJson, isStatusError, StatusError, withinTime, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
-import { defaultDefinition, definitionType, isEstablished, pluginLabel, type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion } from '#pkg/apis/index';
+import {
+  abortError,
+  isSameJson,
+  isStatusError,
+  StatusError,
+  withinTime,
+  type JsonObject,
+  type Reader,
+  type StatusReason,
+  type Stored,
+  type Watcher,
+  type Writer,
+} from '#pkg/apimachinery/index';
+import {
+  defaultDefinition,
+  definitionType,
+  isEstablished,
+  pluginLabel,
+  type CustomResourceDefinition,
+  type DefinitionSpec,
+  type DefinitionVersion,
+} from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
 import type { DefinedModel } from './define-model.ts';
 import { computedIndexes, withIndexKeys } from './index-keys.ts';
 import { versionsServedBefore, withoutServedBefore } from './served-versions.ts';
 
 export interface RegisterOptions {
-  /** The plugin that the model belongs to. A definition of another's is left alone, and is 409; one that belongs to none is taken. */
+  /**
+   * The plugin that the model belongs to. A definition of another's is left alone, and is 409; one that belongs to none
+   * is taken.
+   */
   plugin?: string;
-  /** The text that defines the global `indexKeys`, for a model with computed indexes: the plugin's `index-keys.ts`, bundled. */
+  /**
+   * The text that defines the global `indexKeys`, for a model with computed indexes: the plugin's `index-keys.ts`,
+   * bundled.
+   */
   indexKeys?: string;
   /** Default 30 000; then it is 504. */
   timeoutMs?: number;
@@ -19,7 +45,15 @@ export interface RegisterOptions {
 type DefinitionClient = Pick<Reader & Writer & Watcher, 'get' | 'create' | 'update' | 'watch'>;
 
 /** What another look may find mended. */
-const forNow: ReadonlySet<StatusReason> = new Set(['AlreadyExists', 'Conflict', 'NotFound', 'Expired', 'ServiceUnavailable', 'Timeout', 'TooManyRequests']);
+const forNow: ReadonlySet<StatusReason> = new Set([
+  'AlreadyExists',
+  'Conflict',
+  'NotFound',
+  'Expired',
+  'ServiceUnavailable',
+  'Timeout',
+  'TooManyRequests',
+]);
 
 /** No second look will help. */
 class ModelRefusedError extends StatusError {
@@ -29,18 +63,30 @@ class ModelRefusedError extends StatusError {
 }
 
 /**
- * Makes the API serve a model in code: writes its definition where that is missing or differs, and resolves when the model is served. Safe in
- * several processes at once; what fails for now is tried again. The code speaks for its version, which becomes the storage version, and for
- * the names; other versions stay. Indexes may still be being built: the definition's condition `IndexesReady` tells.
+ * Makes the API serve a model in code: writes its definition where that is missing or differs, and resolves when the
+ * model is served. Safe in several processes at once; what fails for now is tried again. The code speaks for its
+ * version, which becomes the storage version, and for the names; other versions stay. Indexes may still be being built:
+ * the definition's condition `IndexesReady` tells.
  * @param client not a cached one
  * @throws TypeError for a model with computed indexes without `indexKeys`
- * @throws StatusError 409 that names who has one of the names, or the model, 422 for a change the server refuses, 504 past the time
+ * @throws StatusError 409 that names who has one of the names, or the model, 422 for a change the server refuses, 504
+ * past the time
  */
-export async function registerModel(client: DefinitionClient, { definition }: Pick<DefinedModel, 'definition'>, { plugin, indexKeys, timeoutMs = 30_000, signal }: RegisterOptions = {}): Promise<Stored<CustomResourceDefinition>> {
+export async function registerModel(
+  client: DefinitionClient,
+  { definition }: Pick<DefinedModel, 'definition'>,
+  { plugin, indexKeys, timeoutMs = 30_000, signal }: RegisterOptions = {},
+): Promise<Stored<CustomResourceDefinition>> {
   const computed = computedIndexes(definition);
-  if (computed.length > 0 && indexKeys === undefined) throw new TypeError(`the model ${definition.metadata.name} has computed indexes (${computed.join(', ')}), and indexKeys, the text of their functions, was not given`);
+  if (computed.length > 0 && indexKeys === undefined)
+    throw new TypeError(
+      `the model ${definition.metadata.name} has computed indexes (${computed.join(', ')}), and indexKeys, the text of their functions, was not given`,
+    );
   const complete = indexKeys === undefined ? definition : withIndexKeys(definition, indexKeys);
-  const wanted = plugin === undefined ? complete : { ...complete, metadata: { ...complete.metadata, labels: { [pluginLabel]: plugin } } };
+  const wanted =
+    plugin === undefined
+      ? complete
+      : { ...complete, metadata: { ...complete.metadata, labels: { [pluginLabel]: plugin } } };
   let last = '';
   const failed = (error: StatusError): void => {
     last = `; at last: ${error.message}`;
@@ -50,7 +96,12 @@ export async function registerModel(client: DefinitionClient, { definition }: Pi
 }
 
 /** Looks, writes what differs, and looks again, until the server has decided. */
-async function settle(client: DefinitionClient, wanted: CustomResourceDefinition, signal: AbortSignal, failed: (error: StatusError) => void): Promise<Stored<CustomResourceDefinition>> {
+async function settle(
+  client: DefinitionClient,
+  wanted: CustomResourceDefinition,
+  signal: AbortSignal,
+  failed: (error: StatusError) => void,
+): Promise<Stored<CustomResourceDefinition>> {
   const backoff = new ItemBackoff({ baseMs: 20, maxMs: 2000, jitter: 0.5 });
   for (;;) {
     if (signal.aborted) throw abortError(signal);
@@ -66,7 +117,11 @@ async function settle(client: DefinitionClient, wanted: CustomResourceDefinition
   }
 }
 
-async function writeDefinition(client: DefinitionClient, wanted: CustomResourceDefinition, signal: AbortSignal): Promise<Stored<CustomResourceDefinition>> {
+async function writeDefinition(
+  client: DefinitionClient,
+  wanted: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<Stored<CustomResourceDefinition>> {
   const { name } = wanted.metadata;
   let stored: Stored<CustomResourceDefinition>;
   try {
@@ -78,26 +133,35 @@ async function writeDefinition(client: DefinitionClient, wanted: CustomResourceD
   // What is being deleted takes no changes; it is made anew when it is gone.
   if (stored.metadata.deletionTimestamp !== undefined) return stored;
   const owner = stored.metadata.labels?.[pluginLabel];
-  if (owner !== undefined && owner !== wanted.metadata.labels?.[pluginLabel]) throw new ModelRefusedError(`the model ${name} belongs to the plugin ${owner}`);
+  if (owner !== undefined && owner !== wanted.metadata.labels?.[pluginLabel])
+    throw new ModelRefusedError(`the model ${name} belongs to the plugin ${owner}`);
   const labels = { ...stored.metadata.labels, ...wanted.metadata.labels };
   const spec = wantedSpec(wanted, stored);
   const metadata = withoutServedBefore(stored.metadata);
-  const isSame = isSameJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) && isSameJson(labels, stored.metadata.labels ?? {});
+  const isSame =
+    isSameJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) &&
+    isSameJson(labels, stored.metadata.labels ?? {});
   if (isSame && metadata === stored.metadata) return stored;
   return client.update(definitionType, { ...stored, metadata: { ...metadata, labels }, spec }, { signal });
 }
 
 /**
- * What the code declares, beside the versions that only the stored definition has: objects may be stored in them, and those that were served
- * when it was unregistered are served again.
+ * What the code declares, beside the versions that only the stored definition has: objects may be stored in them, and
+ * those that were served when it was unregistered are served again.
  */
 function wantedSpec(definition: CustomResourceDefinition, stored: CustomResourceDefinition): DefinitionSpec {
   const { spec } = defaultDefinition(definition);
   const [own] = spec.versions;
   const before = versionsServedBefore(stored.metadata);
   // One text for all of them: the functions are the code's, whichever version an index is declared in.
-  const keysOf = ({ indexKeys }: DefinitionVersion): Pick<DefinitionVersion, 'indexKeys'> => (indexKeys === undefined || own?.indexKeys === undefined ? {} : { indexKeys: own.indexKeys });
-  const kept = (version: DefinitionVersion): DefinitionVersion => ({ ...version, ...keysOf(version), storage: false, served: version.served || before.has(version.name) });
+  const keysOf = ({ indexKeys }: DefinitionVersion): Pick<DefinitionVersion, 'indexKeys'> =>
+    indexKeys === undefined || own?.indexKeys === undefined ? {} : { indexKeys: own.indexKeys };
+  const kept = (version: DefinitionVersion): DefinitionVersion => ({
+    ...version,
+    ...keysOf(version),
+    storage: false,
+    served: version.served || before.has(version.name),
+  });
   const versions = stored.spec.versions.map((version) => (version.name === own?.name ? own : kept(version)));
   return { ...spec, versions: own === undefined || versions.includes(own) ? versions : [...versions, own] };
 }
@@ -107,13 +171,22 @@ function isServed(definition: Stored<CustomResourceDefinition>): boolean {
   const { name, deletionTimestamp } = definition.metadata;
   if (deletionTimestamp !== undefined) return false;
   const named = definition.status?.conditions?.find(({ type }) => type === 'NamesAccepted');
-  if (named?.status === 'False') throw new ModelRefusedError(`the model ${name} is not served under its names: ${named.message}`);
+  if (named?.status === 'False')
+    throw new ModelRefusedError(`the model ${name} is not served under its names: ${named.message}`);
   return isEstablished(definition);
 }
 
 /** Resolves when there may be news of the definition. */
-async function nextChange(client: DefinitionClient, { metadata }: Stored<CustomResourceDefinition>, signal: AbortSignal): Promise<void> {
-  const stream = await client.watch(definitionType, { fieldSelector: `metadata.name=${metadata.name}`, resourceVersion: metadata.resourceVersion, signal });
+async function nextChange(
+  client: DefinitionClient,
+  { metadata }: Stored<CustomResourceDefinition>,
+  signal: AbortSignal,
+): Promise<void> {
+  const stream = await client.watch(definitionType, {
+    fieldSelector: `metadata.name=${metadata.name}`,
+    resourceVersion: metadata.resourceVersion,
+    signal,
+  });
   try {
     for await (const event of stream) {
       if (event.type !== 'BOOKMARK') return;

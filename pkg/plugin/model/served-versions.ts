@@ -16,7 +16,10 @@ export function withServedBefore<Meta extends ObjectMeta>(metadata: Meta, versio
 export function servedAgain<Definition extends CustomResourceDefinition>(definition: Definition): Definition {
   const before = versionsServedBefore(definition.metadata);
   if (before.size === 0) return definition;
-  const versions = definition.spec.versions.map((version) => ({ ...version, served: version.served || before.has(version.name) }));
+  const versions = definition.spec.versions.map((version) => ({
+    ...version,
+    served: version.served || before.has(version.name),
+  }));
   return { ...definition, metadata: withoutServedBefore(definition.metadata), spec: { ...definition.spec, versions } };
 }
 

@@ -23,22 +23,35 @@ const plugin = 'blog';
 
 function model(version = 'v1', kind = `Kind${(count += 1)}`): DefinedModel {
   return defineModel({
-    group: `g${kind.toLowerCase()}.example.com`, version, kind, plural: `${kind.toLowerCase()}s`, singular: kind.toLowerCase(),
-    spec: Type.Object({ slug: Type.Optional(Type.String()) }), indexes: [index('spec.slug', { unique: true })],
+    group: `g${kind.toLowerCase()}.example.com`,
+    version,
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    singular: kind.toLowerCase(),
+    spec: Type.Object({ slug: Type.Optional(Type.String()) }),
+    indexes: [index('spec.slug', { unique: true })],
   });
 }
 
 const nameOf = ({ plural, group }: DefinedModel): string => `${plural}.${group}`;
 const pathOf = ({ group, version, plural }: DefinedModel): string => `/apis/${group}/${version}/${plural}`;
-const object = ({ group, version, kind }: DefinedModel, name: string, spec = {}): AnyObject => ({ apiVersion: `${group}/${version}`, kind, metadata: { name }, spec });
-const servedVersions = async (name: string): Promise<[string, boolean][]> => (await client.get(definitionType, { namespace: '', name })).spec.versions.map((each) => [each.name, each.served]);
+const object = ({ group, version, kind }: DefinedModel, name: string, spec = {}): AnyObject => ({
+  apiVersion: `${group}/${version}`,
+  kind,
+  metadata: { name },
+  spec,
+});
+const servedVersions = async (name: string): Promise<[string, boolean][]> =>
+  (await client.get(definitionType, { namespace: '', name })).spec.versions.map((each) => [each.name, each.served]);
 
 test('its paths, watches and documents are gone at once, on every server; all of it is back after the next registration', async () => {
   const Post = model();
   const path = pathOf(Post);
   await registerModel(client, Post, { plugin });
   const created = await client.create(Post, object(Post, 'a', { slug: 's' }));
-  const streams = await Promise.all(env.servers.map((server) => server.client.watch(Post, { resourceVersion: created.metadata.resourceVersion })));
+  const streams = await Promise.all(
+    env.servers.map((server) => server.client.watch(Post, { resourceVersion: created.metadata.resourceVersion })),
+  );
   const told = Promise.all(
     streams.map(async (stream) => {
       const events: unknown[] = [];
@@ -46,7 +59,9 @@ test('its paths, watches and documents are gone at once, on every server; all of
       return events;
     }),
   );
-  const overHttp = await env.request(`${path}?watch=true&resourceVersion=${created.metadata.resourceVersion}`, { server: 1 });
+  const overHttp = await env.request(`${path}?watch=true&resourceVersion=${created.metadata.resourceVersion}`, {
+    server: 1,
+  });
 
   await unregisterModel(client, nameOf(Post), { plugin });
 
@@ -56,13 +71,27 @@ test('its paths, watches and documents are gone at once, on every server; all of
   expect(await told).toEqual([[], []]);
   // A clean end: whoever watched asks again, and is told 404.
   expect([overHttp.status, (await overHttp.text()).trim()]).toEqual([200, '']);
-  for (const document of ['/apis', `/apis/${Post.group}`, `/apis/${Post.group}/v1`, '/openapi/v2', '/openapi/v3', '/docs/openapi/aggregated.json', '/docs/openapi/extension.json']) {
+  for (const document of [
+    '/apis',
+    `/apis/${Post.group}`,
+    `/apis/${Post.group}/v1`,
+    '/openapi/v2',
+    '/openapi/v3',
+    '/docs/openapi/aggregated.json',
+    '/docs/openapi/extension.json',
+  ]) {
     expect([document, (await (await env.request(document)).text()).includes(Post.kind)]).toEqual([document, false]);
   }
   expect((await env.request(`/apis/${Post.group}`)).status).toBe(404);
 
   const back = await registerModel(client, Post, { plugin });
-  expect((await client.list(Post, { fieldSelector: 'spec.slug=s' })).items.map(({ metadata }) => [metadata.name, metadata.uid, metadata.resourceVersion])).toEqual([['a', created.metadata.uid, created.metadata.resourceVersion]]);
+  expect(
+    (await client.list(Post, { fieldSelector: 'spec.slug=s' })).items.map(({ metadata }) => [
+      metadata.name,
+      metadata.uid,
+      metadata.resourceVersion,
+    ]),
+  ).toEqual([['a', created.metadata.uid, created.metadata.resourceVersion]]);
   expect([back.metadata.annotations, await servedVersions(nameOf(Post))]).toEqual([undefined, [['v1', true]]]);
   // Indexes were kept, so nothing is built.
   expect(back.status?.conditions).toContainEqual(expect.objectContaining({ type: 'IndexesReady', status: 'True' }));
@@ -73,7 +102,14 @@ test('what it holds stays taken: its names, and the values of its unique indexes
   await registerModel(client, Post, { plugin });
   await client.create(Post, object(Post, 'a', { slug: 's' }));
   await unregisterModel(client, nameOf(Post), { plugin });
-  const Rival = defineModel({ group: Post.group, version: 'v1', kind: Post.kind, plural: 'rivals', singular: 'rival', spec: Type.Object({}) });
+  const Rival = defineModel({
+    group: Post.group,
+    version: 'v1',
+    kind: Post.kind,
+    plural: 'rivals',
+    singular: 'rival',
+    spec: Type.Object({}),
+  });
   await expect(registerModel(client, Rival, { plugin: 'other' })).rejects.toThrow(`already in use by ${nameOf(Post)}`);
   await expect(registerModel(client, Post, { plugin: 'other' })).rejects.toThrow(`belongs to the plugin ${plugin}`);
   await client.delete(definitionType, { namespace: '', name: nameOf(Rival as DefinedModel) });
@@ -87,15 +123,34 @@ test('the versions that were served are served again, and no others', async () =
   for (const each of [V1, V2, V3]) await registerModel(client, each, { plugin });
   const name = nameOf(V1);
   const stored = await client.get(definitionType, { namespace: '', name });
-  await client.update(definitionType, { ...stored, spec: { ...stored.spec, versions: stored.spec.versions.map((version) => ({ ...version, served: version.name !== 'v1' })) } });
+  await client.update(definitionType, {
+    ...stored,
+    spec: {
+      ...stored.spec,
+      versions: stored.spec.versions.map((version) => ({ ...version, served: version.name !== 'v1' })),
+    },
+  });
   await unregisterModel(client, name, { plugin });
-  expect(await servedVersions(name)).toEqual([['v1', false], ['v2', false], ['v3', false]]);
+  expect(await servedVersions(name)).toEqual([
+    ['v1', false],
+    ['v2', false],
+    ['v3', false],
+  ]);
   await registerModel(client, V3, { plugin });
-  expect(await servedVersions(name)).toEqual([['v1', false], ['v2', true], ['v3', true]]);
+  expect(await servedVersions(name)).toEqual([
+    ['v1', false],
+    ['v2', true],
+    ['v3', true],
+  ]);
   // Registered from a newer version of the code alone: the others come along.
   await unregisterModel(client, name, { plugin });
   await registerModel(client, model('v4', kind), { plugin });
-  expect(await servedVersions(name)).toEqual([['v1', false], ['v2', true], ['v3', true], ['v4', true]]);
+  expect(await servedVersions(name)).toEqual([
+    ['v1', false],
+    ['v2', true],
+    ['v3', true],
+    ['v4', true],
+  ]);
 });
 
 describe('does nothing', () => {
@@ -105,7 +160,9 @@ describe('does nothing', () => {
     await unregisterModel(client, nameOf(Post), { plugin });
     const { metadata } = await client.get(definitionType, { namespace: '', name: nameOf(Post) });
     await unregisterModel(client, nameOf(Post), { plugin });
-    expect((await client.get(definitionType, { namespace: '', name: nameOf(Post) })).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    expect((await client.get(definitionType, { namespace: '', name: nameOf(Post) })).metadata.resourceVersion).toBe(
+      metadata.resourceVersion,
+    );
   });
 
   test('to a definition that is not there, another’s, or nobody’s', async () => {
@@ -123,11 +180,18 @@ test('works where things fail now and then, and ends in time where they always d
   for (let seed = 0; seed < 5; seed += 1) {
     const Post = model();
     await registerModel(client, Post, { plugin });
-    await unregisterModel(new FaultyClient({ client, seed, rates: { unavailable: 0.3, lostAnswer: 0.3, conflict: 0.3 } }), nameOf(Post), { plugin });
+    await unregisterModel(
+      new FaultyClient({ client, seed, rates: { unavailable: 0.3, lostAnswer: 0.3, conflict: 0.3 } }),
+      nameOf(Post),
+      { plugin },
+    );
     expect(await servedVersions(nameOf(Post))).toEqual([['v1', false]]);
   }
   const down = new FaultyClient({ client, seed: 1, rates: { unavailable: 1 } });
-  await expect(unregisterModel(down, 'a.b', { plugin, timeoutMs: 50 })).rejects.toMatchObject({ code: 504, message: expect.stringMatching(/^the model a\.b could not be taken out of service within 50 ms; at last: /) });
+  await expect(unregisterModel(down, 'a.b', { plugin, timeoutMs: 50 })).rejects.toMatchObject({
+    code: 504,
+    message: expect.stringMatching(/^the model a\.b could not be taken out of service within 50 ms; at last: /),
+  });
   const reason = newServiceUnavailable('leaving');
   await expect(unregisterModel(down, 'a.b', { plugin, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });

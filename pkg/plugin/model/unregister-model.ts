@@ -1,5 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isFenceLost, isStatusError, withinTime, type Reader, type StatusError, type StatusReason, type Writer } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  isFenceLost,
+  isStatusError,
+  withinTime,
+  type Reader,
+  type StatusError,
+  type StatusReason,
+  type Writer,
+} from '#pkg/apimachinery/index';
 import { definitionType, pluginLabel } from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
 import { withServedBefore } from './served-versions.ts';
@@ -15,22 +24,33 @@ export interface UnregisterOptions {
 const forNow: ReadonlySet<StatusReason> = new Set(['Conflict', 'ServiceUnavailable', 'Timeout', 'TooManyRequests']);
 
 /**
- * Takes a model out of service: its paths are 404, its watches end, discovery and documents know it no more. Its definition stays with its objects,
- * indexes and names, which nobody else can take meanwhile; `registerModel` brings all of it back, with every version that was served. Does nothing
- * where there is nothing to do: no definition, or one that is not served, is being deleted, or belongs to another.
+ * Takes a model out of service: its paths are 404, its watches end, discovery and documents know it no more. Its
+ * definition stays with its objects, indexes and names, which nobody else can take meanwhile; `registerModel` brings
+ * all of it back, with every version that was served. Does nothing where there is nothing to do: no definition, or one
+ * that is not served, is being deleted, or belongs to another.
  * @param name of the definition: `posts.blog.example.com`
  * @throws StatusError 504 past the time
  */
-export function unregisterModel(client: Pick<Reader & Writer, 'get' | 'update'>, name: string, { plugin, timeoutMs = 30_000, signal }: UnregisterOptions): Promise<void> {
+export function unregisterModel(
+  client: Pick<Reader & Writer, 'get' | 'update'>,
+  name: string,
+  { plugin, timeoutMs = 30_000, signal }: UnregisterOptions,
+): Promise<void> {
   let last = '';
   const failed = ({ message }: StatusError): void => {
     last = `; at last: ${message}`;
   };
   const message = (): string => `the model ${name} could not be taken out of service within ${timeoutMs} ms${last}`;
-  return withinTime({ timeoutMs, signal, message }, (limit) => settle(() => withdraw(client, name, plugin, limit), failed, limit));
+  return withinTime({ timeoutMs, signal, message }, (limit) =>
+    settle(() => withdraw(client, name, plugin, limit), failed, limit),
+  );
 }
 
-async function settle(attempt: () => Promise<void>, failed: (error: StatusError) => void, signal: AbortSignal): Promise<void> {
+async function settle(
+  attempt: () => Promise<void>,
+  failed: (error: StatusError) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const backoff = new ItemBackoff({ baseMs: 20, maxMs: 2000, jitter: 0.5 });
   for (;;) {
     if (signal.aborted) throw abortError(signal);
@@ -45,11 +65,25 @@ async function settle(attempt: () => Promise<void>, failed: (error: StatusError)
   }
 }
 
-async function withdraw(client: Pick<Reader & Writer, 'get' | 'update'>, name: string, plugin: string, signal: AbortSignal): Promise<void> {
+async function withdraw(
+  client: Pick<Reader & Writer, 'get' | 'update'>,
+  name: string,
+  plugin: string,
+  signal: AbortSignal,
+): Promise<void> {
   const stored = await client.get(definitionType, { namespace: '', name }, { signal });
   const served = stored.spec.versions.filter((version) => version.served).map((version) => version.name);
-  if (stored.metadata.labels?.[pluginLabel] !== plugin || stored.metadata.deletionTimestamp !== undefined || served.length === 0) return;
+  if (
+    stored.metadata.labels?.[pluginLabel] !== plugin ||
+    stored.metadata.deletionTimestamp !== undefined ||
+    served.length === 0
+  )
+    return;
   const versions = stored.spec.versions.map((version) => ({ ...version, served: false }));
   // The answer comes when the server has heard of the change: it serves the model no more by then.
-  await client.update(definitionType, { ...stored, metadata: withServedBefore(stored.metadata, served), spec: { ...stored.spec, versions } }, { signal });
+  await client.update(
+    definitionType,
+    { ...stored, metadata: withServedBefore(stored.metadata, served), spec: { ...stored.spec, versions } },
+    { signal },
+  );
 }

@@ -30,7 +30,10 @@ export class ApplyRun {
     this.#options = options;
   }
 
-  /** What the inventory must say before any of them is written; nothing of kinds that are not served yet. @throws PluginError PresetTaken */
+  /**
+   * What the inventory must say before any of them is written; nothing of kinds that are not served yet. @throws
+   * PluginError PresetTaken
+   */
   async records(planned: readonly PlannedPreset[]): Promise<PresetRecord[]> {
     const records: PresetRecord[] = [];
     for (const each of planned) {
@@ -60,7 +63,10 @@ export class ApplyRun {
       await this.#untilGone(planned, stored!.metadata.uid);
       return this.#attempt(planned);
     }
-    const accepted = this.#accept(planned, verdict ?? judgeApply({ plugin, shipped, record: undefined, stored: undefined }));
+    const accepted = this.#accept(
+      planned,
+      verdict ?? judgeApply({ plugin, shipped, record: undefined, stored: undefined }),
+    );
     await inventory.put(accepted.record);
     const details = { plugin, preset: formatPlace(planned.preset), object: formatObject(accepted.record) };
     if (accepted.type === 'create') {
@@ -70,7 +76,10 @@ export class ApplyRun {
       const wanted = updatedObject(stored, shipped, { plugin, type });
       if (isSameObject(stored, wanted)) return accepted;
       await client.update(type, wanted, { signal }).catch(vanished(stored));
-      log.info(details, accepted.record.adopted === true ? 'an object that was there was adopted as a preset' : 'a preset was updated');
+      log.info(
+        details,
+        accepted.record.adopted === true ? 'an object that was there was adopted as a preset' : 'a preset was updated',
+      );
     } else if (accepted.type === 'leave' && stored !== undefined && isDefinitionKind(shipped)) {
       // Whose it is does not matter: it was the plugin's stop that took it out of service.
       const wanted = servedAgain(stored as Stored<CustomResourceDefinition>);
@@ -82,19 +91,30 @@ export class ApplyRun {
   }
 
   /** Without a verdict where the type is not served yet: its definition is one of the presets. */
-  async #judge({ type, key, shipped }: PlannedPreset): Promise<{ verdict?: ApplyVerdict; stored?: Stored<AnyObject>; record: PresetRecord | undefined }> {
+  async #judge({
+    type,
+    key,
+    shipped,
+  }: PlannedPreset): Promise<{ verdict?: ApplyVerdict; stored?: Stored<AnyObject>; record: PresetRecord | undefined }> {
     const { client, plugin, inventory, signal } = this.#options;
     const record = inventory.find({ apiVersion: shipped.apiVersion, kind: shipped.kind, ...key });
     const stored = await readStored(client, type, key, signal);
     if (stored === 'unserved') return { record };
-    return { verdict: judgeApply({ plugin, shipped, record, stored }), ...(stored === undefined ? {} : { stored }), record };
+    return {
+      verdict: judgeApply({ plugin, shipped, record, stored }),
+      ...(stored === undefined ? {} : { stored }),
+      record,
+    };
   }
 
   #accept({ preset, shipped }: PlannedPreset, verdict: ApplyVerdict): Accepted {
     if (verdict.type !== 'refuse' && verdict.type !== 'wait') return verdict;
     const owner = verdict.type === 'refuse' ? verdict.owner : '';
     const object = formatObject({ ...shipped, ...shipped.metadata });
-    throw new PluginError({ reason: 'PresetTaken', message: `${formatPlace(preset)}: ${object} belongs to the plugin ${owner}: one object can be a preset of one plugin only` });
+    throw new PluginError({
+      reason: 'PresetTaken',
+      message: `${formatPlace(preset)}: ${object} belongs to the plugin ${owner}: one object can be a preset of one plugin only`,
+    });
   }
 
   async #untilGone({ preset, type, key }: PlannedPreset, uid: string): Promise<void> {
@@ -107,8 +127,15 @@ export class ApplyRun {
       return undefined;
     });
     if (gone === true) return;
-    const object = formatObject({ kind: type.kind, name: key.name, ...(key.namespace === '' ? {} : { namespace: key.namespace }) });
-    throw new PluginError({ reason: 'PresetTerminating', message: `${formatPlace(preset)}: ${object} is still being deleted after ${waitMs} ms: it is held by ${heldBy.join(', ') || 'nobody'}` });
+    const object = formatObject({
+      kind: type.kind,
+      name: key.name,
+      ...(key.namespace === '' ? {} : { namespace: key.namespace }),
+    });
+    throw new PluginError({
+      reason: 'PresetTerminating',
+      message: `${formatPlace(preset)}: ${object} is still being deleted after ${waitMs} ms: it is held by ${heldBy.join(', ') || 'nobody'}`,
+    });
   }
 
   async #untilServed({ preset, key, shipped }: PlannedPreset): Promise<void> {
@@ -117,21 +144,30 @@ export class ApplyRun {
     let last: string | undefined;
     const served = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
       const definition = await client.get(definitionType, key, { signal });
-      last = definition.status?.conditions?.find((condition) => condition.type === 'NamesAccepted' && condition.status === 'False')?.message;
+      last = definition.status?.conditions?.find(
+        (condition) => condition.type === 'NamesAccepted' && condition.status === 'False',
+      )?.message;
       // Established it stays, also when it is served no more.
       if (isMeant && !hasServedVersion(definition)) last = 'no version of it is served';
       else if (isEstablished(definition)) return true;
       return last === undefined ? undefined : false;
     });
     if (served === true) return;
-    throw new PluginError({ reason: 'PresetRefused', message: `${formatPlace(preset)}: the definition ${key.name} is not served: ${last ?? `nothing was decided within ${waitMs} ms`}` });
+    throw new PluginError({
+      reason: 'PresetRefused',
+      message: `${formatPlace(preset)}: the definition ${key.name} is not served: ${last ?? `nothing was decided within ${waitMs} ms`}`,
+    });
   }
 
   /** What no other try would mend is told with its place. */
   #refusal({ preset, shipped }: PlannedPreset, error: unknown): unknown {
     if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || error.code === 429) return error;
     const object = formatObject({ ...shipped, ...shipped.metadata });
-    return new PluginError({ reason: 'PresetRefused', message: `${formatPlace(preset)}: ${object} was refused: ${error.message}`, cause: error });
+    return new PluginError({
+      reason: 'PresetRefused',
+      message: `${formatPlace(preset)}: ${object} was refused: ${error.message}`,
+      cause: error,
+    });
   }
 }
 
@@ -143,6 +179,8 @@ function hasServedVersion({ spec }: CustomResourceDefinition): boolean {
 
 function vanished({ metadata }: Stored<AnyObject>): (error: unknown) => never {
   return (error) => {
-    throw isStatusError(error, 'NotFound') && error.details?.name === metadata.name ? new VanishedError(metadata.name) : error;
+    throw isStatusError(error, 'NotFound') && error.details?.name === metadata.name
+      ? new VanishedError(metadata.name)
+      : error;
   };
 }

@@ -1,10 +1,22 @@
-import { checkMetadataShape, decodeJson, decodeYamlInTurns, isJsonObject, isStatusError, platformKeyFindings, type ApiObject, type DecodeResult, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
+import {
+  checkMetadataShape,
+  decodeJson,
+  decodeYamlInTurns,
+  isJsonObject,
+  isStatusError,
+  platformKeyFindings,
+  type ApiObject,
+  type DecodeResult,
+  type JsonObject,
+  type ObjectMeta,
+} from '#pkg/apimachinery/index';
 import { PluginError } from '../plugin-error.ts';
 import { presetLimits } from './preset-limits.ts';
 import { formatPlace, type PresetObject } from './preset-object.ts';
 
 /**
- * The objects of one file: YAML documents between `---`, or JSON. Of metadata, what an author says is kept; what a server would set, as in an object that was exported, is left out.
+ * The objects of one file: YAML documents between `---`, or JSON. Of metadata, what an author says is kept; what a
+ * server would set, as in an object that was exported, is left out.
  * @param file as its messages name it
  * @throws PluginError PresetsInvalid that names the document
  */
@@ -12,7 +24,11 @@ export async function decodePresets(file: string, bytes: Buffer): Promise<Preset
   const presets: PresetObject[] = [];
   const texts = file.endsWith('.json') ? [bytes] : splitDocuments(file, bytes);
   for (const text of texts) {
-    if (presets.length === presetLimits.objects) throw newInvalidDocument({ file, document: presets.length + 1 }, `a plugin may ship ${presetLimits.objects} objects, and no more`);
+    if (presets.length === presetLimits.objects)
+      throw newInvalidDocument(
+        { file, document: presets.length + 1 },
+        `a plugin may ship ${presetLimits.objects} objects, and no more`,
+      );
     const place = { file, document: presets.length + 1 };
     const found = await decode(place, () => (file.endsWith('.json') ? decodeJson(text) : decodeYamlInTurns(text)));
     presets.push({ ...place, object: readObject(place, found) });
@@ -58,8 +74,10 @@ function readObject(place: Place, { value, duplicates, dropped }: DecodeResult):
   if (forbidden !== undefined) throw newInvalidDocument(place, `the field ${forbidden} may not be`);
   if (!isJsonObject(value)) throw newInvalidDocument(place, 'it must be an object');
   const { apiVersion, kind } = value;
-  if (typeof apiVersion !== 'string' || !/^(?:[^/]{1,253}\/)?[^/]{1,63}$/.test(apiVersion)) throw newInvalidDocument(place, 'apiVersion must be <group>/<version>');
-  if (typeof kind !== 'string' || kind === '' || kind.length > 63) throw newInvalidDocument(place, 'kind must be the name of a kind');
+  if (typeof apiVersion !== 'string' || !/^(?:[^/]{1,253}\/)?[^/]{1,63}$/.test(apiVersion))
+    throw newInvalidDocument(place, 'apiVersion must be <group>/<version>');
+  if (typeof kind !== 'string' || kind === '' || kind.length > 63)
+    throw newInvalidDocument(place, 'kind must be the name of a kind');
   return { ...value, apiVersion, kind, metadata: readMetadata(place, value) } as ApiObject & JsonObject;
 }
 
@@ -72,9 +90,15 @@ function readMetadata(place: Place, object: JsonObject): ObjectMeta {
   }
   const { metadata = {} } = object;
   if (unknown !== undefined) throw newInvalidDocument(place, `the field ${unknown} is not known`);
-  const { name, generateName, namespace, labels, annotations, finalizers, ownerReferences } = metadata as unknown as Partial<ObjectMeta>;
-  if (generateName !== undefined) throw newInvalidDocument(place, 'metadata.generateName may not be: a preset is found again by its name');
-  if (ownerReferences !== undefined) throw newInvalidDocument(place, 'metadata.ownerReferences may not be: an owner is named by a uid, which cannot be known');
+  const { name, generateName, namespace, labels, annotations, finalizers, ownerReferences } =
+    metadata as unknown as Partial<ObjectMeta>;
+  if (generateName !== undefined)
+    throw newInvalidDocument(place, 'metadata.generateName may not be: a preset is found again by its name');
+  if (ownerReferences !== undefined)
+    throw newInvalidDocument(
+      place,
+      'metadata.ownerReferences may not be: an owner is named by a uid, which cannot be known',
+    );
   if (name === undefined || name === '') throw newInvalidDocument(place, 'metadata.name is missing');
   const [finding] = platformKeyFindings({ labels, annotations, finalizers });
   if (finding !== undefined) throw newInvalidDocument(place, finding);

@@ -1,7 +1,10 @@
 import { apiGroupOf, isSameJson, type JsonValue } from '#pkg/apimachinery/index';
 import type { PresetRecord } from '#pkg/apis/index';
 
-/** That the inventory could not be stored ends everything: it is no failure of one preset. `cause` is what is to be thrown on. */
+/**
+ * That the inventory could not be stored ends everything: it is no failure of one preset. `cause` is what is to be
+ * thrown on.
+ */
 export class InventoryNotStored extends Error {
   constructor(cause: unknown) {
     super('the inventory could not be stored', { cause });

@@ -1,5 +1,11 @@
 import type { AnyObject, ObjectKey, ResourceType } from '#pkg/apimachinery/index';
-import { defaultDefinition, defaultNamespace, isDefinition, shapeCauses, type CustomResourceDefinition } from '#pkg/apis/index';
+import {
+  defaultDefinition,
+  defaultNamespace,
+  isDefinition,
+  shapeCauses,
+  type CustomResourceDefinition,
+} from '#pkg/apis/index';
 import { PluginError } from '../plugin-error.ts';
 import { identityOf } from './inventory.ts';
 import { isDefinitionKind, isNamespaceKind, type PresetKinds } from './preset-kinds.ts';
@@ -15,15 +21,20 @@ export interface PlannedPreset {
 }
 
 /** Those among the presets that declare kinds of others. @throws PluginError PresetsInvalid */
-export function shippedDefinitions(presets: readonly PresetObject[], models: readonly string[]): CustomResourceDefinition[] {
-  return presets.filter(({ object }) => isDefinitionKind(object)).map((preset) => {
-    const definition = defaultDefinition(preset.object as AnyObject);
-    const { name } = definition.metadata;
-    if (models.includes(name)) throw newInvalid(preset, `the plugin registers the model ${name} itself`);
-    if (isDefinition(definition)) return definition;
-    const [cause] = shapeCauses(definition);
-    throw newInvalid(preset, `it is no definition: ${cause?.message ?? 'its form is another'}`);
-  });
+export function shippedDefinitions(
+  presets: readonly PresetObject[],
+  models: readonly string[],
+): CustomResourceDefinition[] {
+  return presets
+    .filter(({ object }) => isDefinitionKind(object))
+    .map((preset) => {
+      const definition = defaultDefinition(preset.object as AnyObject);
+      const { name } = definition.metadata;
+      if (models.includes(name)) throw newInvalid(preset, `the plugin registers the model ${name} itself`);
+      if (isDefinition(definition)) return definition;
+      const [cause] = shapeCauses(definition);
+      throw newInvalid(preset, `it is no definition: ${cause?.message ?? 'its form is another'}`);
+    });
 }
 
 /**
@@ -36,7 +47,11 @@ export function planPresets(presets: readonly PresetObject[], kinds: PresetKinds
   for (const { preset, shipped } of planned) {
     const identity = identityOf({ ...shipped, ...shipped.metadata });
     const other = places.get(identity);
-    if (other !== undefined) throw newInvalid(preset, `${formatObject({ ...shipped, ...shipped.metadata })} is in ${formatPlace(other)} as well`);
+    if (other !== undefined)
+      throw newInvalid(
+        preset,
+        `${formatObject({ ...shipped, ...shipped.metadata })} is in ${formatPlace(other)} as well`,
+      );
     places.set(identity, preset);
   }
   return planned.toSorted((a, b) => rank(a) - rank(b));
@@ -46,17 +61,22 @@ function planPreset(preset: PresetObject, kinds: PresetKinds): PlannedPreset {
   const { metadata, ...rest } = preset.object;
   const type = kinds.find(preset.object);
   if (type === undefined) throw newKindUnknown(preset, kinds);
-  if (!type.namespaced && metadata.namespace !== undefined) throw newInvalid(preset, `metadata.namespace may not be: objects of kind ${type.kind} live in none`);
+  if (!type.namespaced && metadata.namespace !== undefined)
+    throw newInvalid(preset, `metadata.namespace may not be: objects of kind ${type.kind} live in none`);
   // Where kubectl would put it, too.
   const namespace = type.namespaced ? (metadata.namespace ?? defaultNamespace) : '';
   const shipped: AnyObject = { ...rest, metadata: { ...metadata, ...(namespace === '' ? {} : { namespace }) } };
   const key = { namespace, name: metadata.name };
   if (isDefinitionKind(shipped)) return { preset, type, key, shipped: asStored(shipped) };
-  if (type.hasStatusSubresource && shipped.status !== undefined) throw newInvalid(preset, `status may not be: objects of kind ${type.kind} have it written apart`);
+  if (type.hasStatusSubresource && shipped.status !== undefined)
+    throw newInvalid(preset, `status may not be: objects of kind ${type.kind} have it written apart`);
   return { preset, type, key, shipped };
 }
 
-/** With what the server would add, so that nothing differs where nothing does. Tools write an empty status into the definitions they make. */
+/**
+ * With what the server would add, so that nothing differs where nothing does. Tools write an empty status into the
+ * definitions they make.
+ */
 function asStored(definition: AnyObject): AnyObject {
   const { status: _, ...shipped } = defaultDefinition(definition);
   return shipped;
@@ -65,8 +85,14 @@ function asStored(definition: AnyObject): AnyObject {
 function newKindUnknown(preset: PresetObject, kinds: PresetKinds): PluginError {
   const { apiVersion, kind } = preset.object;
   const versions = kinds.versionsOf(apiVersion, kind);
-  const hint = versions.length === 0 ? 'register its model, ship its definition, or depend on the plugin that does' : `it is served in ${versions.join(', ')}`;
-  return new PluginError({ reason: 'PresetKindUnknown', message: `${formatPlace(preset)}: the kind ${kind} of ${apiVersion} is not known: ${hint}` });
+  const hint =
+    versions.length === 0
+      ? 'register its model, ship its definition, or depend on the plugin that does'
+      : `it is served in ${versions.join(', ')}`;
+  return new PluginError({
+    reason: 'PresetKindUnknown',
+    message: `${formatPlace(preset)}: the kind ${kind} of ${apiVersion} is not known: ${hint}`,
+  });
 }
 
 function newInvalid(preset: PresetObject, message: string): PluginError {

@@ -4,14 +4,21 @@ import { withoutServedBefore } from '../model/served-versions.ts';
 
 /** An object as the plugin creates it. */
 export function newObject(shipped: AnyObject, plugin: string): AnyObject {
-  return { ...shipped, metadata: { ...shipped.metadata, labels: { ...shipped.metadata.labels, [pluginLabel]: plugin } } };
+  return {
+    ...shipped,
+    metadata: { ...shipped.metadata, labels: { ...shipped.metadata.labels, [pluginLabel]: plugin } },
+  };
 }
 
 /**
- * A stored object as the plugin has it: system fields, and what others added to metadata, are kept; every other field is as shipped. Status is, where it is
- * a part of the object, if it is shipped at all.
+ * A stored object as the plugin has it: system fields, and what others added to metadata, are kept; every other field
+ * is as shipped. Status is, where it is a part of the object, if it is shipped at all.
  */
-export function updatedObject(stored: Stored<AnyObject>, shipped: AnyObject, { plugin, type }: { plugin: string; type: ResourceType }): Stored<AnyObject> {
+export function updatedObject(
+  stored: Stored<AnyObject>,
+  shipped: AnyObject,
+  { plugin, type }: { plugin: string; type: ResourceType },
+): Stored<AnyObject> {
   const { labels, annotations, finalizers = [] } = shipped.metadata;
   const present = withoutServedBefore(stored.metadata);
   const metadata = {

@@ -1,7 +1,27 @@
-import { apiGroupOf, formatApiVersion, formatGroupResource, type AnyObject, type Model, type Reader, type ResourceType } from '#pkg/apimachinery/index';
-import { builtinModels, defaultDefinition, definitionGroup, definitionKind, definitionType, isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import {
+  apiGroupOf,
+  formatApiVersion,
+  formatGroupResource,
+  type AnyObject,
+  type Model,
+  type Reader,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
+import {
+  builtinModels,
+  defaultDefinition,
+  definitionGroup,
+  definitionKind,
+  definitionType,
+  isDefinition,
+  isEstablished,
+  modelFromDefinition,
+  type CustomResourceDefinition,
+} from '#pkg/apis/index';
 
-/** The kinds that objects may be of, and how a client reaches them: built in, declared by definitions, or about to be. */
+/**
+ * The kinds that objects may be of, and how a client reaches them: built in, declared by definitions, or about to be.
+ */
 export class PresetKinds {
   readonly #models = new Map<string, Model>();
 
@@ -10,23 +30,40 @@ export class PresetKinds {
   }
 
   /** @param shipped definitions that are not written yet: their kinds will be there */
-  static async load(client: Pick<Reader, 'list'>, shipped: readonly CustomResourceDefinition[], signal: AbortSignal): Promise<PresetKinds> {
+  static async load(
+    client: Pick<Reader, 'list'>,
+    shipped: readonly CustomResourceDefinition[],
+    signal: AbortSignal,
+  ): Promise<PresetKinds> {
     const { items } = await client.list(definitionType, { signal });
-    const stored = items.filter((definition) => isDefinition(definition) && isEstablished(definition)).map(modelFromDefinition);
+    const stored = items
+      .filter((definition) => isDefinition(definition) && isEstablished(definition))
+      .map(modelFromDefinition);
     // One that clashes with a built-in model is never served.
-    return new PresetKinds([...stored, ...shipped.map((definition) => modelFromDefinition(defaultDefinition(definition))), ...builtinModels]);
+    return new PresetKinds([
+      ...stored,
+      ...shipped.map((definition) => modelFromDefinition(defaultDefinition(definition))),
+      ...builtinModels,
+    ]);
   }
 
   /** The kind in this very version, if that is served. */
   find({ apiVersion, kind }: Pick<AnyObject, 'apiVersion' | 'kind'>): ResourceType | undefined {
     const model = this.#models.get(kindKey(apiGroupOf(apiVersion), kind));
-    return model === undefined ? undefined : typeOf(model, ({ name }) => formatApiVersion({ group: model.group, version: name }) === apiVersion);
+    return model === undefined
+      ? undefined
+      : typeOf(model, ({ name }) => formatApiVersion({ group: model.group, version: name }) === apiVersion);
   }
 
-  /** The kind in whichever version is served; `unserved` where its objects are kept but out of reach, undefined where there are none. */
+  /**
+   * The kind in whichever version is served; `unserved` where its objects are kept but out of reach, undefined where
+   * there are none.
+   */
   reach({ apiVersion, kind }: Pick<AnyObject, 'apiVersion' | 'kind'>): ResourceType | 'unserved' | undefined {
     const model = this.#models.get(kindKey(apiGroupOf(apiVersion), kind));
-    return model === undefined ? undefined : (this.find({ apiVersion, kind }) ?? typeOf(model, () => true) ?? 'unserved');
+    return model === undefined
+      ? undefined
+      : (this.find({ apiVersion, kind }) ?? typeOf(model, () => true) ?? 'unserved');
   }
 
   /** Versions of a kind that are served: for messages. */
@@ -42,7 +79,11 @@ export class PresetKinds {
 
   /** Kinds whose objects live in namespaces and are out of reach: `posts.blog.example.com`. */
   unserved(): string[] {
-    return this.#namespacedModels().flatMap((model) => (typeOf(model, () => true) === undefined ? [formatGroupResource({ group: model.group, resource: model.names.plural })] : []));
+    return this.#namespacedModels().flatMap((model) =>
+      typeOf(model, () => true) === undefined
+        ? [formatGroupResource({ group: model.group, resource: model.names.plural })]
+        : [],
+    );
   }
 
   #namespacedModels(): Model[] {
@@ -71,5 +112,12 @@ function typeOf(model: Model, isWanted: (version: Model['versions'][number]) => 
   const version = model.versions.find((each) => each.served && isWanted(each));
   if (version === undefined) return undefined;
   const { group, names, scope } = model;
-  return { group, version: version.name, kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced', hasStatusSubresource: version.subresources.status };
+  return {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    namespaced: scope === 'Namespaced',
+    hasStatusSubresource: version.subresources.status,
+  };
 }

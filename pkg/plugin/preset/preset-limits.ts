@@ -1,4 +1,6 @@
-/** Bounds of what a plugin may ship: far more than any needs, little enough to be read whole and to be kept in a status. */
+/**
+ * Bounds of what a plugin may ship: far more than any needs, little enough to be read whole and to be kept in a status.
+ */
 export const presetLimits = {
   files: 200,
   /** Bytes of one file; YAML is parsed in the host. */

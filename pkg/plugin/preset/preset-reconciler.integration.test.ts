@@ -49,8 +49,10 @@ interface RuleCase {
   stopped?: { color: string; labels: Record<string, string> };
 }
 
-const shippedAs = (name: string, labels?: Record<string, string>): AnyObject => widget(name, { color: 'shipped' }, labels);
-const person = (name: string, labels?: Record<string, string>) => client.create(Widget, widget(name, { color: 'mine' }, labels) as never);
+const shippedAs = (name: string, labels?: Record<string, string>): AnyObject =>
+  widget(name, { color: 'shipped' }, labels);
+const person = (name: string, labels?: Record<string, string>) =>
+  client.create(Widget, widget(name, { color: 'mine' }, labels) as never);
 
 const rules: RuleCase[] = [
   { reason: 'what is not there is created', started: { color: 'shipped', labels: { ours: 'ours' } } },
@@ -63,7 +65,12 @@ const rules: RuleCase[] = [
     },
     started: { color: 'shipped', labels: { mine: 'x', ours: 'ours' } },
   },
-  { reason: 'shipped with the label: created where it is absent, and stays', labels: keep, started: { color: 'shipped', labels: { ...keep, ours: 'ours' } }, stopped: { color: 'shipped', labels: { ...keep, ours: 'ours' } } },
+  {
+    reason: 'shipped with the label: created where it is absent, and stays',
+    labels: keep,
+    started: { color: 'shipped', labels: { ...keep, ours: 'ours' } },
+    stopped: { color: 'shipped', labels: { ...keep, ours: 'ours' } },
+  },
   {
     reason: 'shipped with the label: an edit of a person stays',
     labels: keep,
@@ -191,7 +198,10 @@ describe('one preset, one start, one stop', () => {
     // Nothing differs: nothing changes.
     const { metadata } = (await stored(name))!;
     await plugin.start([shippedAs(name, labels)]);
-    expect([(await stored(name))!.metadata.resourceVersion, plugin.inventory.length]).toEqual([metadata.resourceVersion, 1]);
+    expect([(await stored(name))!.metadata.resourceVersion, plugin.inventory.length]).toEqual([
+      metadata.resourceVersion,
+      1,
+    ]);
     expect(await plugin.stop()).toEqual({ left: [] });
     expect(await seen(name)).toEqual(stopped && { color: stopped.color, labels: withOurs(stopped.labels) });
     expect(plugin.inventory).toEqual([]);

@@ -12,7 +12,10 @@ export interface PresetReconcilerOptions {
   /** Of the plugin, with the fence of who leads; not a cached one. */
   client: Client;
   log: Log;
-  /** How long a start waits for what is being deleted to be gone, and for a definition to be served. Milliseconds, default 30 000. */
+  /**
+   * How long a start waits for what is being deleted to be gone, and for a definition to be served. Milliseconds,
+   * default 30 000.
+   */
   waitMs?: number;
   /** How long a start waits for dropped presets to be gone, before it goes on without. Milliseconds, default 10 000. */
   droppedMs?: number;
@@ -24,8 +27,9 @@ interface PresetWork {
   /** As it is stored: `Plugin.status.presets`. */
   inventory: readonly PresetRecord[];
   /**
-   * Stores the inventory; called before what it says is done. It must throw where the stored one is no longer what `inventory` was read from, or was
-   * stored by the last call: else a leader that was deposed makes the next one forget.
+   * Stores the inventory; called before what it says is done. It must throw where the stored one is no longer what
+   * `inventory` was read from, or was stored by the last call: else a leader that was deposed makes the next one
+   * forget.
    */
   record: (inventory: PresetRecord[]) => Promise<void>;
   signal: AbortSignal;
@@ -43,8 +47,9 @@ export interface RemovePresets extends PresetWork {
 }
 
 /**
- * Makes the objects that a plugin ships, and takes them away again. The inventory is written ahead: whatever is interrupted, wherever, is
- * finished by the same call made again with the inventory that is stored by then. What is a person's is never deleted, and what another plugin's never touched.
+ * Makes the objects that a plugin ships, and takes them away again. The inventory is written ahead: whatever is
+ * interrupted, wherever, is finished by the same call made again with the inventory that is stored by then. What is a
+ * person's is never deleted, and what another plugin's never touched.
  */
 export class PresetReconciler {
   readonly #options: Required<PresetReconcilerOptions>;
@@ -54,27 +59,44 @@ export class PresetReconciler {
   }
 
   /**
-   * A start: creates and updates what is shipped, and removes what is shipped no more; answers the objects that were there before, and a person's.
-   * @throws PluginError PresetsInvalid, PresetKindUnknown and PresetTaken before anything is written; PresetRefused, PresetTerminating and
-   * PresetTaken amidst; StatusError for what may pass, and for a lost fence; what `record` throws
+   * A start: creates and updates what is shipped, and removes what is shipped no more; answers the objects that were
+   * there before, and a person's.
+   * @throws PluginError PresetsInvalid, PresetKindUnknown and PresetTaken before anything is written; PresetRefused,
+   * PresetTerminating and PresetTaken amidst; StatusError for what may pass, and for a lost fence; what `record` throws
    */
   apply(work: ApplyPresets): Promise<{ adopted: PresetRecord[] }> {
     return throughInventory(() => this.#apply(work));
   }
 
   /**
-   * A stop: removes what the inventory says, by the rules, and waits until it is gone; what is left when the time is over is answered, and
-   * stays in the inventory.
-   * @throws StatusError when the signal fires, the fence is lost, or the definitions cannot be listed; what `record` throws
+   * A stop: removes what the inventory says, by the rules, and waits until it is gone; what is left when the time is
+   * over is answered, and stays in the inventory.
+   * @throws StatusError when the signal fires, the fence is lost, or the definitions cannot be listed; what `record`
+   * throws
    */
-  async remove({ plugin, inventory: records, record, signal, timeoutMs }: RemovePresets): Promise<{ left: LeftPreset[] }> {
+  async remove({
+    plugin,
+    inventory: records,
+    record,
+    signal,
+    timeoutMs,
+  }: RemovePresets): Promise<{ left: LeftPreset[] }> {
     if (records.length === 0) return { left: [] };
     const kinds = await PresetKinds.load(this.#options.client, [], signal);
     const inventory = new Inventory(records, record);
-    return throughInventory(async () => ({ left: await this.#remove({ plugin, kinds, models: [], records, inventory, timeoutMs, signal }) }));
+    return throughInventory(async () => ({
+      left: await this.#remove({ plugin, kinds, models: [], records, inventory, timeoutMs, signal }),
+    }));
   }
 
-  async #apply({ plugin, presets, models = [], record, signal, ...work }: ApplyPresets): Promise<{ adopted: PresetRecord[] }> {
+  async #apply({
+    plugin,
+    presets,
+    models = [],
+    record,
+    signal,
+    ...work
+  }: ApplyPresets): Promise<{ adopted: PresetRecord[] }> {
     if (presets.length === 0 && work.inventory.length === 0) return { adopted: [] };
     const { client, log, waitMs, droppedMs } = this.#options;
     const kinds = await PresetKinds.load(client, shippedDefinitions(presets, models), signal);
@@ -85,7 +107,8 @@ export class PresetReconciler {
     // First, as what is shipped now may need what they hold: the value of a unique index.
     const shipped = new Set(planned.map((each) => identityOf(recordOf(each))));
     const dropped = inventory.records.filter((each) => !shipped.has(identityOf(each)));
-    if (dropped.length > 0) await this.#remove({ plugin, kinds, models, records: dropped, inventory, timeoutMs: droppedMs, signal });
+    if (dropped.length > 0)
+      await this.#remove({ plugin, kinds, models, records: dropped, inventory, timeoutMs: droppedMs, signal });
     const adopted: PresetRecord[] = [];
     const settle = async (each: PlannedPreset): Promise<void> => {
       const found = await run.settle(each);

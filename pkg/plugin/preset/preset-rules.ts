@@ -20,13 +20,24 @@ export interface ApplyCase {
 }
 
 /**
- * The rules of a start. An object is the plugin's if it carries the plugin's label and stands in the inventory; any other that carries no other plugin's
- * label is a person's. Of a definition the label alone decides, as it does for models in code: it outlives a stop.
+ * The rules of a start. An object is the plugin's if it carries the plugin's label and stands in the inventory; any
+ * other that carries no other plugin's label is a person's. Of a definition the label alone decides, as it does for
+ * models in code: it outlives a stop.
  */
 export function judgeApply({ plugin, shipped, record, stored }: ApplyCase): ApplyVerdict {
   const isKept = hasKeepLabel(shipped);
-  const { apiVersion, kind, metadata: { name, namespace } } = shipped;
-  const fresh: PresetRecord = { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, ...(isKept ? { kept: true } : {}) };
+  const {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+  } = shipped;
+  const fresh: PresetRecord = {
+    apiVersion,
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    ...(isKept ? { kept: true } : {}),
+  };
   if (stored === undefined) return { type: 'create', record: fresh };
   const owner = ownerOf(stored);
   if (owner !== undefined && owner !== plugin) return { type: 'refuse', owner };

@@ -22,10 +22,15 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 const keep = { 'svc.run/do-not-overwrite': 'true' };
-const before = (name: string): AnyObject[] => ['same', 'changed', 'dropped', 'dropped-adopted', 'adopted', 'adopted-gone'].map((each) => widget(`${name}-${each}`, { color: 'old' }));
+const before = (name: string): AnyObject[] =>
+  ['same', 'changed', 'dropped', 'dropped-adopted', 'adopted', 'adopted-gone'].map((each) =>
+    widget(`${name}-${each}`, { color: 'old' }),
+  );
 const after = (name: string): AnyObject[] => [
   widget(`${name}-same`, { color: 'old' }),
-  ...['changed', 'adopted', 'adopted-gone', 'new', 'new-adopted'].map((each) => widget(`${name}-${each}`, { color: 'new' })),
+  ...['changed', 'adopted', 'adopted-gone', 'new', 'new-adopted'].map((each) =>
+    widget(`${name}-${each}`, { color: 'new' }),
+  ),
   widget(`${name}-kept`, { color: 'new' }, keep),
 ];
 
@@ -34,7 +39,9 @@ const person = (name: string) => client.create(Widget, widget(name, { color: 'mi
 /** A plugin that has run before, in the midst of what persons do; `name` begins the names of all that is its. */
 async function ranBefore(name: string): Promise<ShippingPlugin> {
   const plugin = new ShippingPlugin(client, `plugin-${name}`);
-  await Promise.all(['adopted', 'adopted-gone', 'dropped-adopted', 'new-adopted'].map((each) => person(`${name}-${each}`)));
+  await Promise.all(
+    ['adopted', 'adopted-gone', 'dropped-adopted', 'new-adopted'].map((each) => person(`${name}-${each}`)),
+  );
   await plugin.start(before(name));
   await client.delete(Widget, { namespace: '', name: `${name}-adopted-gone` });
   return plugin;
@@ -49,7 +56,10 @@ interface World {
 async function world(name: string, inventory: readonly PresetRecord[]): Promise<World> {
   const { items } = await client.list(Widget);
   const own = items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
-  const text = JSON.stringify({ objects: own.map(({ metadata, spec }) => [metadata.name, metadata.labels, spec]), inventory: inventory.toSorted((a, b) => (a.name < b.name ? -1 : 1)) });
+  const text = JSON.stringify({
+    objects: own.map(({ metadata, spec }) => [metadata.name, metadata.labels, spec]),
+    inventory: inventory.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  });
   return JSON.parse(text.replaceAll(`plugin-${name}`, 'PLUGIN').replaceAll(`${name}-`, 'NAME-')) as World;
 }
 
@@ -64,7 +74,10 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
 }
 
 /** Each step has a plugin of its own, so all are looked at at once. */
-async function atEveryStep(steps: number, look: (step: number, moment: 'before' | 'after') => Promise<void>): Promise<void> {
+async function atEveryStep(
+  steps: number,
+  look: (step: number, moment: 'before' | 'after') => Promise<void>,
+): Promise<void> {
   await Promise.all(Array.from({ length: steps }).flatMap((_, step) => [look(step, 'before'), look(step, 'after')]));
 }
 
@@ -90,7 +103,12 @@ describe('killed at any step, and run again with what is stored', () => {
     const counter = new Killer();
     await whole.stop({ killer: counter });
     const expected = await world('stopped', whole.inventory);
-    expect(expected.objects.map(([name, labels]) => [name, labels['mine']])).toEqual([['NAME-adopted', 'x'], ['NAME-dropped-adopted', 'x'], ['NAME-kept', undefined], ['NAME-new-adopted', 'x']]);
+    expect(expected.objects.map(([name, labels]) => [name, labels['mine']])).toEqual([
+      ['NAME-adopted', 'x'],
+      ['NAME-dropped-adopted', 'x'],
+      ['NAME-kept', undefined],
+      ['NAME-new-adopted', 'x'],
+    ]);
     expect(expected.inventory).toEqual([]);
     await atEveryStep(counter.steps, async (step, moment) => {
       const name = `stop-${step}-${moment}`;
@@ -112,12 +130,19 @@ describe('killed at any step, and run again with what is stored', () => {
       const plugin = new ShippingPlugin(client, `plugin-${name}`);
       await ended(plugin.start(objects(name), { killer: new Killer(step, moment) }));
       await plugin.stop();
-      expect([step, moment, await world(name, plugin.inventory)]).toEqual([step, moment, { objects: [], inventory: [] }]);
+      expect([step, moment, await world(name, plugin.inventory)]).toEqual([
+        step,
+        moment,
+        { objects: [], inventory: [] },
+      ]);
     });
   });
 
   test('and a person makes the object in between: it is theirs', async () => {
-    for (const [step, moment] of [[0, 'after'], [1, 'before']] as const) {
+    for (const [step, moment] of [
+      [0, 'after'],
+      [1, 'before'],
+    ] as const) {
       const name = `between-${step}`;
       const plugin = new ShippingPlugin(client, `plugin-${name}`);
       await ended(plugin.start([widget(`${name}-a`, { color: 'ours' })], { killer: new Killer(step, moment) }));
@@ -133,14 +158,18 @@ describe('killed at any step, and run again with what is stored', () => {
 
 describe('a person acts between the look and the write', () => {
   const keyOf = (name: string) => ({ namespace: '', name });
-  const label = (name: string, labels: Record<string, string | null>) => client.patch(Widget, keyOf(name), { type: 'merge', patch: { metadata: { labels } } });
+  const label = (name: string, labels: Record<string, string | null>) =>
+    client.patch(Widget, keyOf(name), { type: 'merge', patch: { metadata: { labels } } });
   const remake = async (name: string): Promise<void> => {
     await client.delete(Widget, keyOf(name));
     await person(name);
   };
   const seen = async (name: string): Promise<unknown> => {
     const { items } = await client.list(Widget, { fieldSelector: `metadata.name=${name}` });
-    return items.map(({ metadata, spec }) => [(spec as { color: string }).color, Object.keys(metadata.labels ?? {}).toSorted()])[0];
+    return items.map(({ metadata, spec }) => [
+      (spec as { color: string }).color,
+      Object.keys(metadata.labels ?? {}).toSorted(),
+    ])[0];
   };
 
   test.each<[string, (name: string) => Promise<unknown>, unknown]>([
@@ -153,12 +182,19 @@ describe('a person acts between the look and the write', () => {
     const name = `removed-${what.replaceAll(' ', '-')}`;
     const plugin = new ShippingPlugin(client, `plugin-${name}`);
     await plugin.start([widget(name, { color: 'old' })]);
-    expect(await plugin.stop({ killer: new Killer(0, 'before', async () => void (await act(name))) })).toEqual({ left: [] });
+    expect(await plugin.stop({ killer: new Killer(0, 'before', async () => void (await act(name))) })).toEqual({
+      left: [],
+    });
     expect([await seen(name), plugin.inventory]).toEqual([expected, []]);
   });
 
   test.each<[string, (name: string) => Promise<unknown>, unknown, boolean]>([
-    ['puts the label on it', (name) => label(name, keep), ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']], false],
+    [
+      'puts the label on it',
+      (name) => label(name, keep),
+      ['old', ['svc.run/do-not-overwrite', 'svc.run/plugin']],
+      false,
+    ],
     ['makes it theirs', (name) => label(name, { 'svc.run/plugin': null }), ['new', ['svc.run/plugin']], true],
     ['makes it anew', remake, ['new', ['mine', 'svc.run/plugin']], true],
     ['deletes it', (name) => client.delete(Widget, keyOf(name)), ['new', ['svc.run/plugin']], false],
@@ -167,20 +203,31 @@ describe('a person acts between the look and the write', () => {
     const name = `updated-${what.replaceAll(' ', '-')}`;
     const plugin = new ShippingPlugin(client, `plugin-${name}`);
     await plugin.start([widget(name, { color: 'old' })]);
-    await plugin.start([widget(name, { color: 'new' })], { killer: new Killer(0, 'before', async () => void (await act(name))) });
+    await plugin.start([widget(name, { color: 'new' })], {
+      killer: new Killer(0, 'before', async () => void (await act(name))),
+    });
     expect([await seen(name), plugin.inventory[0]?.adopted]).toEqual([expected, isAdopted ? true : undefined]);
   });
 
   test('of a creation: makes it, or another plugin does', async () => {
     const mine = new ShippingPlugin(client, 'plugin-created');
-    const { adopted } = await mine.start([widget('created', { color: 'new' })], { killer: new Killer(1, 'before', async () => void (await person('created'))) });
+    const { adopted } = await mine.start([widget('created', { color: 'new' })], {
+      killer: new Killer(1, 'before', async () => void (await person('created'))),
+    });
     expect([adopted.length, await seen('created')]).toEqual([1, ['new', ['mine', 'svc.run/plugin']]]);
     const late = new ShippingPlugin(client, 'plugin-late');
     const early = new ShippingPlugin(client, 'plugin-early');
-    const started = late.start([widget('contested')], { killer: new Killer(1, 'before', async () => void (await early.start([widget('contested')]))) });
-    await expect(started).rejects.toMatchObject({ reason: 'PresetTaken', message: expect.stringMatching(/belongs to the plugin plugin-early/) });
+    const started = late.start([widget('contested')], {
+      killer: new Killer(1, 'before', async () => void (await early.start([widget('contested')]))),
+    });
+    await expect(started).rejects.toMatchObject({
+      reason: 'PresetTaken',
+      message: expect.stringMatching(/belongs to the plugin plugin-early/),
+    });
     expect(await late.stop()).toEqual({ left: [] });
-    expect((await client.get(Widget, keyOf('contested'))).metadata.labels).toEqual({ 'svc.run/plugin': 'plugin-early' });
+    expect((await client.get(Widget, keyOf('contested'))).metadata.labels).toEqual({
+      'svc.run/plugin': 'plugin-early',
+    });
   });
 });
 
@@ -201,7 +248,9 @@ test('an inventory that cannot be stored ends it at once, whenever that is', asy
   await expect(presets.apply({ ...turn, inventory: [], record })).rejects.toBe(lost);
   expect((await client.get(Widget, { namespace: '', name: 'unstored' })).metadata.labels).toEqual({ mine: 'x' });
   const inventory = [{ apiVersion: 'preset.example.com/v1', kind: 'Widget', name: 'unstored' }];
-  await expect(presets.remove({ plugin: turn.plugin, inventory, record: () => Promise.reject(lost), signal, timeoutMs: 1000 })).rejects.toBe(lost);
+  await expect(
+    presets.remove({ plugin: turn.plugin, inventory, record: () => Promise.reject(lost), signal, timeoutMs: 1000 }),
+  ).rejects.toBe(lost);
 });
 
 test('on a network where everything fails now and then the end is the same', async () => {
@@ -213,7 +262,10 @@ test('on a network where everything fails now and then the end is the same', asy
   const storm = async (seed: number): Promise<void> => {
     const name = `storm-${seed}`;
     const { inventory } = await ranBefore(name);
-    const plugin = new ShippingPlugin(new FaultyClient({ client, seed, rates: { unavailable: 0.1, lostAnswer: 0.1, conflict: 0.1, expired: 0.1 } }), `plugin-${name}`);
+    const plugin = new ShippingPlugin(
+      new FaultyClient({ client, seed, rates: { unavailable: 0.1, lostAnswer: 0.1, conflict: 0.1, expired: 0.1 } }),
+      `plugin-${name}`,
+    );
     plugin.inventory = inventory;
     await untilDone(() => plugin.start(after(name)));
     expect([seed, await world(name, plugin.inventory)]).toEqual([seed, started]);
@@ -241,18 +293,32 @@ async function untilDone(work: () => Promise<unknown>): Promise<void> {
 test('two hosts that start and stop it at once, each taken for the leader, end with one inventory', async () => {
   for (let round = 0; round < 3; round += 1) {
     const name = `race-${round}`;
-    await client.create<Plugin>(pluginType, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: `plugin-${name}` }, spec: { version: '1.0.0' } });
+    await client.create<Plugin>(pluginType, {
+      apiVersion: 'plugin.svc.run/v1alpha1',
+      kind: 'Plugin',
+      metadata: { name: `plugin-${name}` },
+      spec: { version: '1.0.0' },
+    });
     await person(`${name}-mine`);
-    const objects = [...['a', 'b', 'c', 'd'].map((each) => widget(`${name}-${each}`)), widget(`${name}-mine`, { color: 'mine' })];
+    const objects = [
+      ...['a', 'b', 'c', 'd'].map((each) => widget(`${name}-${each}`)),
+      widget(`${name}-mine`, { color: 'mine' }),
+    ];
     const [first, second] = [client, other].map((each) => new StoredPlugin(each, `plugin-${name}`));
     await Promise.all([first!.start(objects), second!.start(objects)]);
     const { items } = await client.list(Widget);
     expect(items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`))).toHaveLength(5);
     const { status } = await client.get(pluginType, { namespace: '', name: `plugin-${name}` });
-    expect(status?.presets?.map((record) => [record.name, record.adopted])).toEqual([...['a', 'b', 'c', 'd'].map((each) => [`${name}-${each}`, undefined]), [`${name}-mine`, true]]);
+    expect(status?.presets?.map((record) => [record.name, record.adopted])).toEqual([
+      ...['a', 'b', 'c', 'd'].map((each) => [`${name}-${each}`, undefined]),
+      [`${name}-mine`, true],
+    ]);
     await Promise.all([first!.stop(), second!.stop()]);
     const stopped = await client.get(pluginType, { namespace: '', name: `plugin-${name}` });
-    expect(await world(name, stopped.status?.presets ?? [])).toEqual({ objects: [['NAME-mine', { mine: 'x' }, { color: 'mine', size: 3 }]], inventory: [] });
+    expect(await world(name, stopped.status?.presets ?? [])).toEqual({
+      objects: [['NAME-mine', { mine: 'x' }, { color: 'mine', size: 3 }]],
+      inventory: [],
+    });
   }
 });
 
@@ -269,15 +335,29 @@ class StoredPlugin {
   }
 
   start(objects: readonly AnyObject[]): Promise<void> {
-    const presets = objects.map((object, i) => ({ file: 'presets/a.yaml', document: i, object: structuredClone(object) as never }));
-    return this.#attempt(({ inventory, record, signal }) => this.#presets.apply({ plugin: this.#name, presets, inventory, record, signal }));
+    const presets = objects.map((object, i) => ({
+      file: 'presets/a.yaml',
+      document: i,
+      object: structuredClone(object) as never,
+    }));
+    return this.#attempt(({ inventory, record, signal }) =>
+      this.#presets.apply({ plugin: this.#name, presets, inventory, record, signal }),
+    );
   }
 
   stop(): Promise<void> {
-    return this.#attempt(({ inventory, record, signal }) => this.#presets.remove({ plugin: this.#name, inventory, record, signal, timeoutMs: 5000 }));
+    return this.#attempt(({ inventory, record, signal }) =>
+      this.#presets.remove({ plugin: this.#name, inventory, record, signal, timeoutMs: 5000 }),
+    );
   }
 
-  async #attempt(work: (stored: { inventory: PresetRecord[]; record: (presets: PresetRecord[]) => Promise<void>; signal: AbortSignal }) => Promise<unknown>): Promise<void> {
+  async #attempt(
+    work: (stored: {
+      inventory: PresetRecord[];
+      record: (presets: PresetRecord[]) => Promise<void>;
+      signal: AbortSignal;
+    }) => Promise<unknown>,
+  ): Promise<void> {
     for (;;) {
       let plugin = await this.#client.get(pluginType, { namespace: '', name: this.#name });
       const record = async (presets: PresetRecord[]): Promise<void> => {

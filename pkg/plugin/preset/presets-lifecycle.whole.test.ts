@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isStatusError, newServiceUnavailable, type AnyObject, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  newServiceUnavailable,
+  type AnyObject,
+  type Client,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { definitionType, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { silentLog } from '#pkg/database/index';
@@ -23,7 +30,14 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 const held = 'example.com/held';
-const namespaceType: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: namespaceModel.names.plural, namespaced: false, hasStatusSubresource: true };
+const namespaceType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: namespaceModel.names.plural,
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 
 /** Names that no other test has. */
 function fresh(waitMs?: number): { plugin: ShippingPlugin; name: string } {
@@ -40,34 +54,66 @@ async function find(type: ResourceType, name: string, namespace = ''): Promise<S
   }
 }
 
-const patch = (type: ResourceType, name: string, change: object, namespace = '') => client.patch(type, { namespace, name }, { type: 'merge', patch: change as never });
-const letGo = (type: ResourceType, name: string, namespace = '') => patch(type, name, { metadata: { finalizers: null } }, namespace);
+const patch = (type: ResourceType, name: string, change: object, namespace = '') =>
+  client.patch(type, { namespace, name }, { type: 'merge', patch: change as never });
+const letGo = (type: ResourceType, name: string, namespace = '') =>
+  patch(type, name, { metadata: { finalizers: null } }, namespace);
 
-const gadget = (name: string, namespace?: string): AnyObject => ({ apiVersion: 'preset.example.com/v1', kind: 'Gadget', metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, spec: { color: 'red' } });
+const gadget = (name: string, namespace?: string): AnyObject => ({
+  apiVersion: 'preset.example.com/v1',
+  kind: 'Gadget',
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  spec: { color: 'red' },
+});
 const namespace = (name: string): AnyObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
 function definition(name: string, more: { served?: boolean } = {}): CustomResourceDefinition {
   const kind = `Thing${name.replaceAll(/\W/gu, '')}`;
-  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } } } as const;
+  const schema = {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    },
+  } as const;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${kind.toLowerCase()}s.things.example.com` },
-    spec: { group: 'things.example.com', scope: 'Cluster', names: { plural: `${kind.toLowerCase()}s`, kind }, versions: [{ name: 'v1', served: more.served ?? true, storage: true, schema }] },
+    spec: {
+      group: 'things.example.com',
+      scope: 'Cluster',
+      names: { plural: `${kind.toLowerCase()}s`, kind },
+      versions: [{ name: 'v1', served: more.served ?? true, storage: true, schema }],
+    },
   };
 }
 
 function typeOf({ spec }: CustomResourceDefinition): ResourceType {
-  return { group: spec.group, version: 'v1', kind: spec.names.kind, plural: spec.names.plural, namespaced: spec.scope === 'Namespaced', hasStatusSubresource: false };
+  return {
+    group: spec.group,
+    version: 'v1',
+    kind: spec.names.kind,
+    plural: spec.names.plural,
+    namespaced: spec.scope === 'Namespaced',
+    hasStatusSubresource: false,
+  };
 }
 
 function namespaced(cluster: CustomResourceDefinition): CustomResourceDefinition {
   return { ...cluster, spec: { ...cluster.spec, scope: 'Namespaced' } };
 }
 
-const inNamespace = (object: AnyObject, name: string): AnyObject => ({ ...object, metadata: { ...object.metadata, namespace: name } });
+const inNamespace = (object: AnyObject, name: string): AnyObject => ({
+  ...object,
+  metadata: { ...object.metadata, namespace: name },
+});
 
-const thing = ({ spec }: CustomResourceDefinition, name: string): AnyObject => ({ apiVersion: 'things.example.com/v1', kind: spec.names.kind, metadata: { name }, spec: { a: 1 } });
+const thing = ({ spec }: CustomResourceDefinition, name: string): AnyObject => ({
+  apiVersion: 'things.example.com/v1',
+  kind: spec.names.kind,
+  metadata: { name },
+  spec: { a: 1 },
+});
 
 async function removeDefinition({ metadata }: CustomResourceDefinition): Promise<void> {
   await client.delete(definitionType, { namespace: '', name: metadata.name });
@@ -76,17 +122,55 @@ async function removeDefinition({ metadata }: CustomResourceDefinition): Promise
 
 describe('nothing is written when', () => {
   test.each<[string, (name: string) => AnyObject, string, RegExp]>([
-    ['a kind is unknown', () => ({ apiVersion: 'nowhere.example.com/v1', kind: 'Nothing', metadata: { name: 'a' } }), 'PresetKindUnknown', /^presets\/all\.yaml, document 2: the kind Nothing of nowhere\.example\.com\/v1 is not known/],
-    ['a version is not served', () => ({ apiVersion: 'preset.example.com/v9', kind: 'Widget', metadata: { name: 'a' } }), 'PresetKindUnknown', /it is served in v1$/],
-    ['a kind without namespaces is given one', () => ({ ...widget('a'), metadata: { name: 'a', namespace: 'default' } }), 'PresetsInvalid', /metadata\.namespace may not be/],
-    ['a status is given that is written apart', () => ({ ...widget('a'), status: { ready: true } }), 'PresetsInvalid', /status may not be/],
-    ['a definition is none', () => ({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'a.b' }, spec: {} }), 'PresetsInvalid', /it is no definition/],
-    ['an object is there in two ways', (name) => ({ ...widget(name), spec: { size: 1 } }), 'PresetsInvalid', /is in presets\/all\.yaml, document 1 as well/],
+    [
+      'a kind is unknown',
+      () => ({ apiVersion: 'nowhere.example.com/v1', kind: 'Nothing', metadata: { name: 'a' } }),
+      'PresetKindUnknown',
+      /^presets\/all\.yaml, document 2: the kind Nothing of nowhere\.example\.com\/v1 is not known/,
+    ],
+    [
+      'a version is not served',
+      () => ({ apiVersion: 'preset.example.com/v9', kind: 'Widget', metadata: { name: 'a' } }),
+      'PresetKindUnknown',
+      /it is served in v1$/,
+    ],
+    [
+      'a kind without namespaces is given one',
+      () => ({ ...widget('a'), metadata: { name: 'a', namespace: 'default' } }),
+      'PresetsInvalid',
+      /metadata\.namespace may not be/,
+    ],
+    [
+      'a status is given that is written apart',
+      () => ({ ...widget('a'), status: { ready: true } }),
+      'PresetsInvalid',
+      /status may not be/,
+    ],
+    [
+      'a definition is none',
+      () => ({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: 'a.b' },
+        spec: {},
+      }),
+      'PresetsInvalid',
+      /it is no definition/,
+    ],
+    [
+      'an object is there in two ways',
+      (name) => ({ ...widget(name), spec: { size: 1 } }),
+      'PresetsInvalid',
+      /is in presets\/all\.yaml, document 1 as well/,
+    ],
     ['a name cannot be one', () => widget('a/b'), 'BadRequest', /name/],
   ])('%s', async (_case, second, reason, message) => {
     const { plugin, name } = fresh();
     const killer = new Killer();
-    await expect(plugin.start([widget(name), second(name)], { killer })).rejects.toMatchObject({ reason, message: expect.stringMatching(message) });
+    await expect(plugin.start([widget(name), second(name)], { killer })).rejects.toMatchObject({
+      reason,
+      message: expect.stringMatching(message),
+    });
     expect([killer.steps, await find(Widget, name)]).toEqual([0, undefined]);
   });
 
@@ -98,7 +182,10 @@ describe('nothing is written when', () => {
       await first.start([widget(name, { color: 'first' }, labels)]);
       const killer = new Killer();
       const refused = second.start([widget(`${name}-free`), widget(name, { color: 'second' }, labels)], { killer });
-      await expect(refused).rejects.toMatchObject({ reason: 'PresetTaken', message: expect.stringMatching(`document 2: Widget ${name} belongs to the plugin ${first.name}:`) });
+      await expect(refused).rejects.toMatchObject({
+        reason: 'PresetTaken',
+        message: expect.stringMatching(`document 2: Widget ${name} belongs to the plugin ${first.name}:`),
+      });
       expect(killer.steps).toBe(0);
       await first.stop();
     }
@@ -108,45 +195,95 @@ describe('nothing is written when', () => {
   test('the plugin registers the model that it ships the definition of', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
-    await expect(plugin.start([shipped], { models: [shipped.metadata.name] })).rejects.toMatchObject({ reason: 'PresetsInvalid' });
+    await expect(plugin.start([shipped], { models: [shipped.metadata.name] })).rejects.toMatchObject({
+      reason: 'PresetsInvalid',
+    });
   });
 });
 
 test('metadata of others, the status, and what the schema adds are kept; other fields are as shipped', async () => {
   const { plugin, name } = fresh();
-  const shipped = { ...widget(name, { color: 'red' }), metadata: { name, labels: { l: 'new' }, annotations: { a: 'new' }, finalizers: [held] } };
-  await client.create(Widget, { ...widget(name, { color: 'blue', size: 7, slug: name }), metadata: { name, labels: { l: 'old', m: 'mine' }, annotations: { a: 'old', b: 'mine' }, finalizers: ['example.com/mine'] } } as never);
+  const shipped = {
+    ...widget(name, { color: 'red' }),
+    metadata: { name, labels: { l: 'new' }, annotations: { a: 'new' }, finalizers: [held] },
+  };
+  await client.create(Widget, {
+    ...widget(name, { color: 'blue', size: 7, slug: name }),
+    metadata: {
+      name,
+      labels: { l: 'old', m: 'mine' },
+      annotations: { a: 'old', b: 'mine' },
+      finalizers: ['example.com/mine'],
+    },
+  } as never);
   await client.patchStatus(Widget, { namespace: '', name }, { type: 'merge', patch: { status: { ready: true } } });
   await plugin.start([shipped]);
   const stored = (await find(Widget, name))!;
   expect([stored.spec, stored.status]).toEqual([{ color: 'red', size: 3 }, { ready: true }]);
   const { labels, annotations, finalizers } = stored.metadata;
-  expect({ labels, annotations, finalizers }).toEqual({ labels: { l: 'new', m: 'mine', 'svc.run/plugin': plugin.name }, annotations: { a: 'new', b: 'mine' }, finalizers: ['example.com/mine', held] });
+  expect({ labels, annotations, finalizers }).toEqual({
+    labels: { l: 'new', m: 'mine', 'svc.run/plugin': plugin.name },
+    annotations: { a: 'new', b: 'mine' },
+    finalizers: ['example.com/mine', held],
+  });
   await letGo(Widget, name);
 });
 
 test('a namespaced object without a namespace goes to default; namespaces and definitions are made first', async () => {
   const { plugin, name } = fresh();
   const shipped = definition(name);
-  await plugin.start([thing(shipped, name), gadget(name), gadget(name, name), { ...shipped, status: { conditions: [] } }, namespace(name)]);
-  expect([await find(Gadget, name, 'default'), await find(Gadget, name, name), await find(typeOf(shipped), name)]).not.toContain(undefined);
-  expect(plugin.inventory.map(({ kind }) => kind)).toEqual(['Namespace', 'CustomResourceDefinition', 'Gadget', 'Gadget', shipped.spec.names.kind]);
-  expect(plugin.inventory.map((record) => record.namespace)).toEqual([undefined, undefined, 'default', name, undefined]);
+  await plugin.start([
+    thing(shipped, name),
+    gadget(name),
+    gadget(name, name),
+    { ...shipped, status: { conditions: [] } },
+    namespace(name),
+  ]);
+  expect([
+    await find(Gadget, name, 'default'),
+    await find(Gadget, name, name),
+    await find(typeOf(shipped), name),
+  ]).not.toContain(undefined);
+  expect(plugin.inventory.map(({ kind }) => kind)).toEqual([
+    'Namespace',
+    'CustomResourceDefinition',
+    'Gadget',
+    'Gadget',
+    shipped.spec.names.kind,
+  ]);
+  expect(plugin.inventory.map((record) => record.namespace)).toEqual([
+    undefined,
+    undefined,
+    'default',
+    name,
+    undefined,
+  ]);
   const { left } = await plugin.stop({ timeoutMs: 5000 });
-  expect([left, await find(Gadget, name, 'default'), await find(namespaceType, name)]).toEqual([[], undefined, undefined]);
+  expect([left, await find(Gadget, name, 'default'), await find(namespaceType, name)]).toEqual([
+    [],
+    undefined,
+    undefined,
+  ]);
 });
 
 describe('a refused object', () => {
   test.each<[string, (name: string) => AnyObject, RegExp]>([
     ['against its schema', (name) => widget(name, { size: 10 }), /was refused: .*spec\.size/],
     ['with the unique value of another', (name) => widget(name, { slug: 'taken' }), /was refused: .*spec\.slug/],
-    ['in no namespace there is', (name) => gadget(name, 'nowhere'), /Gadget nowhere\/.* was refused: namespaces "nowhere" not found/],
+    [
+      'in no namespace there is',
+      (name) => gadget(name, 'nowhere'),
+      /Gadget nowhere\/.* was refused: namespaces "nowhere" not found/,
+    ],
     ['with a reserved label', (name) => widget(name, {}, { 'svc.run/mine': 'x' }), /was refused: .*reserved/],
   ])('%s names its place, and the start can be tried again', async (_case, bad, message) => {
     const { plugin, name } = fresh();
     await client.create(Widget, widget('taken', { slug: 'taken' }) as never).catch(() => undefined);
     const refused = plugin.start([widget(`${name}-first`), bad(name)]);
-    await expect(refused).rejects.toMatchObject({ reason: 'PresetRefused', message: expect.stringMatching(/^presets\/all\.yaml, document 2: /) });
+    await expect(refused).rejects.toMatchObject({
+      reason: 'PresetRefused',
+      message: expect.stringMatching(/^presets\/all\.yaml, document 2: /),
+    });
     await expect(refused).rejects.toThrow(message);
     expect(await plugin.stop()).toEqual({ left: [] });
     expect([await find(Widget, `${name}-first`), plugin.inventory]).toEqual([undefined, []]);
@@ -158,15 +295,26 @@ describe('what is shipped no more', () => {
     const { plugin, name } = fresh();
     await plugin.start([widget(`${name}-old`, { slug: name }), widget(`${name}-both`)]);
     await plugin.start([widget(`${name}-new`, { slug: name }), widget(`${name}-both`)]);
-    expect([await find(Widget, `${name}-old`), plugin.inventory.map((record) => record.name)]).toEqual([undefined, [`${name}-new`, `${name}-both`]]);
+    expect([await find(Widget, `${name}-old`), plugin.inventory.map((record) => record.name)]).toEqual([
+      undefined,
+      [`${name}-new`, `${name}-both`],
+    ]);
     await plugin.start([]);
-    expect([await find(Widget, `${name}-new`), await find(Widget, `${name}-both`), plugin.inventory]).toEqual([undefined, undefined, []]);
+    expect([await find(Widget, `${name}-new`), await find(Widget, `${name}-both`), plugin.inventory]).toEqual([
+      undefined,
+      undefined,
+      [],
+    ]);
   });
 
   test('stays where it is a person’s, or has the label', async () => {
     const { plugin, name } = fresh();
     await client.create(Widget, widget(`${name}-mine`) as never);
-    await plugin.start([widget(`${name}-mine`), widget(`${name}-kept`, {}, { 'svc.run/do-not-overwrite': 'true' }), widget(`${name}-labelled`)]);
+    await plugin.start([
+      widget(`${name}-mine`),
+      widget(`${name}-kept`, {}, { 'svc.run/do-not-overwrite': 'true' }),
+      widget(`${name}-labelled`),
+    ]);
     await patch(Widget, `${name}-labelled`, { metadata: { labels: { 'svc.run/do-not-overwrite': 'true' } } });
     await plugin.start([]);
     expect((await find(Widget, `${name}-mine`))?.metadata.labels).toBeUndefined();
@@ -202,7 +350,12 @@ describe('a finalizer', () => {
     await plugin.start([widget(name), widget(`${name}-free`)]);
     await patch(Widget, name, { metadata: { finalizers: [held] } });
     const { left } = await plugin.stop({ timeoutMs: 3000 });
-    expect(left).toEqual([{ record: { apiVersion: 'preset.example.com/v1', kind: 'Widget', name }, why: `it is being deleted, and held by ${held}` }]);
+    expect(left).toEqual([
+      {
+        record: { apiVersion: 'preset.example.com/v1', kind: 'Widget', name },
+        why: `it is being deleted, and held by ${held}`,
+      },
+    ]);
     expect(plugin.inventory).toEqual(left.map(({ record }) => record));
     expect(await find(Widget, `${name}-free`)).toBeUndefined();
     const stopped = plugin.stop();
@@ -215,7 +368,10 @@ describe('a finalizer', () => {
     await plugin.start([widget(name)]);
     await patch(Widget, name, { metadata: { finalizers: [held] } });
     await plugin.stop({ timeoutMs: 3000 });
-    await expect(plugin.start([widget(name)])).rejects.toMatchObject({ reason: 'PresetTerminating', message: expect.stringMatching(`Widget ${name} is still being deleted after 3000 ms: it is held by ${held}`) });
+    await expect(plugin.start([widget(name)])).rejects.toMatchObject({
+      reason: 'PresetTerminating',
+      message: expect.stringMatching(`Widget ${name} is still being deleted after 3000 ms: it is held by ${held}`),
+    });
     const started = plugin.start([widget(name)]);
     await letGo(Widget, name);
     await started;
@@ -246,8 +402,16 @@ describe('a namespace', () => {
     await plugin.start([namespace(name), gadget(name, name)]);
     await client.create(Gadget, gadget(`${name}-mine`, name) as never);
     const { left } = await plugin.stop();
-    expect(left).toEqual([{ record: { apiVersion: 'v1', kind: 'Namespace', name }, why: 'other objects are in it: gadgets.preset.example.com' }]);
-    expect([await find(Gadget, name, name), (await find(Gadget, `${name}-mine`, name))?.metadata.name]).toEqual([undefined, `${name}-mine`]);
+    expect(left).toEqual([
+      {
+        record: { apiVersion: 'v1', kind: 'Namespace', name },
+        why: 'other objects are in it: gadgets.preset.example.com',
+      },
+    ]);
+    expect([await find(Gadget, name, name), (await find(Gadget, `${name}-mine`, name))?.metadata.name]).toEqual([
+      undefined,
+      `${name}-mine`,
+    ]);
     await client.delete(Gadget, { namespace: name, name: `${name}-mine` });
     expect(await plugin.stop()).toEqual({ left: [] });
   });
@@ -261,7 +425,9 @@ describe('a namespace', () => {
     await client.create(typeOf(shipped), inNamespace(thing(shipped, 'mine'), name));
     await other.stop();
     const { left } = await plugin.stop();
-    expect(left.map(({ why }) => why)).toEqual([expect.stringMatching(`^objects may be in it whose kinds are not served at present: .*${shipped.metadata.name}`)]);
+    expect(left.map(({ why }) => why)).toEqual([
+      expect.stringMatching(`^objects may be in it whose kinds are not served at present: .*${shipped.metadata.name}`),
+    ]);
     expect((await find(namespaceType, name))?.metadata.deletionTimestamp).toBeUndefined();
     await other.start([shipped]);
     await client.delete(typeOf(shipped), { namespace: name, name: 'mine' });
@@ -278,11 +444,25 @@ describe('a namespace', () => {
     await other.start([shipped]);
     await other.stop();
     await plugin.start([namespace(name)]);
-    const leaseType: ResourceType = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true, hasStatusSubresource: false };
-    await client.create(leaseType, inNamespace({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'a' }, spec: {} }, name));
-    expect((await plugin.stop()).left.map(({ why }) => why)).toEqual([`objects may be in it whose kinds are not served at present: ${shipped.metadata.name}`]);
+    const leaseType: ResourceType = {
+      group: 'coordination.k8s.io',
+      version: 'v1',
+      kind: 'Lease',
+      plural: 'leases',
+      namespaced: true,
+      hasStatusSubresource: false,
+    };
+    await client.create(
+      leaseType,
+      inNamespace({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'a' }, spec: {} }, name),
+    );
+    expect((await plugin.stop()).left.map(({ why }) => why)).toEqual([
+      `objects may be in it whose kinds are not served at present: ${shipped.metadata.name}`,
+    ]);
     await removeDefinition(shipped);
-    expect((await plugin.stop({ timeoutMs: 3000 })).left.map(({ why }) => why)).toEqual(['it is being deleted, and held by kubernetes']);
+    expect((await plugin.stop({ timeoutMs: 3000 })).left.map(({ why }) => why)).toEqual([
+      'it is being deleted, and held by kubernetes',
+    ]);
   });
 
   test('that is shipped no more goes, also where a definition comes that is not served yet', async () => {
@@ -290,7 +470,10 @@ describe('a namespace', () => {
     await plugin.start([namespace(name)]);
     const shipped = namespaced(definition(name));
     await plugin.start([shipped]);
-    expect([await find(namespaceType, name), plugin.inventory.map(({ kind }) => kind)]).toEqual([undefined, ['CustomResourceDefinition']]);
+    expect([await find(namespaceType, name), plugin.inventory.map(({ kind }) => kind)]).toEqual([
+      undefined,
+      ['CustomResourceDefinition'],
+    ]);
   });
 });
 
@@ -303,7 +486,9 @@ describe('a definition among the presets', () => {
     await client.create(type, thing(shipped, 'mine'));
     expect(await plugin.stop()).toEqual({ left: [] });
     expect([await find(type, 'mine'), plugin.inventory]).toEqual([undefined, []]);
-    expect((await client.get(definitionType, { namespace: '', name: shipped.metadata.name })).spec.versions[0]!.served).toBe(false);
+    expect(
+      (await client.get(definitionType, { namespace: '', name: shipped.metadata.name })).spec.versions[0]!.served,
+    ).toBe(false);
     expect(await plugin.start([shipped, thing(shipped, 'preset')])).toEqual({ adopted: [] });
     expect([await find(type, 'mine'), await find(type, 'preset')]).not.toContain(undefined);
     const { metadata } = await client.get(definitionType, { namespace: '', name: shipped.metadata.name });
@@ -323,15 +508,25 @@ describe('a definition among the presets', () => {
     await unregisterModel(client, shipped.metadata.name, { plugin: plugin.name });
     await plugin.start([kept, thing(shipped, 'a')]);
     const { metadata, spec } = await client.get(definitionType, { namespace: '', name: shipped.metadata.name });
-    expect([metadata.annotations ?? {}, spec.versions.map(({ served }) => served), (await find(typeOf(shipped), 'a'))?.metadata.name]).toEqual([{}, [true], 'a']);
+    expect([
+      metadata.annotations ?? {},
+      spec.versions.map(({ served }) => served),
+      (await find(typeOf(shipped), 'a'))?.metadata.name,
+    ]).toEqual([{}, [true], 'a']);
   });
 
   test('that a person has taken out of service, and labelled, fails the start and says so', async () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await plugin.start([shipped]);
-    await patch(definitionType, shipped.metadata.name, { metadata: { labels: { 'svc.run/do-not-overwrite': 'true' } }, spec: { versions: shipped.spec.versions.map((version) => ({ ...version, served: false })) } });
-    await expect(plugin.start([shipped, thing(shipped, 'a')])).rejects.toMatchObject({ reason: 'PresetRefused', message: expect.stringMatching(/is not served: no version of it is served$/) });
+    await patch(definitionType, shipped.metadata.name, {
+      metadata: { labels: { 'svc.run/do-not-overwrite': 'true' } },
+      spec: { versions: shipped.spec.versions.map((version) => ({ ...version, served: false })) },
+    });
+    await expect(plugin.start([shipped, thing(shipped, 'a')])).rejects.toMatchObject({
+      reason: 'PresetRefused',
+      message: expect.stringMatching(/is not served: no version of it is served$/),
+    });
   });
 
   test('of a person stays served', async () => {
@@ -358,7 +553,10 @@ describe('a definition among the presets', () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await plugin.start([shipped, { ...thing(shipped, 'a'), metadata: { name: 'a', finalizers: [held] } }]);
-    expect((await plugin.stop({ timeoutMs: 3000 })).left.map(({ why }) => why)).toEqual([`it is being deleted, and held by ${held}`, expect.anything()]);
+    expect((await plugin.stop({ timeoutMs: 3000 })).left.map(({ why }) => why)).toEqual([
+      `it is being deleted, and held by ${held}`,
+      expect.anything(),
+    ]);
     await letGo(typeOf(shipped), 'a');
     expect(await plugin.stop()).toEqual({ left: [] });
   });
@@ -369,7 +567,10 @@ describe('a definition among the presets', () => {
     await client.create(definitionType, other);
     const shipped = definition(`${name}x`);
     shipped.spec.names.kind = other.spec.names.kind;
-    await expect(plugin.start([shipped])).rejects.toMatchObject({ reason: 'PresetRefused', message: expect.stringMatching(/is not served: .* already in use by/) });
+    await expect(plugin.start([shipped])).rejects.toMatchObject({
+      reason: 'PresetRefused',
+      message: expect.stringMatching(/is not served: .* already in use by/),
+    });
   });
 
   test('that is gone takes the records of its objects with it', async () => {
@@ -390,7 +591,11 @@ describe('a definition among the presets', () => {
     const { left } = await plugin.stop();
     expect(left.map(({ why }) => why)).toEqual(['its kind is not served at present']);
     await other.start([shipped]);
-    expect([await plugin.stop(), await find(typeOf(shipped), 'a'), plugin.inventory]).toEqual([{ left: [] }, undefined, []]);
+    expect([await plugin.stop(), await find(typeOf(shipped), 'a'), plugin.inventory]).toEqual([
+      { left: [] },
+      undefined,
+      [],
+    ]);
   });
 });
 
@@ -401,7 +606,13 @@ test('the inventory is stored a few times, however many objects come with their 
   const stored: number[] = [];
   const record = async (records: readonly unknown[]): Promise<void> => void stored.push(records.length);
   const presets = objects.map((object, i) => ({ file: 'presets/all.yaml', document: i + 1, object: object as never }));
-  await new PresetReconciler({ client, log: { ...silentLog, debug: () => undefined } }).apply({ plugin: name, presets, inventory: [], record, signal: new AbortController().signal });
+  await new PresetReconciler({ client, log: { ...silentLog, debug: () => undefined } }).apply({
+    plugin: name,
+    presets,
+    inventory: [],
+    record,
+    signal: new AbortController().signal,
+  });
   expect(stored).toEqual([1, 41]);
 });
 
@@ -423,7 +634,11 @@ test('objects are deleted side by side', async () => {
   });
   const stopping = new ShippingPlugin(counting, plugin.name);
   stopping.inventory = plugin.inventory;
-  expect([await stopping.stop(), most > 1 && most <= 16, await find(Widget, `${name}-0`)]).toEqual([{ left: [] }, true, undefined]);
+  expect([await stopping.stop(), most > 1 && most <= 16, await find(Widget, `${name}-0`)]).toEqual([
+    { left: [] },
+    true,
+    undefined,
+  ]);
 });
 
 test('a signal ends a start and a stop', async () => {

@@ -25,18 +25,35 @@ type Shipped = Partial<Record<Name, 'plain' | 'kept'>>;
 
 type Objects = Map<Name, Stored<AnyObject>>;
 
-type Edit = { do: 'make' | 'makeOurs' | 'makeAnothers' | 'edit' | 'keep' | 'unkeep' | 'unlabel' | 'delete'; name: Name };
+type Edit = {
+  do: 'make' | 'makeOurs' | 'makeAnothers' | 'edit' | 'keep' | 'unkeep' | 'unlabel' | 'delete';
+  name: Name;
+};
 /** What happens at one step of a start or stop: it is killed, or a person does something. */
 type Event = { at: number; after: boolean; edit?: Edit };
 type Turn = { do: 'start'; shipped: Shipped; event?: Event } | { do: 'stop'; event?: Event };
 
 const edits = ['make', 'makeOurs', 'makeAnothers', 'edit', 'keep', 'unkeep', 'unlabel', 'delete'] as const;
-const edit = (of: readonly Edit['do'][]): fc.Arbitrary<Edit> => fc.record({ do: fc.constantFrom(...of), name: fc.constantFrom(...names) });
-const event: fc.Arbitrary<Event> = fc.record({ at: fc.nat(6), after: fc.boolean(), edit: edit(edits.filter((each) => each !== 'makeOurs')) }, { requiredKeys: ['at', 'after'] });
-const shipped: fc.Arbitrary<Shipped> = fc.record({ a: fc.constantFrom('plain', 'kept'), b: fc.constantFrom('plain', 'kept'), c: fc.constant('plain') }, { requiredKeys: [] });
-const start: fc.Arbitrary<Turn> = fc.record({ do: fc.constant('start'), shipped, event }, { requiredKeys: ['do', 'shipped'] });
+const edit = (of: readonly Edit['do'][]): fc.Arbitrary<Edit> =>
+  fc.record({ do: fc.constantFrom(...of), name: fc.constantFrom(...names) });
+const event: fc.Arbitrary<Event> = fc.record(
+  { at: fc.nat(6), after: fc.boolean(), edit: edit(edits.filter((each) => each !== 'makeOurs')) },
+  { requiredKeys: ['at', 'after'] },
+);
+const shipped: fc.Arbitrary<Shipped> = fc.record(
+  { a: fc.constantFrom('plain', 'kept'), b: fc.constantFrom('plain', 'kept'), c: fc.constant('plain') },
+  { requiredKeys: [] },
+);
+const start: fc.Arbitrary<Turn> = fc.record(
+  { do: fc.constant('start'), shipped, event },
+  { requiredKeys: ['do', 'shipped'] },
+);
 const stop: fc.Arbitrary<Turn> = fc.record({ do: fc.constant('stop'), event }, { requiredKeys: ['do'] });
-const step: fc.Arbitrary<Turn | Edit> = fc.oneof({ weight: 4, arbitrary: start }, { weight: 2, arbitrary: stop }, { weight: 6, arbitrary: edit(edits) });
+const step: fc.Arbitrary<Turn | Edit> = fc.oneof(
+  { weight: 4, arbitrary: start },
+  { weight: 2, arbitrary: stop },
+  { weight: 6, arbitrary: edit(edits) },
+);
 
 /** One plugin with three names, and what must hold of them whatever happens. */
 class World {
@@ -66,7 +83,9 @@ class World {
     this.#touched.clear();
     const before = await this.#objects();
     const killer = this.#killer(turn.event);
-    const outcome = await this.#outcome(turn.do === 'stop' ? this.#plugin.stop({ killer }) : this.#plugin.start(this.#presets(turn.shipped), { killer }));
+    const outcome = await this.#outcome(
+      turn.do === 'stop' ? this.#plugin.stop({ killer }) : this.#plugin.start(this.#presets(turn.shipped), { killer }),
+    );
     const now = await this.#objects();
     for (const [name, { metadata }] of now) if (this.#isUsers(turn, name, metadata)) this.#users.add(metadata.uid);
     this.#checkUntouched(turn, before, now);
@@ -78,34 +97,51 @@ class World {
   /** Shipped with the label, or let go because of it. */
   #isUsers(turn: Turn, name: Name, { labels }: AnyObject['metadata']): boolean {
     if (turn.do === 'start' && turn.shipped[name] === 'kept') return true;
-    return labels?.['svc.run/do-not-overwrite'] === 'true' && !this.#plugin.inventory.some((record) => record.name === this.#name(name));
+    return (
+      labels?.['svc.run/do-not-overwrite'] === 'true' &&
+      !this.#plugin.inventory.some((record) => record.name === this.#name(name))
+    );
   }
 
   /** A person's object is never deleted; another plugin's, or one with the label, is never changed. */
   #checkUntouched(turn: Turn, before: Objects, now: Objects): void {
     for (const [name, object] of before) {
       const is = now.get(name);
-      if (this.#persons.has(object.metadata.uid)) expect([turn, name, is?.metadata.uid]).toEqual([turn, name, object.metadata.uid]);
+      if (this.#persons.has(object.metadata.uid))
+        expect([turn, name, is?.metadata.uid]).toEqual([turn, name, object.metadata.uid]);
       const { labels = {} } = object.metadata;
       const isSafe = labels['svc.run/plugin'] === 'another' || labels['svc.run/do-not-overwrite'] === 'true';
       if (isSafe && !this.#touched.has(name)) expect([turn, is]).toEqual([turn, object]);
     }
   }
 
-  #checkStarted(turn: Turn & { do: 'start' }, { outcome, before, now }: { outcome: string; before: Objects; now: Objects }): void {
+  #checkStarted(
+    turn: Turn & { do: 'start' },
+    { outcome, before, now }: { outcome: string; before: Objects; now: Objects },
+  ): void {
     const wanted = names.filter((name) => turn.shipped[name] !== undefined);
-    const isTaken = wanted.some((name) => [before, now].some((objects) => objects.get(name)?.metadata.labels?.['svc.run/plugin'] === 'another'));
+    const isTaken = wanted.some((name) =>
+      [before, now].some((objects) => objects.get(name)?.metadata.labels?.['svc.run/plugin'] === 'another'),
+    );
     if (this.#touched.size === 0 || !isTaken) expect([turn, outcome]).toEqual([turn, isTaken ? 'PresetTaken' : 'done']);
     if (outcome !== 'done') return;
     const inventory = new Map(this.#plugin.inventory.map((record) => [record.name, record]));
     expect([turn, [...inventory.keys()].toSorted()]).toEqual([turn, wanted.map((name) => this.#name(name)).toSorted()]);
     for (const name of wanted.filter((each) => !this.#touched.has(each))) {
       const [was, is] = [before.get(name), now.get(name)!];
-      const isLeft = was !== undefined && (turn.shipped[name] === 'kept' || was.metadata.labels?.['svc.run/do-not-overwrite'] === 'true');
+      const isLeft =
+        was !== undefined &&
+        (turn.shipped[name] === 'kept' || was.metadata.labels?.['svc.run/do-not-overwrite'] === 'true');
       if (isLeft) expect([turn, is]).toEqual([turn, was]);
-      else expect([turn, is.spec, is.metadata.labels?.['svc.run/plugin']]).toEqual([turn, { color: 'shipped', size: 3 }, this.#plugin.name]);
+      else
+        expect([turn, is.spec, is.metadata.labels?.['svc.run/plugin']]).toEqual([
+          turn,
+          { color: 'shipped', size: 3 },
+          this.#plugin.name,
+        ]);
       // What is a person's is known to be.
-      if (this.#persons.has(is.metadata.uid)) expect([turn, name, inventory.get(is.metadata.name)?.adopted]).toEqual([turn, name, true]);
+      if (this.#persons.has(is.metadata.uid))
+        expect([turn, name, inventory.get(is.metadata.name)?.adopted]).toEqual([turn, name, true]);
     }
   }
 
@@ -114,27 +150,48 @@ class World {
     expect([turn, outcome, this.#plugin.inventory]).toEqual([turn, 'done', []]);
     for (const [name, { metadata }] of now) {
       const isSomebodys = this.#persons.has(metadata.uid) || this.#users.has(metadata.uid) || this.#touched.has(name);
-      if (!isSomebodys) expect([turn, metadata.labels]).toEqual([turn, expect.objectContaining({ 'svc.run/do-not-overwrite': 'true' })]);
+      if (!isSomebodys)
+        expect([turn, metadata.labels]).toEqual([
+          turn,
+          expect.objectContaining({ 'svc.run/do-not-overwrite': 'true' }),
+        ]);
     }
   }
 
   #presets(wanted: Shipped): AnyObject[] {
     return names.flatMap((name) => {
       const kind = wanted[name];
-      return kind === undefined ? [] : [widget(this.#name(name), { color: 'shipped' }, kind === 'kept' ? { 'svc.run/do-not-overwrite': 'true' } : undefined)];
+      return kind === undefined
+        ? []
+        : [
+            widget(
+              this.#name(name),
+              { color: 'shipped' },
+              kind === 'kept' ? { 'svc.run/do-not-overwrite': 'true' } : undefined,
+            ),
+          ];
     });
   }
 
   #killer({ at, after, edit: change }: Event = { at: Number.POSITIVE_INFINITY, after: false }): Killer {
-    return new Killer(at, after ? 'after' : 'before', change === undefined ? undefined : () => this.#edit(change).catch(unlessGone));
+    return new Killer(
+      at,
+      after ? 'after' : 'before',
+      change === undefined ? undefined : () => this.#edit(change).catch(unlessGone),
+    );
   }
 
   async #edit({ do: what, name }: Edit): Promise<void> {
     this.#touched.add(name);
     const is = (await this.#objects()).get(name);
     const key = { namespace: '', name: this.#name(name) };
-    const label = (labels: Record<string, string | null>): Promise<unknown> => client.patch(Widget, key, { type: 'merge', patch: { metadata: { labels } } });
-    const made = { make: undefined, makeOurs: { 'svc.run/plugin': this.#plugin.name }, makeAnothers: { 'svc.run/plugin': 'another' } };
+    const label = (labels: Record<string, string | null>): Promise<unknown> =>
+      client.patch(Widget, key, { type: 'merge', patch: { metadata: { labels } } });
+    const made = {
+      make: undefined,
+      makeOurs: { 'svc.run/plugin': this.#plugin.name },
+      makeAnothers: { 'svc.run/plugin': 'another' },
+    };
     if (what === 'make' || what === 'makeOurs' || what === 'makeAnothers') {
       if (is !== undefined) return;
       const { metadata } = await client.create(Widget, widget(key.name, { color: 'mine' }, made[what]) as never);
@@ -148,7 +205,11 @@ class World {
     if (what === 'delete') {
       await client.delete(Widget, key);
       this.#persons.delete(is.metadata.uid);
-    } else if (what === 'edit') await client.patch(Widget, key, { type: 'merge', patch: { spec: { color: 'mine' }, metadata: { labels: { mine: 'x' } } } });
+    } else if (what === 'edit')
+      await client.patch(Widget, key, {
+        type: 'merge',
+        patch: { spec: { color: 'mine' }, metadata: { labels: { mine: 'x' } } },
+      });
     else if (what === 'keep') await label({ 'svc.run/do-not-overwrite': 'true' });
     else if (what === 'unkeep') await label({ 'svc.run/do-not-overwrite': null });
     else {
@@ -191,5 +252,8 @@ function unlessGone(error: unknown): void {
 }
 
 test('whatever persons do and wherever it is killed: nothing of theirs is deleted, nothing of the plugin is forgotten', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20 }), async (steps) => new World().run(steps)), { numRuns: 30 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20 }), async (steps) => new World().run(steps)),
+    { numRuns: 30 },
+  );
 });

@@ -22,7 +22,8 @@ async function write(file: string, text: string | Buffer): Promise<void> {
   await writeFile(join(folder, file), text);
 }
 
-const invalid = (message: string) => expect.objectContaining({ reason: 'PresetsInvalid', message: expect.stringContaining(message) });
+const invalid = (message: string) =>
+  expect.objectContaining({ reason: 'PresetsInvalid', message: expect.stringContaining(message) });
 
 test('a plugin without presets has none', async () => {
   expect(await readPresets(folder)).toEqual([]);
@@ -47,11 +48,16 @@ test('files in the order of their names; other files, hidden ones and folders be
 test('an object that is there twice is refused, with both places', async () => {
   await write('presets/a.yaml', object('same'));
   await write('presets/b.yaml', `${object('other')}---\n${object('same')}`);
-  await expect(readPresets(folder)).rejects.toEqual(invalid('presets/b.yaml, document 2: Widget same is in presets/a.yaml, document 1 as well'));
+  await expect(readPresets(folder)).rejects.toEqual(
+    invalid('presets/b.yaml, document 2: Widget same is in presets/a.yaml, document 1 as well'),
+  );
 });
 
 test('the same name in another namespace, kind or version is another object', async () => {
-  await write('presets/a.yaml', [object('a'), `${object('a')}  namespace: n\n`, object('a').replace('Widget', 'Gadget')].join('---\n'));
+  await write(
+    'presets/a.yaml',
+    [object('a'), `${object('a')}  namespace: n\n`, object('a').replace('Widget', 'Gadget')].join('---\n'),
+  );
   expect(await readPresets(folder)).toHaveLength(3);
 });
 
@@ -62,7 +68,9 @@ test('links lead where they may within the folder, and nowhere else', async () =
   expect(await readPresets(folder)).toHaveLength(2);
   await writeFile(join(parent, 'secret.yaml'), object('secret'));
   await symlink('../../secret.yaml', join(folder, 'presets/c.yaml'));
-  await expect(readPresets(folder)).rejects.toEqual(invalid('presets/c.yaml: it is a link that leads out of the folder of the plugin'));
+  await expect(readPresets(folder)).rejects.toEqual(
+    invalid('presets/c.yaml: it is a link that leads out of the folder of the plugin'),
+  );
 });
 
 test('a folder that is a link to a folder outside is refused, also one whose name begins alike', async () => {
@@ -81,10 +89,27 @@ test('a plugin’s folder may be a link itself', async () => {
 test.each([
   ['a link to nothing', () => symlink('nothing', join(folder, 'presets/a.yaml')), 'presets: it cannot be read'],
   ['a folder with the name of a file', () => mkdir(join(folder, 'presets/a.yaml')), 'presets/a.yaml: it is no file'],
-  ['a pipe', () => Promise.resolve(execFileSync('mkfifo', [join(folder, 'presets/a.yaml')])), 'presets/a.yaml: it is no file'],
-  ['a large file', () => write('presets/a.yaml', Buffer.alloc((1 << 20) + 1, '#')), 'presets/a.yaml: it has 1048577 bytes'],
-  ['much in all', async () => Promise.all(Array.from({ length: 9 }, (_, i) => write(`presets/${i}.yaml`, Buffer.alloc(1 << 20, '#')))), 'presets/8.yaml: with this file'],
-  ['many files', async () => Promise.all(Array.from({ length: 201 }, (_, i) => write(`presets/${i}.yaml`, '#'))), '201 files'],
+  [
+    'a pipe',
+    () => Promise.resolve(execFileSync('mkfifo', [join(folder, 'presets/a.yaml')])),
+    'presets/a.yaml: it is no file',
+  ],
+  [
+    'a large file',
+    () => write('presets/a.yaml', Buffer.alloc((1 << 20) + 1, '#')),
+    'presets/a.yaml: it has 1048577 bytes',
+  ],
+  [
+    'much in all',
+    async () =>
+      Promise.all(Array.from({ length: 9 }, (_, i) => write(`presets/${i}.yaml`, Buffer.alloc(1 << 20, '#')))),
+    'presets/8.yaml: with this file',
+  ],
+  [
+    'many files',
+    async () => Promise.all(Array.from({ length: 201 }, (_, i) => write(`presets/${i}.yaml`, '#'))),
+    '201 files',
+  ],
 ])('%s is refused', async (_case, make, message) => {
   await mkdir(join(folder, 'presets'));
   await make();

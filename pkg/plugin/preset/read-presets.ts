@@ -9,9 +9,11 @@ import { formatObject, formatPlace, type PresetObject } from './preset-object.ts
 const presetsFolder = 'presets';
 
 /**
- * What a plugin ships: every object in `presets/*.yaml|yml|json`, files in the order of their names, folders below left out. None where there is no such folder.
- * @throws PluginError PresetsInvalid that names the file and the document: for what cannot be read or is no object with apiVersion, kind and
- * metadata.name, for an object that is there twice, for a link out of the plugin's folder, and past the limits
+ * What a plugin ships: every object in `presets/*.yaml|yml|json`, files in the order of their names, folders below left
+ * out. None where there is no such folder.
+ * @throws PluginError PresetsInvalid that names the file and the document: for what cannot be read or is no object with
+ * apiVersion, kind and metadata.name, for an object that is there twice, for a link out of the plugin's folder, and
+ * past the limits
  */
 export async function readPresets(folder: string): Promise<PresetObject[]> {
   const presets: PresetObject[] = [];
@@ -20,14 +22,16 @@ export async function readPresets(folder: string): Promise<PresetObject[]> {
   for (const { file, path } of await presetFiles(folder)) {
     const bytes = await readPresetFile(file, path);
     size += bytes.length;
-    if (size > presetLimits.totalSize) throw newInvalid(file, `with this file the presets are more than ${presetLimits.totalSize} bytes`);
+    if (size > presetLimits.totalSize)
+      throw newInvalid(file, `with this file the presets are more than ${presetLimits.totalSize} bytes`);
     for (const preset of await decodePresets(file, bytes)) {
       const identity = identityOf(preset);
       const other = places.get(identity);
       if (other !== undefined) throw newInvalid(formatPlace(preset), `${shown(preset)} is in ${other} as well`);
       places.set(identity, formatPlace(preset));
       presets.push(preset);
-      if (presets.length > presetLimits.objects) throw newInvalid(formatPlace(preset), `a plugin may ship ${presetLimits.objects} objects, and no more`);
+      if (presets.length > presetLimits.objects)
+        throw newInvalid(formatPlace(preset), `a plugin may ship ${presetLimits.objects} objects, and no more`);
     }
   }
   return presets;
@@ -49,16 +53,25 @@ async function presetFiles(folder: string): Promise<PresetFile[]> {
     const root = await realpath(folder);
     const entries = await readdir(join(root, presetsFolder)).catch(noneIfAbsent);
     const names = entries.filter((name) => /^[^.].*\.(?:yaml|yml|json)$/.test(name)).toSorted(byCodeUnit);
-    if (names.length > presetLimits.files) throw newInvalid(presetsFolder, `${names.length} files are more than the ${presetLimits.files} that may be`);
-    return await Promise.all(names.map(async (name) => ({ file: `${presetsFolder}/${name}`, path: await realPathWithin(root, `${presetsFolder}/${name}`) })));
+    if (names.length > presetLimits.files)
+      throw newInvalid(presetsFolder, `${names.length} files are more than the ${presetLimits.files} that may be`);
+    return await Promise.all(
+      names.map(async (name) => ({
+        file: `${presetsFolder}/${name}`,
+        path: await realPathWithin(root, `${presetsFolder}/${name}`),
+      })),
+    );
   } catch (error) {
-    throw error instanceof PluginError ? error : newInvalid(presetsFolder, `it cannot be read: ${messageOf(error)}`, error);
+    throw error instanceof PluginError
+      ? error
+      : newInvalid(presetsFolder, `it cannot be read: ${messageOf(error)}`, error);
   }
 }
 
 async function realPathWithin(root: string, file: string): Promise<string> {
   const path = await realpath(join(root, file));
-  if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw newInvalid(file, 'it is a link that leads out of the folder of the plugin');
+  if (!path.startsWith(root.endsWith(sep) ? root : root + sep))
+    throw newInvalid(file, 'it is a link that leads out of the folder of the plugin');
   return path;
 }
 
@@ -69,7 +82,8 @@ async function readPresetFile(file: string, path: string): Promise<Buffer> {
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw newInvalid(file, 'it is no file');
-      if (stats.size > presetLimits.fileSize) throw newInvalid(file, `it has ${stats.size} bytes, more than the ${presetLimits.fileSize} that may be`);
+      if (stats.size > presetLimits.fileSize)
+        throw newInvalid(file, `it has ${stats.size} bytes, more than the ${presetLimits.fileSize} that may be`);
       return await handle.readFile();
     } finally {
       await handle.close();

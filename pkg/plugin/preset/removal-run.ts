@@ -1,4 +1,14 @@
-import { abortError, isFenceLost, isStatusError, withinTime, type AnyObject, type Client, type ObjectKey, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  isFenceLost,
+  isStatusError,
+  withinTime,
+  type AnyObject,
+  type Client,
+  type ObjectKey,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { pluginLabel, type PresetRecord } from '#pkg/apis/index';
 import type { Log } from '#pkg/runtime/index';
 import { unregisterModel } from '../model/unregister-model.ts';
@@ -43,7 +53,10 @@ interface Held {
   uid: string;
 }
 
-/** One way through what a plugin shipped and ships no more: the last first, then namespaces, when they are empty, then definitions. */
+/**
+ * One way through what a plugin shipped and ships no more: the last first, then namespaces, when they are empty, then
+ * definitions.
+ */
 export class RemovalRun {
   readonly #options: RemovalRunOptions;
   readonly #left: LeftPreset[] = [];
@@ -52,7 +65,10 @@ export class RemovalRun {
     this.#options = options;
   }
 
-  /** Answers what is left when the time is over, or nothing can be done. @throws what ends the work as a whole: the signal, or a lost fence */
+  /**
+   * Answers what is left when the time is over, or nothing can be done. @throws what ends the work as a whole: the
+   * signal, or a lost fence
+   */
   async remove(records: readonly PresetRecord[]): Promise<LeftPreset[]> {
     const { timeoutMs, signal } = this.#options;
     const reversed = records.toReversed();
@@ -112,11 +128,17 @@ export class RemovalRun {
     const verdict = judgeRemoval({ plugin, record, stored });
     if (stored === undefined || verdict === 'forget') return 'done';
     if (verdict === 'wait') return { type, key, uid: stored.metadata.uid };
-    if (verdict === 'release') await client.update(type, withoutLabel(stored), { signal: limit }).catch(ifVanished(stored));
+    if (verdict === 'release')
+      await client.update(type, withoutLabel(stored), { signal: limit }).catch(ifVanished(stored));
     else if (verdict === 'delete') return this.#delete(type, stored, limit);
     else if (this.#isLeftOf(record.name, kinds)) return { why: 'objects of its kind are left' };
     else await unregisterModel(client, record.name, { plugin, signal: limit });
-    log.info({ plugin, object: formatObject(record) }, verdict === 'release' ? 'a preset that was there before is released' : 'a definition among the presets is served no more');
+    log.info(
+      { plugin, object: formatObject(record) },
+      verdict === 'release'
+        ? 'a preset that was there before is released'
+        : 'a definition among the presets is served no more',
+    );
     return 'done';
   }
 
@@ -139,18 +161,23 @@ export class RemovalRun {
     const key = { namespace, name };
     // Whoever changed or replaced it since it was judged has a say: it is judged again.
     const deletion = await client.delete(type, key, { uid, resourceVersion, signal: limit }).catch(ifVanished(stored));
-    log.info({ plugin, object: formatObject({ kind, ...(namespace === '' ? {} : { namespace }), name }) }, 'a preset was deleted');
+    log.info(
+      { plugin, object: formatObject({ kind, ...(namespace === '' ? {} : { namespace }), name }) },
+      'a preset was deleted',
+    );
     return deletion.object === undefined ? 'done' : { type, key, uid };
   }
 
   /**
-   * Why a namespace is to stay: its deletion would delete what others put into it. Whether anything is in it the server says, which sees objects of
-   * kinds that are not served, too; what that is, the kinds that are served.
+   * Why a namespace is to stay: its deletion would delete what others put into it. Whether anything is in it the server
+   * says, which sees objects of kinds that are not served, too; what that is, the kinds that are served.
    */
   async #keptBy(type: ResourceType, stored: Stored<AnyObject>, limit: AbortSignal): Promise<string | undefined> {
     const { client } = this.#options;
     const { name, uid, resourceVersion, finalizers = [] } = stored.metadata;
-    const trial = await client.delete(type, { namespace: '', name }, { uid, resourceVersion, dryRun: true, signal: limit }).catch(ifVanished(stored));
+    const trial = await client
+      .delete(type, { namespace: '', name }, { uid, resourceVersion, dryRun: true, signal: limit })
+      .catch(ifVanished(stored));
     if (trial.object === undefined) return undefined;
     // As they are now: the plugin's own may be served by this very start.
     const kinds = await PresetKinds.load(client, [], limit);
@@ -158,7 +185,8 @@ export class RemovalRun {
     const others = found.filter((each) => !passing.has(each));
     if (others.length > 0) return `other objects are in it: ${others.join(', ')}`;
     const unserved = kinds.unserved();
-    if (unserved.length > 0) return `objects may be in it whose kinds are not served at present: ${unserved.slice(0, maxNamed).join(', ')}`;
+    if (unserved.length > 0)
+      return `objects may be in it whose kinds are not served at present: ${unserved.slice(0, maxNamed).join(', ')}`;
     // Of one with a finalizer the server does not say it.
     return found.length === 0 && finalizers.length === 0 ? 'other objects are in it' : undefined;
   }
@@ -185,7 +213,10 @@ export class RemovalRun {
       });
     } catch (error) {
       if (!limit.aborted || signal.aborted) throw error;
-      this.#leave(record, heldBy.length === 0 ? 'it is still being deleted' : `it is being deleted, and held by ${heldBy.join(', ')}`);
+      this.#leave(
+        record,
+        heldBy.length === 0 ? 'it is still being deleted' : `it is being deleted, and held by ${heldBy.join(', ')}`,
+      );
     }
   }
 }
@@ -206,6 +237,8 @@ function withoutLabel(stored: Stored<AnyObject>): Stored<AnyObject> {
 
 function ifVanished({ metadata }: Stored<AnyObject>): (error: unknown) => never {
   return (error) => {
-    throw isStatusError(error, 'NotFound') && error.details?.name === metadata.name ? new VanishedError(metadata.name) : error;
+    throw isStatusError(error, 'NotFound') && error.details?.name === metadata.name
+      ? new VanishedError(metadata.name)
+      : error;
   };
 }

@@ -6,7 +6,9 @@ import { ItemBackoff } from '#pkg/runtime/index';
 const attempts = 10;
 const forNow: ReadonlySet<StatusReason> = new Set(['ServiceUnavailable', 'Timeout', 'TooManyRequests', 'Expired']);
 
-/** Runs work that begins with a fresh read, again where somebody else was faster, or the server cannot be asked for now. */
+/**
+ * Runs work that begins with a fresh read, again where somebody else was faster, or the server cannot be asked for now.
+ */
 export async function retryRaces<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const backoff = new ItemBackoff({ baseMs: 20, maxMs: 2000, jitter: 0.5 });
   for (;;) {
@@ -35,4 +37,3 @@ export function isPassing(error: unknown): boolean {
   if (error.reason === 'Conflict') return error.details?.causes === undefined;
   return forNow.has(error.reason);
 }
-

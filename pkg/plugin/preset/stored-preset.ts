@@ -1,10 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isStatusError, type AnyObject, type ObjectKey, type Reader, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  isStatusError,
+  type AnyObject,
+  type ObjectKey,
+  type Reader,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { ItemBackoff } from '#pkg/runtime/index';
 import { isPassing } from './retry-races.ts';
 
 /** Undefined where there is no such object, or no such namespace; `unserved` where its type is out of reach. */
-export async function readStored(client: Pick<Reader, 'get'>, type: ResourceType, key: ObjectKey, signal: AbortSignal): Promise<Stored<AnyObject> | 'unserved' | undefined> {
+export async function readStored(
+  client: Pick<Reader, 'get'>,
+  type: ResourceType,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<Stored<AnyObject> | 'unserved' | undefined> {
   try {
     return await client.get(type, key, { signal });
   } catch (error) {
@@ -15,7 +28,10 @@ export async function readStored(client: Pick<Reader, 'get'>, type: ResourceType
 }
 
 /** Looks until there is an answer, or the time is over: undefined then. What cannot be asked for now is asked again. */
-export async function lookUntil<T>({ timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }, look: () => Promise<T | undefined>): Promise<T | undefined> {
+export async function lookUntil<T>(
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  look: () => Promise<T | undefined>,
+): Promise<T | undefined> {
   const end = performance.now() + timeoutMs;
   const backoff = new ItemBackoff({ baseMs: 10, maxMs: 500 });
   for (;;) {

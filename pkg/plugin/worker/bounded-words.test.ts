@@ -8,7 +8,11 @@ import { PortLog } from './port-log.ts';
 import { writeLogMessage } from './write-log-message.ts';
 
 test('lines are the same in whatever pieces they come', () => {
-  const text = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', 'ä\n', 'x'.repeat(5000))), { maxLength: 20 }).map((parts) => Buffer.from(parts.join('')).toString());
+  const text = fc
+    .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', 'ä\n', 'x'.repeat(5000))), {
+      maxLength: 20,
+    })
+    .map((parts) => Buffer.from(parts.join('')).toString());
   fc.assert(
     fc.property(text, fc.array(fc.nat(40), { minLength: 1 }), (said, sizes) => {
       const bytes = Buffer.from(said);
@@ -54,19 +58,41 @@ test.each<[string, unknown, string]>([
   ['an object', { a: 1 }, 'it threw an object without a message: {"a":1}'],
   ['a bigint', 5n, 'it threw something that cannot be shown'],
   ['a trap', hostile, 'it threw something that cannot be shown'],
-  ['a request with headers', { headers: { authorization: 'Bearer abcdef0123456789' } }, 'it threw an object without a message: {"headers":{"authorization":"***"}}'],
-  ['one for another', new Error('not saved', { cause: new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }) }), '; cause: Error: refused'],
+  [
+    'a request with headers',
+    { headers: { authorization: 'Bearer abcdef0123456789' } },
+    'it threw an object without a message: {"headers":{"authorization":"***"}}',
+  ],
+  [
+    'one for another',
+    new Error('not saved', {
+      cause: new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }),
+    }),
+    '; cause: Error: refused',
+  ],
   ['several', new AggregateError([new RangeError('one'), new Error('two')], 'all'), 'AggregateError: all'],
-  ['the first of several', new AggregateError([new RangeError('one'), new Error('two')], 'all'), '; of several, the first: RangeError: one'],
+  [
+    'the first of several',
+    new AggregateError([new RangeError('one'), new Error('two')], 'all'),
+    '; of several, the first: RangeError: one',
+  ],
   ['what is of the SDK', new Error("'file:///a/sdk-0123456789abcdef/sdk.mjs' does"), "Error: '@svc/sdk' does"],
 ])('%s that was thrown, in words', (_case, thrown, text) => {
   expect(errorText(thrown)).toContain(text);
 });
 
-test('the place of an error is the first that is the author\'s', () => {
-  const stack = ['Error: x', '    at f (node:internal/a:1:2)', '    at g (file:///o/sdk-0123456789abcdef/sdk.mjs:1:2)', '    at /p/my plugin/index.ts:3:4', '    at h (/p/b.ts:5:6)'].join('\n');
+test("the place of an error is the first that is the author's", () => {
+  const stack = [
+    'Error: x',
+    '    at f (node:internal/a:1:2)',
+    '    at g (file:///o/sdk-0123456789abcdef/sdk.mjs:1:2)',
+    '    at /p/my plugin/index.ts:3:4',
+    '    at h (/p/b.ts:5:6)',
+  ].join('\n');
   expect(errorText(Object.assign(new Error('x'), { stack }))).toBe('Error: x (/p/my plugin/index.ts:3:4)');
-  expect(errorText({ message: 'y'.repeat(5000), stack: `Error: ${'y'.repeat(20_000)}\n    at /p/index.ts:3:4` })).toMatch(/^Error: y{1500}\.\.\. \(\/p\/index\.ts:3:4\)$/);
+  expect(
+    errorText({ message: 'y'.repeat(5000), stack: `Error: ${'y'.repeat(20_000)}\n    at /p/index.ts:3:4` }),
+  ).toMatch(/^Error: y{1500}\.\.\. \(\/p\/index\.ts:3:4\)$/);
   expect(errorText('z'.repeat(5000))).toHaveLength(2003);
 });
 
@@ -90,7 +116,14 @@ test('whatever is logged, the log goes on', () => {
     { bound: 1 },
     { bound: 1 },
   ]);
-  expect(said.map(({ message }) => message)).toEqual(['an error', 'a circle', 'a trap', 'y'.repeat(maxLineLength), 'a text alone', '']);
+  expect(said.map(({ message }) => message)).toEqual([
+    'an error',
+    'a circle',
+    'a trap',
+    'y'.repeat(maxLineLength),
+    'a text alone',
+    '',
+  ]);
   for (let i = 0; i < 1000; i += 1) log.debug({}, 'more');
   expect(said.length).toBeLessThan(600);
 });
@@ -99,14 +132,34 @@ test('an error with a name of any length, one that is wide and deep, and any num
   const said: Extract<WorkerToHost, { kind: 'log' }>[] = [];
   const log = new PortLog((message) => said.push(message as (typeof said)[number])).with({ operationId: 'list' });
   const deep = (levels: number): Error => new Error('l'.repeat(5000), levels === 0 ? {} : { cause: deep(levels - 1) });
-  const wide = (levels: number): Error => (levels === 0 ? deep(3) : new AggregateError(Array.from({ length: 5 }, () => wide(levels - 1)), '\0'.repeat(5000), { cause: deep(5) }));
-  log.error({ err: Object.assign(new Error('m'), { name: 'x'.repeat(100_000), code: 'y'.repeat(100_000) }), request: '/a' }, 'a name');
+  const wide = (levels: number): Error =>
+    levels === 0
+      ? deep(3)
+      : new AggregateError(
+          Array.from({ length: 5 }, () => wide(levels - 1)),
+          '\0'.repeat(5000),
+          { cause: deep(5) },
+        );
+  log.error(
+    { err: Object.assign(new Error('m'), { name: 'x'.repeat(100_000), code: 'y'.repeat(100_000) }), request: '/a' },
+    'a name',
+  );
   log.error({ err: wide(2), request: '/a', failures: 3, list: [1], long: 'z'.repeat(1000) }, 'wide and deep');
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`detail${i}`, i]));
   log.with(many).error({ err: new Error('m') }, 'many details');
   expect(said.map(({ details }) => JSON.parse(details) as object)).toMatchObject([
-    { operationId: 'list', request: '/a', err: { type: `${'x'.repeat(200)}...`, message: 'm', code: `${'y'.repeat(200)}...` } },
-    { operationId: 'list', request: '/a', failures: 3, long: `${'z'.repeat(200)}...`, err: { type: 'AggregateError', message: `${'\0'.repeat(200)}...` } },
+    {
+      operationId: 'list',
+      request: '/a',
+      err: { type: `${'x'.repeat(200)}...`, message: 'm', code: `${'y'.repeat(200)}...` },
+    },
+    {
+      operationId: 'list',
+      request: '/a',
+      failures: 3,
+      long: `${'z'.repeat(200)}...`,
+      err: { type: 'AggregateError', message: `${'\0'.repeat(200)}...` },
+    },
     { operationId: 'list', detail0: 0, err: { type: 'Error', message: 'm' } },
   ]);
   for (const { details } of said) expect(details.length).toBeLessThanOrEqual(4 * maxLineLength);
@@ -116,6 +169,11 @@ test('what is logged does not pass for what the log itself says', () => {
   const lines: unknown[] = [];
   const take = (details: object, message: string): unknown => lines.push([details, message]);
   const details = JSON.stringify({ level: 'fatal', time: 1, msg: 'm', plugin: 'other', a: 1 });
-  writeLogMessage({ kind: 'log', level: 'info', details, message: 'said' }, 'test', { debug: take, info: take, warn: take, error: take });
+  writeLogMessage({ kind: 'log', level: 'info', details, message: 'said' }, 'test', {
+    debug: take,
+    info: take,
+    warn: take,
+    error: take,
+  });
   expect(lines).toEqual([[{ level_: 'fatal', time_: 1, msg_: 'm', plugin: 'test', a: 1 }, 'said']]);
 });

@@ -7,8 +7,9 @@ const answerMs = 5000;
 const certain = 512;
 
 /**
- * The heap of a thread that does not answer, in MiB, or undefined where that cannot be found out. The inspector interrupts whatever the thread
- * does, which nothing else in this Node can. Above `limitMiB` the garbage is collected first.
+ * The heap of a thread that does not answer, in MiB, or undefined where that cannot be found out. The inspector
+ * interrupts whatever the thread does, which nothing else in this Node can. Above `limitMiB` the garbage is collected
+ * first.
  */
 export async function heapOfBusyThread(threadId: number, limitMiB: number): Promise<number | undefined> {
   const session = new Session();
@@ -31,8 +32,14 @@ type Ask = (method: string, params?: object) => Promise<unknown>;
 
 /** The domain of workers is missing in Node's types. */
 interface WorkerSession {
-  on(event: 'NodeWorker.attachedToWorker', listener: (message: { params: { sessionId: string; workerInfo: { title: string } } }) => void): void;
-  on(event: 'NodeWorker.receivedMessageFromWorker', listener: (message: { params: { sessionId: string; message: string } }) => void): void;
+  on(
+    event: 'NodeWorker.attachedToWorker',
+    listener: (message: { params: { sessionId: string; workerInfo: { title: string } } }) => void,
+  ): void;
+  on(
+    event: 'NodeWorker.receivedMessageFromWorker',
+    listener: (message: { params: { sessionId: string; message: string } }) => void,
+  ): void;
   post(method: string, params: object): void;
 }
 

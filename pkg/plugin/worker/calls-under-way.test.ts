@@ -5,7 +5,15 @@ import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { HostToWorker } from './control-message.ts';
 
-const call = { plugin: 'test', operationId: 'a', params: {}, query: '', body: new Uint8Array(3 << 20), user: { name: 'a', uid: '', groups: [] }, requestId: 'r' } as unknown as EndpointCall;
+const call = {
+  plugin: 'test',
+  operationId: 'a',
+  params: {},
+  query: '',
+  body: new Uint8Array(3 << 20),
+  user: { name: 'a', uid: '', groups: [] },
+  requestId: 'r',
+} as unknown as EndpointCall;
 
 test('handlers that are never done do not lock the plugin for ever', async () => {
   const posted: HostToWorker[] = [];
@@ -15,13 +23,17 @@ test('handlers that are never done do not lock the plugin for ever', async () =>
   leaving.abort();
   await Promise.all(given);
   await expect(calls.begin(call, new AbortController().signal)).rejects.toMatchObject({ code: 429 });
-  await waitUntil(async () => {
-    const giving = new AbortController();
-    const next = calls.begin(call, giving.signal).catch((error: { code: number }) => error.code);
-    await setImmediate();
-    giving.abort();
-    return (await next) !== 429;
-  }, waitMs, 'a place for another call');
+  await waitUntil(
+    async () => {
+      const giving = new AbortController();
+      const next = calls.begin(call, giving.signal).catch((error: { code: number }) => error.code);
+      await setImmediate();
+      giving.abort();
+      return (await next) !== 429;
+    },
+    waitMs,
+    'a place for another call',
+  );
   expect(posted.filter(({ kind }) => kind === 'call')).toHaveLength(11);
   // What comes late is of no interest.
   calls.resolve(1, { status: 204, headers: {} });

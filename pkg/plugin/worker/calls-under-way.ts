@@ -1,8 +1,19 @@
-import { abortError, newRequestEntityTooLarge, newTooManyRequests, statusErrorFrom, whenAborted, type Status, type StatusError } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  newRequestEntityTooLarge,
+  newTooManyRequests,
+  statusErrorFrom,
+  whenAborted,
+  type Status,
+  type StatusError,
+} from '#pkg/apimachinery/index';
 import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
 import type { HostToWorker } from './control-message.ts';
 
-/** Calls that a plugin may be working on; also those that nobody waits for any more count, for a while, until it is done with them. */
+/**
+ * Calls that a plugin may be working on; also those that nobody waits for any more count, for a while, until it is done
+ * with them.
+ */
 const maxCalls = 100;
 /** Of one body, as everywhere in the API; and of all at once. */
 const maxBodyBytes = 3 << 20;
@@ -44,7 +55,11 @@ export class CallsUnderWay {
     try {
       return await new Promise<EndpointResult>((resolve, reject) => {
         // A copy: the bytes may be part of a larger buffer.
-        this.#post({ kind: 'call', id, call: { ...call, ...(call.body === undefined ? {} : { body: Uint8Array.from(call.body) }) } });
+        this.#post({
+          kind: 'call',
+          id,
+          call: { ...call, ...(call.body === undefined ? {} : { body: Uint8Array.from(call.body) }) },
+        });
         const underWay: CallUnderWay = { bytes, resolve, reject };
         this.#calls.set(id, underWay);
         this.#bytes += bytes;
@@ -87,8 +102,10 @@ export class CallsUnderWay {
   #admit(bytes: number, signal: AbortSignal): void {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (signal.aborted) throw abortError(signal);
-    if (bytes > maxBodyBytes) throw newRequestEntityTooLarge(`the body of the request is larger than ${maxBodyBytes} bytes`);
-    if (this.#calls.size >= maxCalls || this.#bytes + bytes > maxBodiesBytes) throw newTooManyRequests(`the plugin ${this.#plugin} has too many requests under way`);
+    if (bytes > maxBodyBytes)
+      throw newRequestEntityTooLarge(`the body of the request is larger than ${maxBodyBytes} bytes`);
+    if (this.#calls.size >= maxCalls || this.#bytes + bytes > maxBodiesBytes)
+      throw newTooManyRequests(`the plugin ${this.#plugin} has too many requests under way`);
   }
 
   #take(id: number): CallUnderWay | undefined {

@@ -10,12 +10,15 @@ const controllers: ControllerStatus[] = [
 const broken = 'the controller broken does not run: TypeError: no';
 
 test('a controller that is still starting is no trouble at first, and one later', () => {
-  const told = (hasSettled: boolean): string | undefined => describeHealth({ controllers, failures: undefined }, hasSettled).controllers?.replace(/ \(\/[^)]*\)/, '');
+  const told = (hasSettled: boolean): string | undefined =>
+    describeHealth({ controllers, failures: undefined }, hasSettled).controllers?.replace(/ \(\/[^)]*\)/, '');
   expect([told(false), told(true)]).toEqual([broken, `the controller slow is still starting; ${broken}`]);
 });
 
 test('nothing is said of controllers that run, and of many the first', () => {
   expect(describeHealth({ controllers: controllers.slice(0, 1), failures: undefined }, true)).toEqual({});
   const many = Array.from({ length: 7 }, (_, i): ControllerStatus => ({ name: `c${i}`, state: 'starting' }));
-  expect(describeHealth({ controllers: many, failures: undefined }, true).controllers).toMatch(/^the controller c0 is still starting; .*the controller c4 is still starting; and 2 more$/);
+  expect(describeHealth({ controllers: many, failures: undefined }, true).controllers).toMatch(
+    /^the controller c0 is still starting; .*the controller c4 is still starting; and 2 more$/,
+  );
 });

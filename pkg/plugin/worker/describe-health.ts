@@ -6,9 +6,17 @@ import { errorText } from './error-text.ts';
 /** Controllers that are told of in full. */
 const mostControllers = 5;
 
-/** How the controllers of a manager do, in words. One that is still starting counts once they have had the time to: `hasSettled`. */
-export function describeHealth({ controllers, failures }: Pick<Manager, 'controllers' | 'failures'>, hasSettled: boolean): PluginHealth {
-  const troubled = controllers.filter(({ problem, state }) => problem !== undefined || (hasSettled && state === 'starting'));
+/**
+ * How the controllers of a manager do, in words. One that is still starting counts once they have had the time to:
+ * `hasSettled`.
+ */
+export function describeHealth(
+  { controllers, failures }: Pick<Manager, 'controllers' | 'failures'>,
+  hasSettled: boolean,
+): PluginHealth {
+  const troubled = controllers.filter(
+    ({ problem, state }) => problem !== undefined || (hasSettled && state === 'starting'),
+  );
   return {
     ...(troubled.length === 0 ? {} : { controllers: textOf(troubled) }),
     ...(failures === undefined ? {} : { reconciles: reconcilesText(failures) }),
@@ -16,11 +24,21 @@ export function describeHealth({ controllers, failures }: Pick<Manager, 'control
 }
 
 function textOf(troubled: Manager['controllers']): string {
-  const told = troubled.slice(0, mostControllers).map(({ name, problem }) => (problem === undefined ? `the controller ${name} is still starting` : `the controller ${name} does not run: ${errorText(problem)}`));
+  const told = troubled
+    .slice(0, mostControllers)
+    .map(({ name, problem }) =>
+      problem === undefined
+        ? `the controller ${name} is still starting`
+        : `the controller ${name} does not run: ${errorText(problem)}`,
+    );
   return [...told, ...(troubled.length > told.length ? [`and ${troubled.length - told.length} more`] : [])].join('; ');
 }
 
-function reconcilesText({ objects, since, last: { controller, request, attempt, error } }: NonNullable<Manager['failures']>): string {
+function reconcilesText({
+  objects,
+  since,
+  last: { controller, request, attempt, error },
+}: NonNullable<Manager['failures']>): string {
   const howMany = objects === 1 ? '1 object fails' : `${objects} objects fail`;
   return `${howMany} since ${formatTimestamp(since)}; the last is ${request}, of the controller ${controller}, at attempt ${attempt}: ${errorText(error)}`;
 }

@@ -5,7 +5,10 @@ const deepestCause = 2;
 /** Characters that are left for where it was thrown. */
 const longestPlace = 500;
 
-/** What was thrown, for people: `TypeError: x is not a function (index.ts:3:14)`, and its cause. Anything can be thrown, and nothing of it is trusted to be what it seems. */
+/**
+ * What was thrown, for people: `TypeError: x is not a function (index.ts:3:14)`, and its cause. Anything can be thrown,
+ * and nothing of it is trusted to be what it seems.
+ */
 export function errorText(thrown: unknown): string {
   const text = textOf(thrown, 0);
   return text.length > maxLength ? `${text.slice(0, maxLength)}...` : text;
@@ -14,10 +17,20 @@ export function errorText(thrown: unknown): string {
 function textOf(thrown: unknown, depth: number): string {
   try {
     if (typeof thrown !== 'object' || thrown === null) return `it threw ${JSON.stringify(thrown) ?? typeof thrown}`;
-    const { type, message, stack, cause, errors } = describeError(thrown, { message: maxLength - longestPlace, stack: 4 * maxLength });
+    const { type, message, stack, cause, errors } = describeError(thrown, {
+      message: maxLength - longestPlace,
+      stack: 4 * maxLength,
+    });
     if (typeof (thrown as { message?: unknown }).message !== 'string') return `it threw ${message}`;
     const [first] = errors ?? [];
-    const under = depth < deepestCause ? [cause, first].flatMap((each) => (each === undefined ? [] : [`; ${each === cause ? 'cause' : 'of several, the first'}: ${textOf(each, depth + 1)}`])) : [];
+    const under =
+      depth < deepestCause
+        ? [cause, first].flatMap((each) =>
+            each === undefined
+              ? []
+              : [`; ${each === cause ? 'cause' : 'of several, the first'}: ${textOf(each, depth + 1)}`],
+          )
+        : [];
     return `${type ?? 'Error'}: ${named(message)}${stack === undefined ? '' : placeIn(stack)}${under.join('')}`;
   } catch {
     return 'it threw something that cannot be shown';

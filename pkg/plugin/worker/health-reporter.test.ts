@@ -3,11 +3,20 @@ import { ManualClock } from '#pkg/runtime/index';
 import type { PluginHealth } from './control-message.ts';
 import { HealthReporter } from './health-reporter.ts';
 
-function begin(): { clock: ManualClock; reports: [number, PluginHealth][]; reporter: HealthReporter; become: (health: PluginHealth) => void } {
+function begin(): {
+  clock: ManualClock;
+  reports: [number, PluginHealth][];
+  reporter: HealthReporter;
+  become: (health: PluginHealth) => void;
+} {
   const clock = new ManualClock();
   const reports: [number, PluginHealth][] = [];
   let present: PluginHealth = {};
-  const reporter = new HealthReporter({ clock, read: () => present, report: (health) => reports.push([clock.now(), health]) });
+  const reporter = new HealthReporter({
+    clock,
+    read: () => present,
+    report: (health) => reports.push([clock.now(), health]),
+  });
   const become = (health: PluginHealth): void => {
     present = health;
     reporter.note();
@@ -27,7 +36,10 @@ test('what begins to fail is reported at once, what is well again soon, and what
   clock.advance(0);
   become({});
   clock.advance(4999);
-  expect(reports).toEqual([[0, { reconciles: 'a' }], [101_000, { controllers: 'c' }]]);
+  expect(reports).toEqual([
+    [0, { reconciles: 'a' }],
+    [101_000, { controllers: 'c' }],
+  ]);
   clock.advance(1);
   expect(reports.at(-1)).toEqual([106_000, {}]);
   expect(clock.pending).toBe(0);

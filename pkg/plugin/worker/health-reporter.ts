@@ -2,7 +2,9 @@ import { isSameJson, type JsonValue } from '#pkg/apimachinery/index';
 import { systemClock, type Clock } from '#pkg/runtime/index';
 import type { PluginHealth } from './control-message.ts';
 
-/** Between two reports, and between two that differ in their texts alone: each is a write of the Plugin. Milliseconds. */
+/**
+ * Between two reports, and between two that differ in their texts alone: each is a write of the Plugin. Milliseconds.
+ */
 const shortestMs = 5000;
 const textsMs = 60_000;
 
@@ -12,7 +14,10 @@ export interface HealthReporterOptions {
   clock?: Clock;
 }
 
-/** Reports how a plugin does when that changes: the first change at once, those that follow after a pause, and none that has passed by then. */
+/**
+ * Reports how a plugin does when that changes: the first change at once, those that follow after a pause, and none that
+ * has passed by then.
+ */
 export class HealthReporter {
   readonly #options: Required<HealthReporterOptions>;
   #reported: PluginHealth = {};
@@ -50,7 +55,9 @@ export class HealthReporter {
     const { read, clock } = this.#options;
     const health = read();
     if (isSameJson(health as JsonValue, this.#reported as JsonValue)) return;
-    const isOtherKind = (health.controllers === undefined) !== (this.#reported.controllers === undefined) || (health.reconciles === undefined) !== (this.#reported.reconciles === undefined);
+    const isOtherKind =
+      (health.controllers === undefined) !== (this.#reported.controllers === undefined) ||
+      (health.reconciles === undefined) !== (this.#reported.reconciles === undefined);
     const due = isOtherKind ? this.#at + shortestMs : this.#at + textsMs;
     // What changes more than texts meanwhile does not wait so long.
     if (due > clock.now()) this.#wait(Math.min(due, clock.now() + shortestMs));

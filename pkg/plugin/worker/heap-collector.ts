@@ -4,7 +4,10 @@ import { runInNewContext } from 'node:vm';
 /** Under this the host asks a busy worker to collect its garbage. */
 export const collectorKey = 'svc.run/collect-garbage';
 
-/** Lets threads that begin from now on expose theirs. For the host's thread, before it starts any: the flag is the whole process's, and is never taken back, as others may be looking at it. */
+/**
+ * Lets threads that begin from now on expose theirs. For the host's thread, before it starts any: the flag is the whole
+ * process's, and is never taken back, as others may be looking at it.
+ */
 export function allowCollectors(): void {
   setFlagsFromString('--expose-gc');
 }

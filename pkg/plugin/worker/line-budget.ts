@@ -1,4 +1,7 @@
-/** How many lines may be logged: so many at once, and so many a second in the long run. Says how many were left out, once one may pass again. */
+/**
+ * How many lines may be logged: so many at once, and so many a second in the long run. Says how many were left out,
+ * once one may pass again.
+ */
 export class LineBudget {
   readonly #atOnce: number;
   readonly #perSecond: number;

@@ -15,7 +15,10 @@ export class LineSplitter {
   }
 
   push(chunk: Uint8Array | string): void {
-    const text = typeof chunk === 'string' ? chunk : this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    const text =
+      typeof chunk === 'string'
+        ? chunk
+        : this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     let begin = 0;
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', begin)) {
       this.#add(text, begin, end);

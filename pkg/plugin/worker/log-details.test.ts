@@ -13,10 +13,18 @@ test('errors are told wherever they are, with what they say and not with what ha
       return { message: this.message, config: this.config };
     }
   }
-  const err = new AggregateError([new RequestError('one'), 'two'], 'all', { cause: newForbidden({ group: 'a', resource: 'b' }, 'c', 'why') });
+  const err = new AggregateError([new RequestError('one'), 'two'], 'all', {
+    cause: newForbidden({ group: 'a', resource: 'b' }, 'c', 'why'),
+  });
   const details = told({ err, nested: { list: [new RequestError('three')] }, other: new RequestError('four') });
   expect(details).toMatchObject({
-    err: { type: 'AggregateError', message: 'all', stack: expect.stringContaining('log-details.test'), cause: { code: 403, reason: 'Forbidden', stack: expect.any(String) }, errors: [{ message: 'one' }, { message: 'two' }] },
+    err: {
+      type: 'AggregateError',
+      message: 'all',
+      stack: expect.stringContaining('log-details.test'),
+      cause: { code: 403, reason: 'Forbidden', stack: expect.any(String) },
+      errors: [{ message: 'one' }, { message: 'two' }],
+    },
     nested: { list: [{ message: 'three' }] },
     other: { message: 'four' },
   });
@@ -26,7 +34,11 @@ test('errors are told wherever they are, with what they say and not with what ha
 test.each<[string, unknown, object]>([
   ['a text', 'thrown', { message: 'thrown' }],
   ['nothing', undefined, { message: 'undefined' }],
-  ['an object with headers', { response: { headers: { 'set-cookie': ['s'] } } }, { message: 'an object without a message: {"response":{"headers":{"set-cookie":"***"}}}' }],
+  [
+    'an object with headers',
+    { response: { headers: { 'set-cookie': ['s'] } } },
+    { message: 'an object without a message: {"response":{"headers":{"set-cookie":"***"}}}' },
+  ],
 ])('under err %s is told like an error', (_case, err, expected) => {
   expect(told({ err })).toEqual({ err: expected });
 });
@@ -35,8 +47,16 @@ test('circles end, and one entry that cannot be told leaves the others alone', (
   const circle: Record<string, unknown> = { a: 1 };
   circle['self'] = circle;
   circle['twice'] = [{ circle }, { b: 2 }];
-  const trap = Object.defineProperty({ fine: 1, err: new Error('e') }, 'trap', { enumerable: true, get: () => { throw new Error('no'); } });
-  expect(told({ circle, big: 5n, nothing: undefined, f: () => 1 })).toEqual({ circle: { a: 1, self: '[circular]', twice: [{ circle: '[circular]' }, { b: 2 }] }, big: '5' });
+  const trap = Object.defineProperty({ fine: 1, err: new Error('e') }, 'trap', {
+    enumerable: true,
+    get: () => {
+      throw new Error('no');
+    },
+  });
+  expect(told({ circle, big: 5n, nothing: undefined, f: () => 1 })).toEqual({
+    circle: { a: 1, self: '[circular]', twice: [{ circle: '[circular]' }, { b: 2 }] },
+    big: '5',
+  });
   expect(told(trap)).toMatchObject({ fine: 1, err: { message: 'e' }, trap: 'could not be told' });
   const shared = { same: 1 };
   expect(told({ list: [shared, shared] })).toEqual({ list: [shared, shared] });

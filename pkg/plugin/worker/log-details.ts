@@ -9,7 +9,10 @@ const errorLimits = [
 ] as const;
 type Limits = (typeof errorLimits)[number];
 
-/** What is logged besides a message, as JSON of at most so many characters; undefined where it is longer. Whatever the details are, it does not throw. */
+/**
+ * What is logged besides a message, as JSON of at most so many characters; undefined where it is longer. Whatever the
+ * details are, it does not throw.
+ */
 export function formatDetails(details: object, longest: number): string | undefined {
   for (const limits of errorLimits) {
     const text = textOf(details, limits);
@@ -21,12 +24,18 @@ export function formatDetails(details: object, longest: number): string | undefi
 /** Characters of each name and text where there is room for little. */
 const longestShort = 200;
 
-/** What there is room for in any case: what the error says, and values that are short or can be cut. JSON of at most so many characters; it does not throw. */
+/**
+ * What there is room for in any case: what the error says, and values that are short or can be cut. JSON of at most so
+ * many characters; it does not throw.
+ */
 export function formatShortDetails(details: object, longest: number): string {
   const entries: string[] = [];
   let room = longest - 2;
   for (const name of ['err', ...Object.keys(details).filter((each) => each !== 'err')]) {
-    const text = Object.hasOwn(details, name) && name.length <= longestShort ? shortText(details as Record<string, unknown>, name) : undefined;
+    const text =
+      Object.hasOwn(details, name) && name.length <= longestShort
+        ? shortText(details as Record<string, unknown>, name)
+        : undefined;
     if (text === undefined) continue;
     const entry = `${JSON.stringify(name)}:${text}`;
     if (entry.length + 1 > room) continue;
@@ -44,7 +53,8 @@ function shortText(details: Record<string, unknown>, name: string): string | und
       const { type, message, code } = describeError(value, { message: longestShort });
       return JSON.stringify({ type, message, code });
     }
-    if (typeof value === 'string') return JSON.stringify(value.length > longestShort ? `${value.slice(0, longestShort)}...` : value);
+    if (typeof value === 'string')
+      return JSON.stringify(value.length > longestShort ? `${value.slice(0, longestShort)}...` : value);
     return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined;
   } catch {
     return undefined;

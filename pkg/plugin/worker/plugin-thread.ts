@@ -52,13 +52,21 @@ export class PluginThread {
       module = await loadBundle(this.#start.module);
     } catch (error) {
       this.#log.error({ err: error }, "the plugin's module threw as it was loaded");
-      return this.#post({ kind: 'notDescribed', reason: 'ModuleFailed', message: `the module could not be loaded: ${errorText(error)}` });
+      return this.#post({
+        kind: 'notDescribed',
+        reason: 'ModuleFailed',
+        message: `the module could not be loaded: ${errorText(error)}`,
+      });
     }
     try {
       const description = await this.#describe(module);
       this.#post({ kind: 'described', description });
     } catch (error) {
-      this.#post({ kind: 'notDescribed', reason: 'DefinitionInvalid', message: error instanceof TypeError ? error.message : errorText(error) });
+      this.#post({
+        kind: 'notDescribed',
+        reason: 'DefinitionInvalid',
+        message: error instanceof TypeError ? error.message : errorText(error),
+      });
     }
   }
 
@@ -95,7 +103,14 @@ export class PluginThread {
     if (this.#manager !== undefined || this.#definition === undefined) return;
     try {
       const { controllers } = this.#definition;
-      const manager = new Manager({ name: `plugin-${this.#start.plugin}`, client: this.#client, log: this.#log, controllers, stopTimeoutMs, onChange: () => this.#health.note() });
+      const manager = new Manager({
+        name: `plugin-${this.#start.plugin}`,
+        client: this.#client,
+        log: this.#log,
+        controllers,
+        stopTimeoutMs,
+        onChange: () => this.#health.note(),
+      });
       this.#manager = manager;
       this.#hasSettled = false;
       manager.start();
@@ -103,7 +118,8 @@ export class PluginThread {
       this.#hasSettled = true;
       // Who only waits for what it follows may yet hear of it; what throws as it starts is a start that fails.
       const failed = manager.controllers.find(({ state }) => state === 'failed');
-      if (failed !== undefined) return await this.#refuse(`the controller ${failed.name} could not be started: ${errorText(failed.problem)}`);
+      if (failed !== undefined)
+        return await this.#refuse(`the controller ${failed.name} could not be started: ${errorText(failed.problem)}`);
       this.#health.flush();
       this.#post({ kind: 'running' });
     } catch (error) {

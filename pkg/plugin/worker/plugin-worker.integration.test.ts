@@ -75,14 +75,33 @@ const postType: ResourceType = { group: 'test.example.com', version: 'v1', kind:
 `;
 
 function callOf(call: Partial<EndpointCall>): EndpointCall {
-  const endpoint = call.operationId === 'getAnswersByName' ? 'GET /apis/api.blog.example.com/v1/answers/{name}' : 'POST /apis/console.api.blog.example.com/v1/posts/{name}/parts/{part}';
-  return { plugin: 'test', operationId: 'echo', endpoint, params: { name: 'a', part: '1' }, query: '', contentType: 'application/json', user: { name: 'jane', uid: '1', groups: ['g'] }, requestId: 'r1', ...call };
+  const endpoint =
+    call.operationId === 'getAnswersByName'
+      ? 'GET /apis/api.blog.example.com/v1/answers/{name}'
+      : 'POST /apis/console.api.blog.example.com/v1/posts/{name}/parts/{part}';
+  return {
+    plugin: 'test',
+    operationId: 'echo',
+    endpoint,
+    params: { name: 'a', part: '1' },
+    query: '',
+    contentType: 'application/json',
+    user: { name: 'jane', uid: '1', groups: ['g'] },
+    requestId: 'r1',
+    ...call,
+  };
 }
 
-async function answer(call: Partial<EndpointCall>, signal = new AbortController().signal): Promise<EndpointResult & { json?: unknown; failure?: unknown }> {
+async function answer(
+  call: Partial<EndpointCall>,
+  signal = new AbortController().signal,
+): Promise<EndpointResult & { json?: unknown; failure?: unknown }> {
   try {
     const result = await worker.call(callOf(call), signal);
-    return { ...result, ...(result.body?.startsWith('{') === true ? { json: JSON.parse(result.body) as unknown } : {}) };
+    return {
+      ...result,
+      ...(result.body?.startsWith('{') === true ? { json: JSON.parse(result.body) as unknown } : {}),
+    };
   } catch (error) {
     if (!isStatusError(error)) throw error;
     return { status: error.code, headers: {}, failure: error.toStatus() };
@@ -93,13 +112,30 @@ const body = (value: unknown): Uint8Array => Buffer.from(typeof value === 'strin
 
 test('it is described', () => {
   const { models, controllers, endpoints } = worker.description;
-  expect(models).toMatchObject([{ kind: 'CustomResourceDefinition', metadata: { name: 'notes.blog.example.com' }, spec: { group: 'blog.example.com' } }]);
+  expect(models).toMatchObject([
+    {
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'notes.blog.example.com' },
+      spec: { group: 'blog.example.com' },
+    },
+  ]);
   expect(controllers).toEqual(['counting', 'failing']);
   expect(endpoints).toMatchObject([
     {
-      audience: 'console', group: 'blog.example.com', version: 'v1', method: 'POST', path: '/posts/{name}/parts/{part}', operationId: 'echo', summary: 'Says it again',
+      audience: 'console',
+      group: 'blog.example.com',
+      version: 'v1',
+      method: 'POST',
+      path: '/posts/{name}/parts/{part}',
+      operationId: 'echo',
+      summary: 'Says it again',
       params: { type: 'object', required: ['part'], properties: { part: { type: 'integer', minimum: 1 } } },
-      body: { type: 'object', additionalProperties: false, required: ['title'], properties: { title: { type: 'string', minLength: 2 } } },
+      body: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['title'],
+        properties: { title: { type: 'string', minLength: 2 } },
+      },
     },
     { audience: 'public', method: 'GET', path: '/answers/{name}', operationId: 'getAnswersByName' },
   ]);
@@ -113,34 +149,47 @@ test('its controllers run when they are told to, over the API of the host', asyn
     const { status } = await client.get(postType, { namespace: '', name: 'counted' });
     if (status?.words === 3) break;
   }
-  expect(plugins.logged(/^counting$/)[0]).toMatchObject({ level: 'info', details: { plugin: 'test', name: 'counted' } });
+  expect(plugins.logged(/^counting$/)[0]).toMatchObject({
+    level: 'info',
+    details: { plugin: 'test', name: 'counted' },
+  });
 });
 
 test.each([
   ['thrown', { type: 'RangeError', message: 'out of range', cause: { type: 'Error', message: 'the cause' } }],
   ['refused', { type: 'StatusError', code: 404, reason: 'NotFound' }],
   ['cached', { type: 'StatusError', code: 404, message: 'posts.test.example.com "none" not found' }],
-])('a reconcile that fails is logged with what was %s, the place in the author\'s file, object and attempt', async (name, err) => {
-  const { client } = env.servers[0]!;
-  await client.create(postType, newPost(name));
-  let line: LogLine | undefined;
-  while (line === undefined) {
-    line = plugins.logged(/^the reconcile failed, and is tried again$/).find(({ details }) => details['request'] === `/${name}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  expect(line).toMatchObject({ level: 'warn', details: { plugin: 'test', controller: 'failing', failures: 1, err } });
-  const number = code.split('\n').findIndex((text) => text.includes(`name === '${name}'`)) + 1;
-  expect((line.details['err'] as { stack: string }).stack).toMatch(new RegExp(`/p1/index\\.ts:${number}:`));
-  expect(JSON.stringify(plugins.lines)).not.toMatch(/abcdef0123456789/);
-  await client.delete(postType, { namespace: '', name });
-});
+])(
+  "a reconcile that fails is logged with what was %s, the place in the author's file, object and attempt",
+  async (name, err) => {
+    const { client } = env.servers[0]!;
+    await client.create(postType, newPost(name));
+    let line: LogLine | undefined;
+    while (line === undefined) {
+      line = plugins
+        .logged(/^the reconcile failed, and is tried again$/)
+        .find(({ details }) => details['request'] === `/${name}`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(line).toMatchObject({ level: 'warn', details: { plugin: 'test', controller: 'failing', failures: 1, err } });
+    const number = code.split('\n').findIndex((text) => text.includes(`name === '${name}'`)) + 1;
+    expect((line.details['err'] as { stack: string }).stack).toMatch(new RegExp(`/p1/index\\.ts:${number}:`));
+    expect(JSON.stringify(plugins.lines)).not.toMatch(/abcdef0123456789/);
+    await client.delete(postType, { namespace: '', name });
+  },
+);
 
 test('it says that its controllers run when they do, and what keeps them from it', async () => {
   const broken = await plugins.start(`${sdk}
     let tries = 0;
     const definition = controllerFor(postType).named('broken').reconcile(async () => undefined);
     export default definePlugin({ controllers: [{ ...definition, begin: () => { tries += 1; if (tries === 1) throw new RangeError('not the first time'); return definition.begin(); } }] });`);
-  await expect(broken.runControllers()).rejects.toMatchObject({ reason: 'ControllersFailed', message: expect.stringMatching(/^the controller broken could not be started: RangeError: not the first time \(\/.*index\.ts:\d+:\d+\)$/) });
+  await expect(broken.runControllers()).rejects.toMatchObject({
+    reason: 'ControllersFailed',
+    message: expect.stringMatching(
+      /^the controller broken could not be started: RangeError: not the first time \(\/.*index\.ts:\d+:\d+\)$/,
+    ),
+  });
   await broken.runControllers();
   expect(broken.health).toEqual({});
   expect([await broken.stopControllers(10_000), await broken.stopControllers(10_000)]).toEqual([true, true]);
@@ -149,7 +198,11 @@ test('it says that its controllers run when they do, and what keeps them from it
   const waiting = await plugins.start(`${sdk}
     export default definePlugin({ controllers: [controllerFor({ ...postType, plural: 'nothings' }).named('waiting').reconcile(async () => undefined)] });`);
   await waiting.runControllers();
-  expect(waiting.health).toEqual({ controllers: expect.stringMatching(/^the controller waiting does not run: Error: nothings\.test\.example\.com cannot be followed; cause: StatusError: the server could not find the requested resource$/) });
+  expect(waiting.health).toEqual({
+    controllers: expect.stringMatching(
+      /^the controller waiting does not run: Error: nothings\.test\.example\.com cannot be followed; cause: StatusError: the server could not find the requested resource$/,
+    ),
+  });
 });
 
 test('it says that a controller is still starting when it has had the time to', async () => {
@@ -167,14 +220,19 @@ test('it says which reconciles fail, how often and since when', async () => {
   const { client } = env.servers[0]!;
   let tell = (): void => undefined;
   const told = new Promise<void>((resolve) => (tell = resolve));
-  const failing = await plugins.start(`${sdk}
+  const failing = await plugins.start(
+    `${sdk}
     export default definePlugin({ controllers: [controllerFor(postType).named('failing').reconcile(async ({ name }) => {
       if (name === 'unlucky') throw new RangeError('out of luck');
-    })] });`, { onHealth: () => tell() });
+    })] });`,
+    { onHealth: () => tell() },
+  );
   await client.create(postType, newPost('unlucky'));
   await failing.runControllers();
   await told;
-  expect(failing.health.reconciles).toMatch(/^1 object fails since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ; the last is \/unlucky, of the controller failing, at attempt \d+: RangeError: out of luck \(\/.*\/index\.ts:5:\d+\)$/);
+  expect(failing.health.reconciles).toMatch(
+    /^1 object fails since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ; the last is \/unlucky, of the controller failing, at attempt \d+: RangeError: out of luck \(\/.*\/index\.ts:5:\d+\)$/,
+  );
   await client.delete(postType, { namespace: '', name: 'unlucky' });
   await failing.stopControllers(10_000);
   expect(failing.health).toEqual({});
@@ -182,7 +240,11 @@ test('it says which reconciles fail, how often and since when', async () => {
 
 describe('a request', () => {
   test('is what its schemas make of it', async () => {
-    const { json } = await answer({ params: { name: 'a b', part: '7' }, query: 'tag=a&tag=b%20c&draft=true&kind=80&other=x&tag=', body: body({ title: 'a title', size: 0.5 }) });
+    const { json } = await answer({
+      params: { name: 'a b', part: '7' },
+      query: 'tag=a&tag=b%20c&draft=true&kind=80&other=x&tag=',
+      body: body({ title: 'a title', size: 0.5 }),
+    });
     expect(json).toEqual({
       params: { name: 'a b', part: 7 },
       query: { page: 1, tag: ['a', 'b c', ''], draft: true, kind: 80 },
@@ -193,13 +255,24 @@ describe('a request', () => {
   });
 
   test('may come as YAML', async () => {
-    for (const contentType of ['application/yaml', 'text/yaml; charset="UTF-8"']) expect((await answer({ contentType, body: body('title: abc') })).json).toMatchObject({ body: { title: 'abc' } });
+    for (const contentType of ['application/yaml', 'text/yaml; charset="UTF-8"'])
+      expect((await answer({ contentType, body: body('title: abc') })).json).toMatchObject({ body: { title: 'abc' } });
   });
 
   const good = body({ title: 'ab' });
   const refused: [string, Partial<EndpointCall>, number, string][] = [
-    ['of another type', { contentType: 'text/plain', body: good }, 415, 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, text/yaml'],
-    ['in another charset', { contentType: 'application/json; charset=latin1', body: good }, 415, 'in an unknown format'],
+    [
+      'of another type',
+      { contentType: 'text/plain', body: good },
+      415,
+      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, text/yaml',
+    ],
+    [
+      'in another charset',
+      { contentType: 'application/json; charset=latin1', body: good },
+      415,
+      'in an unknown format',
+    ],
     ['without a body', {}, 400, 'the body of the request is empty'],
     ['that is no JSON', { body: body('{') }, 400, 'not valid JSON'],
     ['that is no UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]) }, 400, 'not valid UTF-8'],
@@ -207,31 +280,106 @@ describe('a request', () => {
     ['too large', { body: Buffer.alloc((3 << 20) + 1) }, 413, 'larger than 3145728 bytes'],
     ['with a parameter twice', { query: 'page=1&page=2', body: good }, 400, 'the parameter page is given 2 times'],
     ['with U+0000', { query: 'tag=%00', body: good }, 400, 'the parameter tag must not hold the character U+0000'],
-    ['with a path that is no number', { params: { name: 'a', part: 'x' }, body: good }, 422, 'params.part: Invalid value: "x": must be of type integer'],
-    ['with a number in another notation', { params: { name: 'a', part: '0x10' }, body: good }, 422, 'params.part: Invalid value: "0x10"'],
-    ['with a number that would be rounded', { params: { name: 'a', part: '9007199254740993' }, body: good }, 422, 'params.part: Invalid value: "9007199254740993"'],
-    ['with a number out of range', { params: { name: 'a', part: '0' }, body: good }, 422, 'params.part: Invalid value: 0: must be >= 1'],
-    ['with a query that breaks a rule', { query: 'tag=abcdef', body: good }, 422, 'query.tag[0]: Invalid value: "abcdef": must NOT have more than 5 characters'],
-    ['with none of the values', { query: 'kind=81', body: good }, 422, 'query.kind: Invalid value: 81: is none of what the schema allows'],
+    [
+      'with a path that is no number',
+      { params: { name: 'a', part: 'x' }, body: good },
+      422,
+      'params.part: Invalid value: "x": must be of type integer',
+    ],
+    [
+      'with a number in another notation',
+      { params: { name: 'a', part: '0x10' }, body: good },
+      422,
+      'params.part: Invalid value: "0x10"',
+    ],
+    [
+      'with a number that would be rounded',
+      { params: { name: 'a', part: '9007199254740993' }, body: good },
+      422,
+      'params.part: Invalid value: "9007199254740993"',
+    ],
+    [
+      'with a number out of range',
+      { params: { name: 'a', part: '0' }, body: good },
+      422,
+      'params.part: Invalid value: 0: must be >= 1',
+    ],
+    [
+      'with a query that breaks a rule',
+      { query: 'tag=abcdef', body: good },
+      422,
+      'query.tag[0]: Invalid value: "abcdef": must NOT have more than 5 characters',
+    ],
+    [
+      'with none of the values',
+      { query: 'kind=81', body: good },
+      422,
+      'query.kind: Invalid value: 81: is none of what the schema allows',
+    ],
     ['without a field', { body: body({}) }, 422, 'echo.blog.example.com "" is invalid: body.title: Required value'],
     ['with an unknown field', { body: body({ title: 'ab', x: 1 }) }, 422, 'body.x: Forbidden: the field is not known'],
     ['with a body that is no object', { body: body([1]) }, 422, 'body: Invalid value: "array": must be of type object'],
-    ['with a number as text', { body: body({ title: 'ab', size: '1' }) }, 422, 'body.size: Invalid value: "1": must be of type number'],
-    ['with an item twice', { body: body({ title: 'ab', tags: ['a', 'a'] }) }, 422, 'body.tags: Invalid value: "array": must not have the same item twice'],
-    ['with a text beside the pattern', { body: body({ title: 'A1' }) }, 422, "body.title: Invalid value: \"A1\": should match '^[a-z ]+$'"],
-    ['with several faults', { params: { name: 'a', part: '0' }, body: body({ title: 'a', size: 0 }) }, 422, 'body.size: Invalid value: 0: must be > 0, body.title: Invalid value: "a": must NOT have fewer than 2 characters, params.part'],
+    [
+      'with a number as text',
+      { body: body({ title: 'ab', size: '1' }) },
+      422,
+      'body.size: Invalid value: "1": must be of type number',
+    ],
+    [
+      'with an item twice',
+      { body: body({ title: 'ab', tags: ['a', 'a'] }) },
+      422,
+      'body.tags: Invalid value: "array": must not have the same item twice',
+    ],
+    [
+      'with a text beside the pattern',
+      { body: body({ title: 'A1' }) },
+      422,
+      'body.title: Invalid value: "A1": should match \'^[a-z ]+$\'',
+    ],
+    [
+      'with several faults',
+      { params: { name: 'a', part: '0' }, body: body({ title: 'a', size: 0 }) },
+      422,
+      'body.size: Invalid value: 0: must be > 0, body.title: Invalid value: "a": must NOT have fewer than 2 characters, params.part',
+    ],
     ['for an endpoint that is not there', { operationId: 'gone' }, 503, 'the plugin has no endpoint gone at present'],
-    ['for one that was open to others before an upgrade', { endpoint: 'POST /apis/api.blog.example.com/v1/posts/{name}/parts/{part}', body: good }, 503, 'the plugin has no endpoint echo at present'],
-    ['for one that was for another method', { endpoint: 'PUT /apis/console.api.blog.example.com/v1/posts/{name}/parts/{part}', body: good }, 503, 'the plugin has no endpoint echo at present'],
-    ['for one that had another path', { endpoint: 'POST /apis/console.api.blog.example.com/v1/posts/{name}/pieces/{part}', body: good }, 503, 'the plugin has no endpoint echo at present'],
+    [
+      'for one that was open to others before an upgrade',
+      { endpoint: 'POST /apis/api.blog.example.com/v1/posts/{name}/parts/{part}', body: good },
+      503,
+      'the plugin has no endpoint echo at present',
+    ],
+    [
+      'for one that was for another method',
+      { endpoint: 'PUT /apis/console.api.blog.example.com/v1/posts/{name}/parts/{part}', body: good },
+      503,
+      'the plugin has no endpoint echo at present',
+    ],
+    [
+      'for one that had another path',
+      { endpoint: 'POST /apis/console.api.blog.example.com/v1/posts/{name}/pieces/{part}', body: good },
+      503,
+      'the plugin has no endpoint echo at present',
+    ],
   ];
   test.each(refused)('%s is refused', async (_case, call, status, message) => {
-    expect(await answer(call)).toMatchObject({ status, failure: { message: expect.stringContaining(message), code: status } });
+    expect(await answer(call)).toMatchObject({
+      status,
+      failure: { message: expect.stringContaining(message), code: status },
+    });
   });
 
   test('tells each field that breaks a rule', async () => {
     const { failure } = await answer({ body: body({ title: 5 }) });
-    expect(failure).toMatchObject({ reason: 'Invalid', details: { group: 'blog.example.com', kind: 'echo', causes: [{ reason: 'FieldValueTypeInvalid', field: 'body.title' }] } });
+    expect(failure).toMatchObject({
+      reason: 'Invalid',
+      details: {
+        group: 'blog.example.com',
+        kind: 'echo',
+        causes: [{ reason: 'FieldValueTypeInvalid', field: 'body.title' }],
+      },
+    });
   });
 });
 
@@ -240,7 +388,10 @@ describe('an answer', () => {
     ['nothing', { status: 204, headers: {} }],
     ['null', { status: 200, headers: { 'content-type': 'application/json' }, body: 'null' }],
     ['text', { status: 200, headers: { 'content-type': 'application/json' }, body: '"a text"' }],
-    ['created', { status: 201, headers: { 'content-type': 'application/json', location: '/x' }, body: '{"made":true}' }],
+    [
+      'created',
+      { status: 201, headers: { 'content-type': 'application/json', location: '/x' }, body: '{"made":true}' },
+    ],
     ['html', { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }],
     ['empty', { status: 202, headers: {} }],
     ['notFound', { status: 404, failure: { message: 'b.a "c" not found', details: { name: 'c' } } }],
@@ -268,8 +419,15 @@ describe('an answer', () => {
   ];
   test.each(wrong)('%s is a 500 that says nothing; the log does', async (name, logged) => {
     const before = plugins.lines.length;
-    const { status, failure } = await answer({ operationId: 'getAnswersByName', params: { name }, requestId: `id-${name}` });
-    expect([status, (failure as { message: string }).message]).toEqual([500, 'Internal error occurred: the request could not be completed']);
+    const { status, failure } = await answer({
+      operationId: 'getAnswersByName',
+      params: { name },
+      requestId: `id-${name}`,
+    });
+    expect([status, (failure as { message: string }).message]).toEqual([
+      500,
+      'Internal error occurred: the request could not be completed',
+    ]);
     const line = plugins.lines.slice(before).find(({ level }) => level === 'error')!;
     expect(line.details).toMatchObject({ plugin: 'test', operationId: 'getAnswersByName', requestId: `id-${name}` });
     expect(`${line.message} ${JSON.stringify(line.details)}`).toMatch(logged);
@@ -291,7 +449,9 @@ describe('calls under way', () => {
   test('are limited, and fail when the worker ends', async () => {
     const other = await plugins.start(code);
     const signal = new AbortController().signal;
-    const calls = Array.from({ length: 100 }, () => other.call(callOf(wait), signal).catch((error: unknown) => isStatusError(error) && error.code));
+    const calls = Array.from({ length: 100 }, () =>
+      other.call(callOf(wait), signal).catch((error: unknown) => isStatusError(error) && error.code),
+    );
     await expect(other.call(callOf(wait), signal)).rejects.toMatchObject({ code: 429 });
     await other.stop(0);
     expect(new Set(await Promise.all(calls))).toEqual(new Set([503]));

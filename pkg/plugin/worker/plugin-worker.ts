@@ -40,8 +40,8 @@ const mostLeftBehind = 3;
 const runMs = 30_000;
 
 /**
- * One plugin in a worker thread of its own. It may throw, loop, leak, print or end as it likes: this process goes on, and `ended` says what became
- * of it.
+ * One plugin in a worker thread of its own. It may throw, loop, leak, print or end as it likes: this process goes on,
+ * and `ended` says what became of it.
  */
 export class PluginWorker {
   /** Resolves if it ends by itself, and not for `stop`. */
@@ -56,10 +56,17 @@ export class PluginWorker {
   #health: PluginHealth = {};
   #stopping: Promise<void> | undefined;
 
-  /** Loads the plugin's module in a new thread. @throws PluginError with the reason of the crash, `ModuleFailed`, `DefinitionInvalid`, `StartTimedOut` or `Stuck` */
+  /**
+   * Loads the plugin's module in a new thread. @throws PluginError with the reason of the crash, `ModuleFailed`,
+   * `DefinitionInvalid`, `StartTimedOut` or `Stuck`
+   */
   static async start(options: PluginWorkerOptions): Promise<PluginWorker> {
     const left = threadsLeftBehind(options.name);
-    if (left >= mostLeftBehind) throw new PluginError({ reason: 'Stuck', message: `${left} threads of it were told to end, and have not: it is started again when they do, or in another process` });
+    if (left >= mostLeftBehind)
+      throw new PluginError({
+        reason: 'Stuck',
+        message: `${left} threads of it were told to end, and have not: it is started again when they do, or in another process`,
+      });
     const worker = new PluginWorker(options);
     try {
       worker.#description = await worker.#described();
@@ -112,16 +119,26 @@ export class PluginWorker {
     return this.#health;
   }
 
-  /** Resolves when its controllers run; one that cannot hear of what it follows, or takes long to read it, is waited for no longer. @throws PluginError */
+  /**
+   * Resolves when its controllers run; one that cannot hear of what it follows, or takes long to read it, is waited for
+   * no longer. @throws PluginError
+   */
   async runControllers(): Promise<void> {
     const answered = this.#next(['running', 'notRunning'], runMs);
     this.#post({ kind: 'runControllers' });
     const answer = await answered;
-    if (answer === 'late') throw new PluginError({ reason: 'StartTimedOut', message: `the controllers were not started within ${runMs / 1000} s` });
+    if (answer === 'late')
+      throw new PluginError({
+        reason: 'StartTimedOut',
+        message: `the controllers were not started within ${runMs / 1000} s`,
+      });
     if (answer.kind === 'notRunning') throw new PluginError({ reason: 'ControllersFailed', message: answer.message });
   }
 
-  /** Until `runControllers` is called again; calls go on. False where reconciles have not ended in time, or the worker has. Never rejects. */
+  /**
+   * Until `runControllers` is called again; calls go on. False where reconciles have not ended in time, or the worker
+   * has. Never rejects.
+   */
   async stopControllers(timeoutMs: number): Promise<boolean> {
     const stopped = this.#next(['controllersStopped'], timeoutMs).catch(() => 'late' as const);
     this.#post({ kind: 'stopControllers' });
@@ -130,7 +147,8 @@ export class PluginWorker {
 
   /**
    * Lets the plugin answer a request.
-   * @throws StatusError: the handler's own, what the endpoint's schemas refuse, 413 and 429 for too much at once, 503 where the plugin does not run
+   * @throws StatusError: the handler's own, what the endpoint's schemas refuse, 413 and 429 for too much at once, 503
+   * where the plugin does not run
    */
   call(request: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
     return this.#calls.begin(request, signal);
@@ -145,7 +163,11 @@ export class PluginWorker {
   async #described(): Promise<PluginDescription> {
     const { limits, signal } = this.#options;
     const answer = await this.#next(['described', 'notDescribed'], limits.startSeconds * 1000, signal);
-    if (answer === 'late') throw new PluginError({ reason: 'StartTimedOut', message: `the module was not loaded within ${limits.startSeconds} s (spec.limits.startSeconds)` });
+    if (answer === 'late')
+      throw new PluginError({
+        reason: 'StartTimedOut',
+        message: `the module was not loaded within ${limits.startSeconds} s (spec.limits.startSeconds)`,
+      });
     if (answer.kind === 'described') return answer.description;
     throw new PluginError({ reason: answer.reason, message: answer.message });
   }
@@ -155,21 +177,34 @@ export class PluginWorker {
     this.#calls.refuse(newServiceUnavailable(`the plugin ${name} is being stopped`));
     const stopped = this.#next(['stopped'], timeoutMs).catch(() => undefined);
     this.#post({ kind: 'stop' });
-    if ((await stopped) === 'late') log.warn({ plugin: name, timeoutMs }, 'the plugin did not stop in time, and was ended');
+    if ((await stopped) === 'late')
+      log.warn({ plugin: name, timeoutMs }, 'the plugin did not stop in time, and was ended');
     await this.#close();
   }
 
-  /** The worker's next message of these kinds, or `late`. @throws PluginError where the thread ends first, the signal's reason where that fires */
-  async #next<Kind extends WorkerToHost['kind']>(kinds: readonly Kind[], timeoutMs: number, signal?: AbortSignal): Promise<Extract<WorkerToHost, { kind: Kind }> | 'late'> {
+  /**
+   * The worker's next message of these kinds, or `late`. @throws PluginError where the thread ends first, the signal's
+   * reason where that fires
+   */
+  async #next<Kind extends WorkerToHost['kind']>(
+    kinds: readonly Kind[],
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<Extract<WorkerToHost, { kind: Kind }> | 'late'> {
     const limit = new AbortController();
     let forget = (): void => undefined;
     try {
       return await Promise.race([
         new Promise<Extract<WorkerToHost, { kind: Kind }>>((resolve) => {
-          for (const kind of kinds) this.#waiting.set(kind, (message) => resolve(message as Extract<WorkerToHost, { kind: Kind }>));
+          for (const kind of kinds)
+            this.#waiting.set(kind, (message) => resolve(message as Extract<WorkerToHost, { kind: Kind }>));
         }),
         delay(timeoutMs, 'late' as const, { signal: limit.signal }),
-        this.#thread.ended.then((crash) => Promise.reject(new PluginError({ reason: crash?.reason ?? 'Stopped', message: crash?.message ?? 'it was stopped' }))),
+        this.#thread.ended.then((crash) =>
+          Promise.reject(
+            new PluginError({ reason: crash?.reason ?? 'Stopped', message: crash?.message ?? 'it was stopped' }),
+          ),
+        ),
         new Promise<never>((_resolve, reject) => {
           forget = whenAborted(signal, () => reject(abortError(signal!)));
         }),

@@ -4,13 +4,19 @@ import { LineBudget, lineRate } from './line-budget.ts';
 import { maxLineLength } from './line-splitter.ts';
 import { formatDetails, formatShortDetails } from './log-details.ts';
 
-/** The log of a plugin, written by its host: bounded in length and rate, and whatever is logged cannot make it throw. */
+/**
+ * The log of a plugin, written by its host: bounded in length and rate, and whatever is logged cannot make it throw.
+ */
 export class PortLog implements Log {
   readonly #post: (message: WorkerToHost) => void;
   readonly #bound: object;
   readonly #budget: LineBudget;
 
-  constructor(post: (message: WorkerToHost) => void, bound: object = {}, budget = new LineBudget({ ...lineRate, now: performance.now() })) {
+  constructor(
+    post: (message: WorkerToHost) => void,
+    bound: object = {},
+    budget = new LineBudget({ ...lineRate, now: performance.now() }),
+  ) {
     this.#post = post;
     this.#bound = bound;
     this.#budget = budget;
@@ -43,7 +49,13 @@ export class PortLog implements Log {
     const text = typeof message === 'string' ? message : typeof given === 'string' ? given : '';
     const dropped = this.#budget.take(performance.now());
     if (dropped === undefined) return;
-    if (dropped > 0) this.#post({ kind: 'log', level: 'warn', details: JSON.stringify({ dropped }), message: 'the plugin logged more than is taken; lines were left out' });
+    if (dropped > 0)
+      this.#post({
+        kind: 'log',
+        level: 'warn',
+        details: JSON.stringify({ dropped }),
+        message: 'the plugin logged more than is taken; lines were left out',
+      });
     this.#post({ kind: 'log', level, details: this.#textOf(details), message: text.slice(0, maxLineLength) });
   }
 
@@ -55,11 +67,19 @@ export class PortLog implements Log {
     if (text !== undefined) return text;
     const cut = (formatDetails(all, Infinity) ?? '').slice(0, maxLineLength);
     const err = Object.getOwnPropertyDescriptor(all, 'err');
-    return formatDetails({ ...this.#bound, ...(err === undefined ? {} : { err: err.value as unknown }), details: `${cut}...` }, longest) ?? formatShortDetails(all, longest);
+    return (
+      formatDetails(
+        { ...this.#bound, ...(err === undefined ? {} : { err: err.value as unknown }), details: `${cut}...` },
+        longest,
+      ) ?? formatShortDetails(all, longest)
+    );
   }
 }
 
 /** A copy that does not ask getters, as one may throw. */
 function withEntries(bound: object, details: object): object {
-  return Object.create(null, { ...Object.getOwnPropertyDescriptors(bound), ...Object.getOwnPropertyDescriptors(details) }) as object;
+  return Object.create(null, {
+    ...Object.getOwnPropertyDescriptors(bound),
+    ...Object.getOwnPropertyDescriptors(details),
+  }) as object;
 }

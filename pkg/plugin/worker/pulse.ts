@@ -1,6 +1,6 @@
 /**
- * A worker's pulse, in memory that both threads see: it beats while the worker's event loop turns, and the host reads it even if its own was
- * held up. Beside the count lies how much memory the worker has in use.
+ * A worker's pulse, in memory that both threads see: it beats while the worker's event loop turns, and the host reads
+ * it even if its own was held up. Beside the count lies how much memory the worker has in use.
  */
 export class Pulse {
   /** Between beats. Milliseconds. */
@@ -42,7 +42,10 @@ export class PulseWatch {
     this.#lookedAt = now;
   }
 
-  /** Milliseconds without a beat, since the first one. A look that comes late counts little: where the whole process stood still, the worker could not beat either. */
+  /**
+   * Milliseconds without a beat, since the first one. A look that comes late counts little: where the whole process
+   * stood still, the worker could not beat either.
+   */
   look(now: number): number {
     const since = Math.min(now - this.#lookedAt, 2 * Pulse.intervalMs);
     this.#lookedAt = now;

@@ -39,7 +39,10 @@ export class TestPlugins {
     return bundlePlugin({ folder, main: 'index.ts', outDir: join(this.#root, 'out') });
   }
 
-  async start(code: string | PluginBundle, options: Partial<Omit<PluginWorkerOptions, 'limits'>> & { limits?: PluginLimits } = {}): Promise<PluginWorker> {
+  async start(
+    code: string | PluginBundle,
+    options: Partial<Omit<PluginWorkerOptions, 'limits'>> & { limits?: PluginLimits } = {},
+  ): Promise<PluginWorker> {
     const worker = await PluginWorker.start({
       name: 'test',
       bundle: typeof code === 'string' ? await this.bundle(code) : code,
@@ -64,6 +67,9 @@ export class TestPlugins {
   }
 
   readonly #log = Object.fromEntries(
-    ['debug', 'info', 'warn', 'error'].map((level) => [level, (details: Record<string, unknown>, message: string) => this.lines.push({ level, details, message })]),
+    ['debug', 'info', 'warn', 'error'].map((level) => [
+      level,
+      (details: Record<string, unknown>, message: string) => this.lines.push({ level, details, message }),
+    ]),
   ) as unknown as PluginWorkerOptions['log'];
 }

@@ -26,13 +26,16 @@ export interface WorkerThreadOptions {
   memoryMiB: number;
   /** Counts from `begin` on. */
   blockedMs: number;
-  /** Of a thread that is told to end, before it is taken for ended: it may be within a call of the system. Milliseconds, default 10 000. */
+  /**
+   * Of a thread that is told to end, before it is taken for ended: it may be within a call of the system. Milliseconds,
+   * default 10 000.
+   */
   terminateMs?: number;
 }
 
 /**
- * Between the limit that we enforce and the one that V8 does, MiB. V8 ends a thread well only where its heap grows in small steps: a Map or an
- * array that doubles beyond its limit ends the whole process.
+ * Between the limit that we enforce and the one that V8 does, MiB. V8 ends a thread well only where its heap grows in
+ * small steps: a Map or an array that doubles beyond its limit ends the whole process.
  */
 const headroomMiB = 2048;
 /** A worker without a pulse for so long is asked for its heap. Milliseconds. */
@@ -40,17 +43,24 @@ const quietMs = 2 * Pulse.intervalMs;
 /** Those that have not ended. */
 const threads = new Set<WorkerThread>();
 
-/** How many threads of plugins there are in this process. Node waits for them in `process.exit`, even for one that does not end. */
+/**
+ * How many threads of plugins there are in this process. Node waits for them in `process.exit`, even for one that does
+ * not end.
+ */
 export function threadCount(): number {
   return threads.size;
 }
 
-/** How many threads of this plugin were told to end, and have not: they were left behind, and are there until they do. */
+/**
+ * How many threads of this plugin were told to end, and have not: they were left behind, and are there until they do.
+ */
 export function threadsLeftBehind(plugin: string): number {
   return Array.from(threads).filter((thread) => thread.isLeftBehind && thread.plugin === plugin).length;
 }
 
-/** A worker thread whose faults stay its own: heap, buffers and time are limited, and what it prints goes to the log. */
+/**
+ * A worker thread whose faults stay its own: heap, buffers and time are limited, and what it prints goes to the log.
+ */
 export class WorkerThread {
   /** Resolves when the thread is no more, with the crash unless `terminate` was called first. */
   readonly ended: Promise<PluginCrash | undefined>;
@@ -119,7 +129,11 @@ export class WorkerThread {
     const { blockedMs, memoryMiB } = this.#options;
     const stillMs = this.#watch.look(performance.now());
     if (this.#pulse.memoryMiB > memoryMiB) this.#endAs('OutOfMemory', memoryText(memoryMiB));
-    else if (this.#hasBegun && stillMs >= blockedMs) this.#endAs('Blocked', `it was busy with one thing for ${blockedMs / 1000} s (spec.limits.blockedSeconds), and was ended`);
+    else if (this.#hasBegun && stillMs >= blockedMs)
+      this.#endAs(
+        'Blocked',
+        `it was busy with one thing for ${blockedMs / 1000} s (spec.limits.blockedSeconds), and was ended`,
+      );
     else if (stillMs >= quietMs) void this.#probe();
   }
 
@@ -147,7 +161,9 @@ export class WorkerThread {
       this.#end(undefined);
     }, terminateMs);
     void this.ended.then(() => clearTimeout(giveUp));
-    this.#worker.terminate().catch((error: unknown) => log.error({ err: error, plugin }, 'the thread of a plugin could not be ended'));
+    this.#worker
+      .terminate()
+      .catch((error: unknown) => log.error({ err: error, plugin }, 'the thread of a plugin could not be ended'));
   }
 
   /** The first reason counts. */

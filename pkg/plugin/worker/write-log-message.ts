@@ -5,8 +5,14 @@ import { logLevels, type WorkerToHost } from './control-message.ts';
 const reserved: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
 
 /** Writes what a plugin logged, with its name. Details that have the name of what each line has are given another. */
-export function writeLogMessage({ level, details, message }: Extract<WorkerToHost, { kind: 'log' }>, plugin: string, log: Log): void {
+export function writeLogMessage(
+  { level, details, message }: Extract<WorkerToHost, { kind: 'log' }>,
+  plugin: string,
+  log: Log,
+): void {
   if (!logLevels.includes(level)) return;
-  const entries = Object.entries(JSON.parse(details) as object).map(([name, value]) => [reserved.has(name) ? `${name}_` : name, value] as const);
+  const entries = Object.entries(JSON.parse(details) as object).map(
+    ([name, value]) => [reserved.has(name) ? `${name}_` : name, value] as const,
+  );
   log[level]({ ...Object.fromEntries(entries), plugin }, message);
 }

@@ -4,7 +4,14 @@ import { enqueueObject } from '../handler/event-handler.ts';
 import type { Predicate } from '../predicate/predicate.ts';
 import { controllerFor } from './controller-builder.ts';
 
-const post: ResourceType = { group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: true, hasStatusSubresource: true };
+const post: ResourceType = {
+  group: 'blog.example.com',
+  version: 'v1',
+  kind: 'Post',
+  plural: 'posts',
+  namespaced: true,
+  hasStatusSubresource: true,
+};
 const comment: ResourceType = { ...post, kind: 'Comment', plural: 'comments' };
 const predicate = (): Predicate => () => true;
 const done = (): Promise<void> => Promise.resolve();
@@ -19,7 +26,13 @@ test('predicates are of the watch that they were given with, and those of the ow
     .reconcile(done);
   expect(watches).toEqual([
     { type: post, selection: {}, handler: enqueueObject, predicates: [first, second] },
-    { type: comment, selection: { labelSelector: 'a=b' }, handler: expect.any(Function), predicates: [ofOwned], isMappingFixed: false },
+    {
+      type: comment,
+      selection: { labelSelector: 'a=b' },
+      handler: expect.any(Function),
+      predicates: [ofOwned],
+      isMappingFixed: false,
+    },
     { type: comment, selection: {}, handler: enqueueObject, predicates: [ofOther], isMappingFixed: true },
   ]);
   expect(watches[0]!.predicates[0]).toBe(first);

@@ -39,7 +39,9 @@ export class Cache {
 
   /** The informer that has every object of a type; undefined if nobody asked for it. */
   wholeOf<T extends AnyObject>(type: ResourceType<T>): Informer<T> | undefined {
-    return this.#informers.get(JSON.stringify([type.group, type.version, type.plural, undefined, undefined, undefined])) as unknown as Informer<T> | undefined;
+    return this.#informers.get(
+      JSON.stringify([type.group, type.version, type.plural, undefined, undefined, undefined]),
+    ) as unknown as Informer<T> | undefined;
   }
 
   start(): void {
@@ -51,7 +53,9 @@ export class Cache {
   async waitForSync(signal: AbortSignal): Promise<string[]> {
     const missing = await Promise.all(
       Array.from(this.#informers.values(), async (informer) =>
-        (await informer.waitForSync(signal)) ? [] : [formatGroupResource({ group: informer.type.group, resource: informer.type.plural })],
+        (await informer.waitForSync(signal))
+          ? []
+          : [formatGroupResource({ group: informer.type.group, resource: informer.type.plural })],
       ),
     );
     return missing.flat();

@@ -17,7 +17,10 @@ beforeAll(async () => {
   client = env.servers[0]!.client;
   await definePosts(env);
   // A cache that is often late, and whose watch is often taken up again.
-  cache = new Cache({ client: new FaultyClient({ client, seed: 1, rates: { delayedEvent: 0.7, droppedWatch: 0.1 } }), log: silent });
+  cache = new Cache({
+    client: new FaultyClient({ client, seed: 1, rates: { delayedEvent: 0.7, droppedWatch: 0.1 } }),
+    log: silent,
+  });
   cached = new CachedClient({ client, cache });
   cache.informerFor(postType);
   cache.start();
@@ -55,7 +58,9 @@ test('reads what became of a write whose answer was lost, however late the cache
   const key = { namespace: '', name: 'lost' };
   await expect(lossy.create(postType, newPost('lost', 'title 0'))).rejects.toMatchObject({ code: 503 });
   for (let i = 1; i <= 10; i += 1) {
-    await expect(lossy.patch(postType, key, { type: 'merge', patch: { spec: { title: `title ${i}` } } })).rejects.toMatchObject({ code: 503 });
+    await expect(
+      lossy.patch(postType, key, { type: 'merge', patch: { spec: { title: `title ${i}` } } }),
+    ).rejects.toMatchObject({ code: 503 });
     expect((await lossy.get(postType, key)).spec!.title).toBe(`title ${i}`);
   }
   await expect(lossy.delete(postType, key)).rejects.toMatchObject({ code: 503 });
@@ -63,10 +68,19 @@ test('reads what became of a write whose answer was lost, however late the cache
 });
 
 test('asks the API for what no cache has, and for what a cache cannot answer', async () => {
-  const namespace = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+  const namespace = {
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    plural: 'namespaces',
+    namespaced: false,
+    hasStatusSubresource: true,
+  };
   expect((await cached.get(namespace, { namespace: '', name: 'default' })).metadata.name).toBe('default');
   await cached.create(postType, newPost('labelled', 'a title', { labels: { seen: 'yes' } }));
-  expect((await cached.list(postType, { labelSelector: 'seen=yes' })).items.map(({ metadata }) => metadata.name)).toEqual(['labelled']);
+  expect(
+    (await cached.list(postType, { labelSelector: 'seen=yes' })).items.map(({ metadata }) => metadata.name),
+  ).toEqual(['labelled']);
 });
 
 test('lists one namespace from the cache, or all', async () => {
@@ -81,7 +95,8 @@ test('lists one namespace from the cache, or all', async () => {
   small.start();
   await small.waitForSync(AbortSignal.timeout(60_000));
   const reader = new CachedClient({ client: api.client as Client, cache: small });
-  const names = async (namespace?: string): Promise<string[]> => (await reader.list(type, namespace === undefined ? {} : { namespace })).items.map(({ metadata }) => metadata.name);
+  const names = async (namespace?: string): Promise<string[]> =>
+    (await reader.list(type, namespace === undefined ? {} : { namespace })).items.map(({ metadata }) => metadata.name);
   expect(await names('a')).toEqual(['n-0', 'n-2']);
   expect(await names()).toEqual(['n-0', 'n-1', 'n-2']);
   expect(api.asked).toEqual(['list', '9']);
@@ -95,7 +110,9 @@ test('gives up on a cache that stays behind when its caller does', async () => {
   behind.informerFor(postType);
   await slow.create(postType, newPost('unseen'));
   // As long as it has not begun, others ask the API.
-  expect((await new CachedClient({ client, cache: behind }).get(postType, { namespace: '', name: 'unseen' })).metadata.name).toBe('unseen');
+  expect(
+    (await new CachedClient({ client, cache: behind }).get(postType, { namespace: '', name: 'unseen' })).metadata.name,
+  ).toBe('unseen');
   const abort = new AbortController();
   const waiting = slow.catchUp(abort.signal);
   abort.abort(new Error('enough'));

@@ -30,8 +30,9 @@ export interface CachedClientOptions {
 }
 
 /**
- * A Client that reads from the caches there are, and everything else from the API. What it wrote itself it also reads: a read waits
- * until its cache shows this client's last write of the type, and what became of a write whose answer was lost. Objects from a cache are frozen.
+ * A Client that reads from the caches there are, and everything else from the API. What it wrote itself it also reads:
+ * a read waits until its cache shows this client's last write of the type, and what became of a write whose answer was
+ * lost. Objects from a cache are frozen.
  */
 export class CachedClient implements Client {
   readonly #client: Client;
@@ -51,7 +52,11 @@ export class CachedClient implements Client {
     return this.#writes.waitForAll(signal);
   }
 
-  async get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: RequestOptions = {}): Promise<Stored<T>> {
+  async get<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: RequestOptions = {},
+  ): Promise<Stored<T>> {
     const informer = await this.#freshCache(type, options.signal);
     if (informer === undefined) return this.#client.get(type, key, options);
     const object = informer.indexer.get(key);
@@ -64,7 +69,9 @@ export class CachedClient implements Client {
     const { namespace, signal, ...rest } = options;
     const informer = Object.keys(rest).length === 0 ? await this.#freshCache(type, signal) : undefined;
     if (informer === undefined) return this.#client.list(type, options);
-    const items = Array.from(informer.indexer.all()).filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
+    const items = Array.from(informer.indexer.all()).filter(
+      ({ metadata }) => namespace === undefined || metadata.namespace === namespace,
+    );
     return { resourceVersion: String(informer.revision), items };
   }
 
@@ -76,19 +83,38 @@ export class CachedClient implements Client {
     return this.#noting(type, requestOf(object), this.#client.update(type, object, this.#fenced(options)), options);
   }
 
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#noting(type, key, this.#client.patch(type, key, patch, this.#fenced(options)), options);
   }
 
   updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, requestOf(object), this.#client.updateStatus(type, object, this.#fenced(options)), options);
+    return this.#noting(
+      type,
+      requestOf(object),
+      this.#client.updateStatus(type, object, this.#fenced(options)),
+      options,
+    );
   }
 
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#noting(type, key, this.#client.patchStatus(type, key, patch, this.#fenced(options)), options);
   }
 
-  async delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
+  async delete<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options?: DeleteOptions,
+  ): Promise<Deletion<T>> {
     const informer = this.#cache.wholeOf(type);
     const deletion = await this.#knowing(informer, key, this.#client.delete(type, key, this.#fenced(options)));
     if (informer !== undefined && options?.dryRun !== true) {
@@ -107,15 +133,27 @@ export class CachedClient implements Client {
     return { ...options, ...(fence === undefined ? {} : { fence }) } as Options;
   }
 
-  async #noting<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, write: Promise<Stored<T>>, options?: WriteOptions): Promise<Stored<T>> {
+  async #noting<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    write: Promise<Stored<T>>,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     const informer = this.#cache.wholeOf(type);
     const written = await this.#knowing(informer, key, write);
     if (informer !== undefined && options?.dryRun !== true) this.#writes.noteRevision(informer, written);
     return written;
   }
 
-  /** Remembers a write that may have been done although it failed. One that was to get its name from the server has no key to look up. */
-  async #knowing<T extends AnyObject, Result>(informer: Informer<T> | undefined, key: ObjectKey, write: Promise<Result>): Promise<Result> {
+  /**
+   * Remembers a write that may have been done although it failed. One that was to get its name from the server has no
+   * key to look up.
+   */
+  async #knowing<T extends AnyObject, Result>(
+    informer: Informer<T> | undefined,
+    key: ObjectKey,
+    write: Promise<Result>,
+  ): Promise<Result> {
     try {
       return await write;
     } catch (error) {
@@ -126,7 +164,10 @@ export class CachedClient implements Client {
   }
 
   /** The type's cache, caught up with this client's writes; undefined if there is none that has begun. */
-  async #freshCache<T extends AnyObject>(type: ResourceType<T>, signal?: AbortSignal): Promise<Informer<T> | undefined> {
+  async #freshCache<T extends AnyObject>(
+    type: ResourceType<T>,
+    signal?: AbortSignal,
+  ): Promise<Informer<T> | undefined> {
     const informer = this.#cache.wholeOf(type);
     if (informer?.isSynced !== true) return undefined;
     await this.#writes.waitFor(informer, signal);

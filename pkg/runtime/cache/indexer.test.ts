@@ -9,7 +9,13 @@ function post(name: string, tags: string[], namespace?: string): Stored<Post> {
   return {
     apiVersion: 'blog.example.com/v1',
     kind: 'Post',
-    metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z', ...(namespace === undefined ? {} : { namespace }) },
+    metadata: {
+      name,
+      uid: name,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...(namespace === undefined ? {} : { namespace }),
+    },
     spec: { tags },
   };
 }
@@ -32,8 +38,16 @@ describe('an indexer', () => {
     indexer.set(post('a', ['x']));
     indexer.addIndex('first', ({ spec }) => [spec!.tags[0]!.toUpperCase()]);
     expect(() => indexer.set(post('a', []))).toThrow('the index first has no values for /a');
-    expect([indexer.byIndex('tag', 'x').length, indexer.byIndex('first', 'X').length, indexer.get({ namespace: '', name: 'a' })?.spec?.tags]).toEqual([1, 1, ['x']]);
-    expect(() => indexer.addIndex('broken', () => { throw new Error('no'); })).toThrow('the index broken has no values for /a');
+    expect([
+      indexer.byIndex('tag', 'x').length,
+      indexer.byIndex('first', 'X').length,
+      indexer.get({ namespace: '', name: 'a' })?.spec?.tags,
+    ]).toEqual([1, 1, ['x']]);
+    expect(() =>
+      indexer.addIndex('broken', () => {
+        throw new Error('no');
+      }),
+    ).toThrow('the index broken has no values for /a');
     expect(() => indexer.byIndex('broken', 'x')).toThrow('there is no index named broken');
   });
 
@@ -53,7 +67,10 @@ describe('an indexer', () => {
   });
 
   const tag = fc.constantFrom('news', 'home', 'sport');
-  const steps = fc.array(fc.record({ name: fc.constantFrom('a', 'b', 'c'), tags: fc.option(fc.uniqueArray(tag), { nil: undefined }) }), { maxLength: 40 });
+  const steps = fc.array(
+    fc.record({ name: fc.constantFrom('a', 'b', 'c'), tags: fc.option(fc.uniqueArray(tag), { nil: undefined }) }),
+    { maxLength: 40 },
+  );
   test('finds by index what a search through everything finds', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
@@ -64,7 +81,9 @@ describe('an indexer', () => {
           else indexer.set(post(name, tags));
           for (const value of ['news', 'home', 'sport']) {
             const found = indexer.byIndex('tags', value).map(({ metadata }) => metadata.name);
-            const searched = Array.from(indexer.all()).filter(({ spec }) => spec!.tags.includes(value)).map(({ metadata }) => metadata.name);
+            const searched = Array.from(indexer.all())
+              .filter(({ spec }) => spec!.tags.includes(value))
+              .map(({ metadata }) => metadata.name);
             expect(found.toSorted()).toEqual(searched.toSorted());
           }
         }

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
-import { definePosts, FaultyClient, newPost, postType, SeededRandom, startTestEnv, type FaultRates, type Post, type TestEnv } from '../../testenv/index.ts';
+import {
+  definePosts,
+  FaultyClient,
+  newPost,
+  postType,
+  SeededRandom,
+  startTestEnv,
+  type FaultRates,
+  type Post,
+  type TestEnv,
+} from '../../testenv/index.ts';
 import type { ObjectEvent } from '../event/object-event.ts';
 import type { Log } from '../log.ts';
 import { Informer } from './informer.ts';
@@ -25,14 +35,28 @@ async function writeAtRandom(random: SeededRandom, run: string, writes: number):
       const kind = random.below(4);
       if (kind === 0) await client.delete(postType, { namespace: '', name });
       else if (kind === 1) await client.create(postType, newPost(name, `title ${i}`, { labels }));
-      else await client.patch(postType, { namespace: '', name }, { type: 'merge', patch: kind === 2 ? { spec: { title: `title ${i}` } } : { metadata: { labels: { run: random.chance(0.2) ? 'elsewhere' : run } } } });
+      else
+        await client.patch(
+          postType,
+          { namespace: '', name },
+          {
+            type: 'merge',
+            patch:
+              kind === 2
+                ? { spec: { title: `title ${i}` } }
+                : { metadata: { labels: { run: random.chance(0.2) ? 'elsewhere' : run } } },
+          },
+        );
     } catch (error) {
       if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'AlreadyExists')) throw error;
     }
   }
 }
 
-/** What a listener may be told of one object: first create, then updates, at last a delete, each with a revision above the one before. */
+/**
+ * What a listener may be told of one object: first create, then updates, at last a delete, each with a revision above
+ * the one before.
+ */
 function checkHistory(events: readonly ObjectEvent<Post>[]): void {
   const present = new Map<string, ObjectEvent<Post>>();
   for (const event of events) {
@@ -62,7 +86,13 @@ describe.each(kinds)('an informer where $reason', ({ rates }) => {
     const run = `run-${kinds.findIndex((kind) => kind.rates === rates)}-${seed}`;
     await writeAtRandom(random, run, 10);
     const faulty = new FaultyClient({ client, seed, rates });
-    const informer = new Informer({ client: faulty, type: postType, selection: { labelSelector: `run=${run}` }, log: silent, backoff: { baseMs: 1, maxMs: 5 } });
+    const informer = new Informer({
+      client: faulty,
+      type: postType,
+      selection: { labelSelector: `run=${run}` },
+      log: silent,
+      backoff: { baseMs: 1, maxMs: 5 },
+    });
     const events: ObjectEvent<Post>[] = [];
     informer.listen((event) => events.push(event));
     informer.start();
@@ -70,7 +100,10 @@ describe.each(kinds)('an informer where $reason', ({ rates }) => {
     faulty.heal();
     // A change of its own marks the end: when it is in the cache, so is everything before.
     const last = await client.create(postType, newPost(`${run}-last`, 'last', { labels: { run } }));
-    await informer.waitUntil(() => informer.indexer.get({ namespace: '', name: last.metadata.name }) !== undefined, AbortSignal.timeout(60_000));
+    await informer.waitUntil(
+      () => informer.indexer.get({ namespace: '', name: last.metadata.name }) !== undefined,
+      AbortSignal.timeout(60_000),
+    );
     const { items } = await client.list(postType, { labelSelector: `run=${run}` });
     const byName = (a: Post, b: Post): number => (a.metadata.name < b.metadata.name ? -1 : 1);
     expect(Array.from(informer.indexer.all()).toSorted(byName)).toEqual(items.toSorted(byName));

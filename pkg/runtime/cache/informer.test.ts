@@ -17,34 +17,73 @@ function listAt(revision: number, ...items: AnyObject[]): ObjectList<AnyObject> 
 async function heardUntil(revision: bigint, api: ScriptedApi): Promise<string[]> {
   const texts: string[] = [];
   informer = new Informer({ client: api.client, type: scriptedType, log, backoff: { baseMs: 1, maxMs: 10 } });
-  informer.listen((event) => texts.push(`${event.type} ${event.object.metadata.name} ${event.object.metadata.resourceVersion}${event.type === 'delete' && event.isGuess ? ' by a guess' : ''}`));
+  informer.listen((event) =>
+    texts.push(
+      `${event.type} ${event.object.metadata.name} ${event.object.metadata.resourceVersion}${event.type === 'delete' && event.isGuess ? ' by a guess' : ''}`,
+    ),
+  );
   informer.start();
   await informer.waitUntil(() => informer.revision >= revision);
   return texts;
 }
 
-const event = (type: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number, name = 'a'): ClientEvent<AnyObject> => ({ type, object: scriptedObject(name, revision) });
+const event = (type: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number, name = 'a'): ClientEvent<AnyObject> => ({
+  type,
+  object: scriptedObject(name, revision),
+});
 const expired: ScriptedWatch = { refusal: newExpired('too old') };
 
 test('a second list tells what changed, what is gone and what was made anew, and nothing of the rest', async () => {
-  const before = [scriptedObject('same', 1), scriptedObject('changed', 2), scriptedObject('gone', 3), scriptedObject('anew', 4, 'uid-1')];
+  const before = [
+    scriptedObject('same', 1),
+    scriptedObject('changed', 2),
+    scriptedObject('gone', 3),
+    scriptedObject('anew', 4, 'uid-1'),
+  ];
   const after = [scriptedObject('same', 1), scriptedObject('changed', 6), scriptedObject('anew', 7, 'uid-2')];
-  const texts = await heardUntil(9n, new ScriptedApi({ lists: [listAt(5, ...before), listAt(9, ...after)], watches: [expired, { end: 'open' }] }));
-  expect(texts.slice(0, 4)).toEqual(before.map(({ metadata }) => `create ${metadata.name} ${metadata.resourceVersion}`));
-  expect(texts.slice(4)).toEqual(['update changed 6', 'delete anew 4 by a guess', 'create anew 7', 'delete gone 3 by a guess']);
+  const texts = await heardUntil(
+    9n,
+    new ScriptedApi({ lists: [listAt(5, ...before), listAt(9, ...after)], watches: [expired, { end: 'open' }] }),
+  );
+  expect(texts.slice(0, 4)).toEqual(
+    before.map(({ metadata }) => `create ${metadata.name} ${metadata.resourceVersion}`),
+  );
+  expect(texts.slice(4)).toEqual([
+    'update changed 6',
+    'delete anew 4 by a guess',
+    'create anew 7',
+    'delete gone 3 by a guess',
+  ]);
 });
 
 test('a deletion that was told is no guess', async () => {
-  const texts = await heardUntil(3n, new ScriptedApi({ lists: [listAt(1)], watches: [{ events: [event('ADDED', 2), event('DELETED', 3)], end: 'open' }] }));
+  const texts = await heardUntil(
+    3n,
+    new ScriptedApi({
+      lists: [listAt(1)],
+      watches: [{ events: [event('ADDED', 2), event('DELETED', 3)], end: 'open' }],
+    }),
+  );
   expect(texts).toEqual(['create a 2', 'delete a 3']);
 });
 
 test('a bookmark says how far it is, and tells its listeners nothing', async () => {
-  expect(await heardUntil(9n, new ScriptedApi({ lists: [listAt(1)], watches: [{ events: [{ type: 'BOOKMARK', resourceVersion: '9' }], end: 'open' }] }))).toEqual([]);
+  expect(
+    await heardUntil(
+      9n,
+      new ScriptedApi({
+        lists: [listAt(1)],
+        watches: [{ events: [{ type: 'BOOKMARK', resourceVersion: '9' }], end: 'open' }],
+      }),
+    ),
+  ).toEqual([]);
 });
 
 test('how far it is does not go back with a list of a server that is behind', async () => {
-  const api = new ScriptedApi({ lists: [listAt(9), listAt(5)], watches: [expired, { events: [event('ADDED', 6), event('ADDED', 10, 'b')], end: 'open' }] });
+  const api = new ScriptedApi({
+    lists: [listAt(9), listAt(5)],
+    watches: [expired, { events: [event('ADDED', 6), event('ADDED', 10, 'b')], end: 'open' }],
+  });
   const seen: bigint[] = [];
   const following = heardUntil(10n, api);
   informer.listen(() => seen.push(informer.revision));

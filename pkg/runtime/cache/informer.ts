@@ -1,4 +1,13 @@
-import { formatGroupResource, type AnyObject, type ClientEvent, type Reader, type ResourceType, type Selection, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import {
+  formatGroupResource,
+  type AnyObject,
+  type ClientEvent,
+  type Reader,
+  type ResourceType,
+  type Selection,
+  type Stored,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import type { ObjectEvent } from '../event/object-event.ts';
 import type { Log } from '../log.ts';
 import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
@@ -20,7 +29,9 @@ export interface InformerOptions<T extends AnyObject> {
   onProblem?: () => void;
 }
 
-/** A cache of one type that follows the API, and tells what it sees change. Source: client-go, `SharedIndexInformer`. */
+/**
+ * A cache of one type that follows the API, and tells what it sees change. Source: client-go, `SharedIndexInformer`.
+ */
 export class Informer<T extends AnyObject> {
   readonly type: ResourceType<T>;
   readonly indexer = new Indexer<T>();
@@ -43,7 +54,14 @@ export class Informer<T extends AnyObject> {
       apply: (event) => this.#apply(event),
       failing: (problem) => this.#failing(problem),
     };
-    this.#reflector = new Reflector({ client, type, sink, log, ...(selection === undefined ? {} : { selection }), ...(backoff === undefined ? {} : { backoff }) });
+    this.#reflector = new Reflector({
+      client,
+      type,
+      sink,
+      log,
+      ...(selection === undefined ? {} : { selection }),
+      ...(backoff === undefined ? {} : { backoff }),
+    });
   }
 
   /** Has it seen everything there was? */
@@ -84,7 +102,10 @@ export class Informer<T extends AnyObject> {
     return this.waitUntil(() => this.#isSynced, signal);
   }
 
-  /** Asks anew after each change of the cache: true once `holds` does, false if the informer stops, or `signal` fires, before. */
+  /**
+   * Asks anew after each change of the cache: true once `holds` does, false if the informer stops, or `signal` fires,
+   * before.
+   */
   waitUntil(holds: () => boolean, signal?: AbortSignal): Promise<boolean> {
     if (holds()) return Promise.resolve(true);
     if (this.#stopped || signal?.aborted === true) return Promise.resolve(false);
@@ -158,7 +179,10 @@ export class Informer<T extends AnyObject> {
 
   #failing(problem: unknown): void {
     const { group, plural } = this.type;
-    this.#problem = problem === undefined ? undefined : new Error(`${formatGroupResource({ group, resource: plural })} cannot be followed`, { cause: problem });
+    this.#problem =
+      problem === undefined
+        ? undefined
+        : new Error(`${formatGroupResource({ group, resource: plural })} cannot be followed`, { cause: problem });
     this.#onProblem();
   }
 

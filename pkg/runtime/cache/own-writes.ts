@@ -1,4 +1,12 @@
-import { isStatusError, newTimeout, withinTime, type AnyObject, type ObjectKey, type Reader, type Stored } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  newTimeout,
+  withinTime,
+  type AnyObject,
+  type ObjectKey,
+  type Reader,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import { formatRequest } from '../reconcile/reconciler.ts';
 import type { Informer } from './informer.ts';
 
@@ -40,7 +48,9 @@ export class OwnWrites {
     this.#of(informer).unknown.set(formatRequest(key), { ...key });
   }
 
-  /** @throws StatusError 504 if the cache stays behind, the failure of a look-up, or whatever `signal` was aborted with. */
+  /**
+   * @throws StatusError 504 if the cache stays behind, the failure of a look-up, or whatever `signal` was aborted with.
+   */
   async waitFor<T extends AnyObject>(informer: Informer<T>, signal?: AbortSignal): Promise<void> {
     const awaited = this.#awaited.get(informer as unknown as Informer<AnyObject>);
     if (awaited === undefined) return;
@@ -51,7 +61,11 @@ export class OwnWrites {
     }
     const message = (): string => `the cache of ${informer.type.plural} stays behind this process's own writes`;
     // Mostly there is nothing to wait for, and no need of a timer.
-    const isThere = isShown(informer, awaited) || (await withinTime({ timeoutMs: longestWait, signal, message }, (limit) => informer.waitUntil(() => isShown(informer, awaited), limit)));
+    const isThere =
+      isShown(informer, awaited) ||
+      (await withinTime({ timeoutMs: longestWait, signal, message }, (limit) =>
+        informer.waitUntil(() => isShown(informer, awaited), limit),
+      ));
     signal?.throwIfAborted();
     if (!isThere) throw newTimeout(message());
   }

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
-import { definePosts, FaultyClient, newPost, postType, SeededRandom, startTestEnv, type FaultRates, type Post, type TestEnv } from '../../testenv/index.ts';
+import {
+  definePosts,
+  FaultyClient,
+  newPost,
+  postType,
+  SeededRandom,
+  startTestEnv,
+  type FaultRates,
+  type Post,
+  type TestEnv,
+} from '../../testenv/index.ts';
 import type { ObjectEvent } from '../event/object-event.ts';
 import type { Log } from '../log.ts';
 import { Cache } from './cache.ts';
@@ -29,9 +39,14 @@ class Follower {
     const { name, uid } = event.object.metadata;
     const known = this.present.get(name);
     if (event.type === 'create' && known !== undefined) this.faults.push(`${name} was made twice`);
-    if (event.type !== 'create' && known?.metadata.uid !== uid) this.faults.push(`${name}: ${event.type} of an object it was not told of`);
+    if (event.type !== 'create' && known?.metadata.uid !== uid)
+      this.faults.push(`${name}: ${event.type} of an object it was not told of`);
     if (event.type === 'update' && event.old !== known) this.faults.push(`${name}: an update of something else`);
-    if (event.type === 'update' && BigInt(event.object.metadata.resourceVersion) <= BigInt(event.old.metadata.resourceVersion)) this.faults.push(`${name} went back`);
+    if (
+      event.type === 'update' &&
+      BigInt(event.object.metadata.resourceVersion) <= BigInt(event.old.metadata.resourceVersion)
+    )
+      this.faults.push(`${name} went back`);
     if (event.type === 'delete') this.present.delete(name);
     else this.present.set(name, event.object);
   };
@@ -43,7 +58,12 @@ async function writeAtRandom(random: SeededRandom, run: string): Promise<void> {
     const kind = random.below(3);
     if (kind === 0) await client.delete(postType, { namespace: '', name });
     else if (kind === 1) await client.create(postType, newPost(name, 'a title', { labels: { run } }));
-    else await client.patch(postType, { namespace: '', name }, { type: 'merge', patch: { spec: { title: `title ${random.next()}` } } });
+    else
+      await client.patch(
+        postType,
+        { namespace: '', name },
+        { type: 'merge', patch: { spec: { title: `title ${random.next()}` } } },
+      );
   } catch (error) {
     if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'AlreadyExists')) throw error;
   }
@@ -54,7 +74,13 @@ describe('whoever listens to a cache, from whenever on, can follow what happens'
     const random = new SeededRandom(seed);
     const run = `follow-${seed}`;
     const faulty = new FaultyClient({ client, seed, rates: everything });
-    const informer = new Informer({ client: faulty, type: postType, selection: { labelSelector: `run=${run}` }, log: silent, backoff: { baseMs: 1, maxMs: 5 } });
+    const informer = new Informer({
+      client: faulty,
+      type: postType,
+      selection: { labelSelector: `run=${run}` },
+      log: silent,
+      backoff: { baseMs: 1, maxMs: 5 },
+    });
     const followers: Follower[] = [];
     const gone: Follower[] = [];
     informer.start();
@@ -73,9 +99,13 @@ describe('whoever listens to a cache, from whenever on, can follow what happens'
     }
     faulty.heal();
     const { metadata } = await client.create(postType, newPost(`${run}-last`, 'last', { labels: { run } }));
-    await informer.waitUntil(() => informer.indexer.get({ namespace: '', name: metadata.name }) !== undefined, AbortSignal.timeout(20_000));
+    await informer.waitUntil(
+      () => informer.indexer.get({ namespace: '', name: metadata.name }) !== undefined,
+      AbortSignal.timeout(20_000),
+    );
     const { items } = await client.list(postType, { labelSelector: `run=${run}` });
-    for (const follower of followers) expect(follower.present).toEqual(new Map(items.map((post) => [post.metadata.name, post])));
+    for (const follower of followers)
+      expect(follower.present).toEqual(new Map(items.map((post) => [post.metadata.name, post])));
     for (const { faults } of [...followers, ...gone]) expect(faults).toEqual([]);
     await informer.stop();
   });
@@ -106,7 +136,9 @@ describe('whoever writes through a cache reads what it wrote', () => {
       else expect(found.spec!.title).toBe(title);
       if (found !== undefined) mine.set(name, title);
       const { items } = await cached.list(postType);
-      const listed = items.filter(({ metadata }) => metadata.name.startsWith(`mine-${seed}-`)).map(({ metadata, spec }) => [metadata.name, spec!.title] as const);
+      const listed = items
+        .filter(({ metadata }) => metadata.name.startsWith(`mine-${seed}-`))
+        .map(({ metadata, spec }) => [metadata.name, spec!.title] as const);
       expect(new Map(listed)).toEqual(mine);
       await others;
     }

@@ -1,5 +1,11 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { newExpired, newServiceUnavailable, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
+import {
+  newExpired,
+  newServiceUnavailable,
+  type AnyObject,
+  type ClientEvent,
+  type ObjectList,
+} from '#pkg/apimachinery/index';
 import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 import { ScriptedApi, scriptedObject, scriptedType, type ScriptedWatch } from './scripted-api.ts';
@@ -16,7 +22,11 @@ function added(revision: number): ClientEvent<AnyObject> {
 }
 
 /** Everything a sink hears, as text, and the moment when it has heard so much. */
-function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): { texts: string[]; sink: ReflectorSink<AnyObject>; until: (text: string) => Promise<void> } {
+function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): {
+  texts: string[];
+  sink: ReflectorSink<AnyObject>;
+  until: (text: string) => Promise<void>;
+} {
   const texts: string[] = [];
   const note = (text: string): void => void texts.push(text);
   const sink: ReflectorSink<AnyObject> = {
@@ -38,7 +48,14 @@ function follow(api: ScriptedApi, sink: ReflectorSink<AnyObject>): void {
 const empty = { resourceVersion: '1', items: [] };
 
 test('a watch that ends is taken up where it ended, by a bookmark too, and is closed', async () => {
-  const api = new ScriptedApi({ lists: [empty], watches: [{ events: [added(2)] }, { events: [{ type: 'BOOKMARK', resourceVersion: '9' }] }, { events: [added(10)], end: 'open' }] });
+  const api = new ScriptedApi({
+    lists: [empty],
+    watches: [
+      { events: [added(2)] },
+      { events: [{ type: 'BOOKMARK', resourceVersion: '9' }] },
+      { events: [added(10)], end: 'open' },
+    ],
+  });
   const { texts, sink, until } = heard();
   follow(api, sink);
   await until('n-10');
@@ -51,7 +68,10 @@ test('a watch that ends is taken up where it ended, by a bookmark too, and is cl
 
 test('a history that is no longer kept is listed anew, and is no problem', async () => {
   const expired: ScriptedWatch = { refusal: newExpired('too old') };
-  const api = new ScriptedApi({ lists: [empty, empty, empty, { ...empty, resourceVersion: '5' }], watches: [expired, expired, expired, { events: [added(6)], end: 'open' }] });
+  const api = new ScriptedApi({
+    lists: [empty, empty, empty, { ...empty, resourceVersion: '5' }],
+    watches: [expired, expired, expired, { events: [added(6)], end: 'open' }],
+  });
   const { texts, sink, until } = heard();
   follow(api, sink);
   await until('n-6');
@@ -73,7 +93,10 @@ test('an event that could not be taken in is listed, as it would not come again'
     failures += 1;
     if (failures === 1) throw new Error('cannot take it in');
   };
-  const api = new ScriptedApi({ lists: [empty, { resourceVersion: '2', items: [scriptedObject('n-2', 2)] }], watches: [{ events: [added(2)] }, { events: [added(3)], end: 'open' }] });
+  const api = new ScriptedApi({
+    lists: [empty, { resourceVersion: '2', items: [scriptedObject('n-2', 2)] }],
+    watches: [{ events: [added(2)] }, { events: [added(3)], end: 'open' }],
+  });
   const { texts, sink, until } = heard(refuseOnce);
   follow(api, sink);
   await until('n-3');
@@ -105,8 +128,15 @@ test('what was followed is taken up soon, however often it failed before', async
 });
 
 test('a long list comes in parts, and is told when it is whole', async () => {
-  const part = (name: string, next?: string): ObjectList<AnyObject> => ({ resourceVersion: '7', items: [scriptedObject(name, 5)], ...(next === undefined ? {} : { continue: next }) });
-  const api = new ScriptedApi({ lists: [part('a', 'a'), part('b', 'b'), part('c')], watches: [{ end: 'open', events: [added(8)] }] });
+  const part = (name: string, next?: string): ObjectList<AnyObject> => ({
+    resourceVersion: '7',
+    items: [scriptedObject(name, 5)],
+    ...(next === undefined ? {} : { continue: next }),
+  });
+  const api = new ScriptedApi({
+    lists: [part('a', 'a'), part('b', 'b'), part('c')],
+    watches: [{ end: 'open', events: [added(8)] }],
+  });
   const { texts, sink, until } = heard();
   let names: string[] = [];
   follow(api, {

@@ -1,5 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type AnyObject, type ClientEvent, type Reader, type ResourceType, type Selection, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type ClientEvent,
+  type Reader,
+  type ResourceType,
+  type Selection,
+  type Stored,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 
@@ -28,8 +37,8 @@ export interface ReflectorOptions<T extends AnyObject> {
 }
 
 /**
- * Keeps a sink in step with the API: lists once, then watches from there. A watch that ends is taken up where it ended; only when the history
- * it needs is no longer kept does it list again. Source: client-go, `tools/cache.Reflector`.
+ * Keeps a sink in step with the API: lists once, then watches from there. A watch that ends is taken up where it ended;
+ * only when the history it needs is no longer kept does it list again. Source: client-go, `tools/cache.Reflector`.
  */
 export class Reflector<T extends AnyObject> {
   readonly #options: ReflectorOptions<T>;
@@ -75,7 +84,8 @@ export class Reflector<T extends AnyObject> {
         const { type, log } = this.#options;
         const details = { err: error, group: type.group, resource: type.plural };
         if (!isExpired) this.#failed(error);
-        if (isExpired) log.info(details, 'the history of this type is no longer kept from where it was followed; listing again');
+        if (isExpired)
+          log.info(details, 'the history of this type is no longer kept from where it was followed; listing again');
         else log.warn(details, 'this type could not be followed; trying again');
       }
       // A watch that ended well is taken up again soon; what fails again and again, ever later.
@@ -88,7 +98,12 @@ export class Reflector<T extends AnyObject> {
     const objects: Stored<T>[] = [];
     let next: string | undefined;
     for (;;) {
-      const list = await client.list(type, { ...selection, limit: chunkSize, signal, ...(next === undefined ? {} : { continue: next }) });
+      const list = await client.list(type, {
+        ...selection,
+        limit: chunkSize,
+        signal,
+        ...(next === undefined ? {} : { continue: next }),
+      });
       objects.push(...list.items);
       next = list.continue;
       if (next !== undefined) continue;

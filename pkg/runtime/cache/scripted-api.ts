@@ -1,13 +1,31 @@
-import { newServiceUnavailable, type AnyObject, type ClientEvent, type EventStream, type ListOptions, type ObjectList, type Reader, type ResourceType, type Stored, type Watcher, type WatchOptions } from '#pkg/apimachinery/index';
+import {
+  newServiceUnavailable,
+  type AnyObject,
+  type ClientEvent,
+  type EventStream,
+  type ListOptions,
+  type ObjectList,
+  type Reader,
+  type ResourceType,
+  type Stored,
+  type Watcher,
+  type WatchOptions,
+} from '#pkg/apimachinery/index';
 
-/** What a watch brings before it ends, well or by the error; `open` it does not end, and with `refusal` it does not begin. */
+/**
+ * What a watch brings before it ends, well or by the error; `open` it does not end, and with `refusal` it does not
+ * begin.
+ */
 export interface ScriptedWatch {
   events?: readonly ClientEvent<AnyObject>[];
   end?: 'open' | Error;
   refusal?: Error;
 }
 
-/** An API for tests that answers lists and watches by a script, one after the other; after the last one nothing can be reached any more. */
+/**
+ * An API for tests that answers lists and watches by a script, one after the other; after the last one nothing can be
+ * reached any more.
+ */
 export class ScriptedApi {
   /** Revisions at which watches began, `list` for each list, `list after` its token for one that goes on. */
   readonly asked: string[] = [];
@@ -16,7 +34,13 @@ export class ScriptedApi {
   private readonly lists: ObjectList<AnyObject>[];
   private readonly watches: ScriptedWatch[];
 
-  constructor({ lists = [], watches = [] }: { lists?: readonly ObjectList<AnyObject>[]; watches?: readonly ScriptedWatch[] }) {
+  constructor({
+    lists = [],
+    watches = [],
+  }: {
+    lists?: readonly ObjectList<AnyObject>[];
+    watches?: readonly ScriptedWatch[];
+  }) {
     this.lists = [...lists];
     this.watches = [...watches];
   }
@@ -43,7 +67,8 @@ export class ScriptedApi {
       async *[Symbol.asyncIterator]() {
         yield* events;
         if (end instanceof Error) throw end;
-        if (end === 'open' && signal?.aborted !== true) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+        if (end === 'open' && signal?.aborted !== true)
+          await new Promise((resolve) => signal?.addEventListener('abort', resolve));
       },
       close: () => {
         if (isOpen) this.open -= 1;
@@ -55,7 +80,18 @@ export class ScriptedApi {
 
 /** An object of that name, as it was stored at that revision. */
 export function scriptedObject(name: string, resourceVersion: number, uid = name): Stored<AnyObject> {
-  return { apiVersion: 'v1', kind: 'Note', metadata: { name, uid, resourceVersion: String(resourceVersion) } } as Stored<AnyObject>;
+  return {
+    apiVersion: 'v1',
+    kind: 'Note',
+    metadata: { name, uid, resourceVersion: String(resourceVersion) },
+  } as Stored<AnyObject>;
 }
 
-export const scriptedType: ResourceType = { group: '', version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: false };
+export const scriptedType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Note',
+  plural: 'notes',
+  namespaced: false,
+  hasStatusSubresource: false,
+};

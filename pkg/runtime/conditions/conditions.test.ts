@@ -4,7 +4,13 @@ import { conditionOf, isConditionTrue, withCondition } from './conditions.ts';
 
 type Post = ApiObject<{ title: string }, { words?: number; conditions?: Condition[] }>;
 
-const post = (conditions?: Condition[]): Post => ({ apiVersion: 'v1', kind: 'Post', metadata: { name: 'a', generation: 3 }, spec: { title: 'a' }, ...(conditions === undefined ? {} : { status: { words: 2, conditions } }) });
+const post = (conditions?: Condition[]): Post => ({
+  apiVersion: 'v1',
+  kind: 'Post',
+  metadata: { name: 'a', generation: 3 },
+  spec: { title: 'a' },
+  ...(conditions === undefined ? {} : { status: { words: 2, conditions } }),
+});
 const ready = { type: 'Ready', status: 'True', reason: 'Published', message: '' } as const;
 const since: Condition = { ...ready, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 3 };
 
@@ -12,7 +18,13 @@ describe('an object with a condition set', () => {
   test('says of which generation it speaks, and since when', () => {
     const read = post();
     const wanted = withCondition(read, ready);
-    expect(wanted.status?.conditions).toEqual([{ ...ready, observedGeneration: 3, lastTransitionTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) }]);
+    expect(wanted.status?.conditions).toEqual([
+      {
+        ...ready,
+        observedGeneration: 3,
+        lastTransitionTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      },
+    ]);
     expect(read).toEqual(post());
   });
 
@@ -23,7 +35,9 @@ describe('an object with a condition set', () => {
   test('keeps the time while the status stays, and all else of its status', () => {
     const wanted = withCondition(post([{ ...since, observedGeneration: 2 }]), { ...ready, message: 'again' });
     expect(wanted.status).toEqual({ words: 2, conditions: [{ ...since, message: 'again' }] });
-    expect(withCondition(post([since]), { ...ready, status: 'False' }).status?.conditions?.[0]?.lastTransitionTime).not.toBe(since.lastTransitionTime);
+    expect(
+      withCondition(post([since]), { ...ready, status: 'False' }).status?.conditions?.[0]?.lastTransitionTime,
+    ).not.toBe(since.lastTransitionTime);
   });
 });
 

@@ -11,7 +11,10 @@ export function conditionOf({ status }: ConditionedObject, type: string): Condit
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Does the condition hold, as said of the object's present generation? One that says nothing of generations counts as well. */
+/**
+ * Does the condition hold, as said of the object's present generation? One that says nothing of generations counts as
+ * well.
+ */
 export function isConditionTrue(object: ConditionedObject, type: string): boolean {
   const condition = conditionOf(object, type);
   const { observedGeneration = object.metadata.generation } = condition ?? {};
@@ -19,8 +22,9 @@ export function isConditionTrue(object: ConditionedObject, type: string): boolea
 }
 
 /**
- * The object with one condition set, to be given to `writeChanges` beside the object as it was read, which stays as it is.
- * `observedGeneration` is the object's own; `lastTransitionTime` moves only with `status`, so that saying the same again writes nothing.
+ * The object with one condition set, to be given to `writeChanges` beside the object as it was read, which stays as it
+ * is. `observedGeneration` is the object's own; `lastTransitionTime` moves only with `status`, so that saying the same
+ * again writes nothing.
  */
 export function withCondition<T extends AnyObject & ConditionedObject>(object: T, facts: ConditionFacts): T {
   const { generation } = object.metadata;

@@ -1,4 +1,10 @@
-import { formatGroupResource, type AnyObject, type Client, type Fence, type ResourceType } from '#pkg/apimachinery/index';
+import {
+  formatGroupResource,
+  type AnyObject,
+  type Client,
+  type Fence,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
 import type { Cache } from '../cache/cache.ts';
 import type { CachedClient } from '../cache/cached-client.ts';
 import { Lister } from '../cache/lister.ts';
@@ -26,19 +32,38 @@ export interface ControllerEnvironment {
   failures?: ReconcileFailures;
 }
 
-/** The controller that a definition describes, on these caches. @throws Error for an index that cannot be, and whatever the definition's functions throw */
+/**
+ * The controller that a definition describes, on these caches. @throws Error for an index that cannot be, and whatever
+ * the definition's functions throw
+ */
 export function buildController(given: ControllerDefinition, environment: ControllerEnvironment): Controller {
   const { cache, client, fence, log, events, observer, failures } = environment;
-  const definition = failures === undefined ? given : { ...given, watches: given.watches.map((watch, position) => noticingLoss({ watch, position, controller: given.name, failures })) };
+  const definition =
+    failures === undefined
+      ? given
+      : {
+          ...given,
+          watches: given.watches.map((watch, position) =>
+            noticingLoss({ watch, position, controller: given.name, failures }),
+          ),
+        };
   const fenced = fence === undefined ? {} : { fence };
   const { name, watches, indexes, tuning } = definition;
   const { sources, reconcile } = given.begin();
   const resume = resumeOf(definition, environment);
-  const informers = resume === undefined ? watches.map(({ type, selection, handler, predicates }) => informerSource(cache.informerFor(type, selection), handler, predicates)) : [];
+  const informers =
+    resume === undefined
+      ? watches.map(({ type, selection, handler, predicates }) =>
+          informerSource(cache.informerFor(type, selection), handler, predicates),
+        )
+      : [];
   for (const { type, name: index, valuesOf } of indexes) cache.informerFor(type).indexer.addIndex(index, valuesOf);
   const lister = <T extends AnyObject>(type: ResourceType<T>): Lister<T> => {
     const informer = cache.wholeOf(type);
-    if (informer === undefined) throw new Error(`controller ${name} does not watch all ${formatGroupResource({ group: type.group, resource: type.plural })}`);
+    if (informer === undefined)
+      throw new Error(
+        `controller ${name} does not watch all ${formatGroupResource({ group: type.group, resource: type.plural })}`,
+      );
     return new Lister(informer);
   };
   const { concurrency, timeoutMs, limiter } = tuning;
@@ -46,20 +71,39 @@ export function buildController(given: ControllerDefinition, environment: Contro
     name,
     sources: [...informers, ...sources],
     log,
-    reconciler: { reconcile: (request, signal) => reconcile(request, { client, ...fenced, lister, events, log, signal }) },
+    reconciler: {
+      reconcile: (request, signal) => reconcile(request, { client, ...fenced, lister, events, log, signal }),
+    },
     catchUp: (signal) => client.catchUp(signal),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(limiter === undefined ? {} : { limiter: guardedLimiter(limiter(), (error) => log.error({ err: error, controller: name }, 'the limiter of a controller failed; another is asked')) }),
+    ...(limiter === undefined
+      ? {}
+      : {
+          limiter: guardedLimiter(limiter(), (error) =>
+            log.error({ err: error, controller: name }, 'the limiter of a controller failed; another is asked'),
+          ),
+        }),
     ...(observer === undefined ? {} : { observer }),
     ...(resume === undefined ? {} : { resume }),
     ...(failures === undefined ? {} : { failures }),
   });
 }
 
-function resumeOf({ name, watches, tuning }: ControllerDefinition, { cache, log, positions }: ControllerEnvironment): Resume | undefined {
+function resumeOf(
+  { name, watches, tuning }: ControllerDefinition,
+  { cache, log, positions }: ControllerEnvironment,
+): Resume | undefined {
   const options = tuning.resume;
   if (options === undefined || positions === undefined) return undefined;
   const informers = watches.map(({ type, selection }) => cache.informerFor(type, selection));
-  return new Resume({ watches, informers, client: positions.client, store: new PositionStore({ ...positions, controller: name }), options, controller: name, log });
+  return new Resume({
+    watches,
+    informers,
+    client: positions.client,
+    store: new PositionStore({ ...positions, controller: name }),
+    options,
+    controller: name,
+    log,
+  });
 }

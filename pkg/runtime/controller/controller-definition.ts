@@ -11,7 +11,10 @@ import type { RateLimiter } from '../workqueue/rate-limiter.ts';
 
 /** What a reconcile has at hand. */
 export interface ReconcileContext {
-  /** Reads what the controller watches from its caches, the rest from the API; its writes are fenced where leaders are elected. */
+  /**
+   * Reads what the controller watches from its caches, the rest from the API; its writes are fenced where leaders are
+   * elected.
+   */
   client: Client;
   /** Where leaders are elected, the claim that goes with each write of `client`: for what writes as somebody else. */
   fence?: Fence;
@@ -50,17 +53,21 @@ export interface ControllerTuning {
   /** Makes the back-off of the queue. Default: by key from 5 ms to 1 000 s, and 100 retries a second over all. */
   limiter?: () => RateLimiter;
   /**
-   * Keeps a stored position, so that a restart looks only at what changed since, deletions included, and at what had not gone well.
-   * Without it, a restart looks at everything and learns of no deletion that it missed. So it is all the same where the position is
-   * older than the history that is kept (10 minutes at least), or holds for other watches. It looks at everything, and learns of deletions,
-   * where the `version` is another, where more than 500 objects wait for their `requeueAfterMs`, or where an object changed whose
-   * handler looks at more than its name: who was concerned before nobody can tell, unless the watch has `isMappingFixed`.
+   * Keeps a stored position, so that a restart looks only at what changed since, deletions included, and at what had
+   * not gone well. Without it, a restart looks at everything and learns of no deletion that it missed. So it is all the
+   * same where the position is older than the history that is kept (10 minutes at least), or holds for other watches.
+   * It looks at everything, and learns of deletions, where the `version` is another, where more than 500 objects wait
+   * for their `requeueAfterMs`, or where an object changed whose handler looks at more than its name: who was concerned
+   * before nobody can tell, unless the watch has `isMappingFixed`.
    */
   resume?: ResumeOptions;
 }
 
 export interface ResumeOptions {
-  /** Any text; with another one everything is looked at: to be changed when the controller's code would do otherwise with objects it has looked at. */
+  /**
+   * Any text; with another one everything is looked at: to be changed when the controller's code would do otherwise
+   * with objects it has looked at.
+   */
   version?: string;
   /** Between two writes of the position, at least. Milliseconds, default 5 000. */
   intervalMs?: number;

@@ -40,7 +40,14 @@ class Stage {
             this.attempts.push({ request, signal, end, fail });
           }),
       },
-      observer: { depth() {}, added() {}, taken() {}, done() {}, retried() {}, reconciled: (outcome) => void this.outcomes.push(outcome) },
+      observer: {
+        depth() {},
+        added() {},
+        taken() {},
+        done() {},
+        retried() {},
+        reconciled: (outcome) => void this.outcomes.push(outcome),
+      },
       ...options,
     });
   }
@@ -120,7 +127,11 @@ describe('a controller', () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
-    attempts[0]!.fail(newConflict({ group: '', resource: 'posts' }, 'a', 'the lease is another\'s', [{ reason: 'FieldValueInvalid', message: '', field: fenceHeader }]));
+    attempts[0]!.fail(
+      newConflict({ group: '', resource: 'posts' }, 'a', "the lease is another's", [
+        { reason: 'FieldValueInvalid', message: '', field: fenceHeader },
+      ]),
+    );
     await waitUntil(() => outcomes.length === 1);
     // A retry would be there before this one.
     source.push(b);
@@ -151,7 +162,11 @@ describe('a controller', () => {
     expect(limiter.failures('/a')).toBe(0);
   });
 
-  test.each([['no number', { requeueAfterMs: NaN }], ['no time', {}], ['a text', 'soon']])('takes %s for a failure: it is no answer', async (_, answer) => {
+  test.each([
+    ['no number', { requeueAfterMs: NaN }],
+    ['no time', {}],
+    ['a text', 'soon'],
+  ])('takes %s for a failure: it is no answer', async (_, answer) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
@@ -187,15 +202,30 @@ describe('a controller', () => {
 
   test('tells of a reconcile that does not heed its signal while it goes on, and no longer when it went well', async () => {
     const failures = new ReconcileFailures();
-    const { source, attempts, outcomes, logged } = await start({ timeoutMs: 5, failures, limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }) });
+    const { source, attempts, outcomes, logged } = await start({
+      timeoutMs: 5,
+      failures,
+      limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }),
+    });
     source.push(a);
     await waitUntil(() => logged.length > 0, waitMs, 'a line that says that the reconcile has not ended');
     expect(logged).toEqual(['the reconcile took too long and has not ended']);
     const error = new Error('the reconcile took longer than 5 ms');
-    expect(failures.summary).toEqual({ objects: 1, since: expect.any(Number), last: { controller: 'test', request: '/a', attempt: 1, error, isLasting: true } });
+    expect(failures.summary).toEqual({
+      objects: 1,
+      since: expect.any(Number),
+      last: { controller: 'test', request: '/a', attempt: 1, error, isLasting: true },
+    });
     attempts[0]!.fail(new Error('at last'));
     await waitUntil(() => outcomes.length === 1, waitMs, 'the first outcome');
-    expect([outcomes, failures.summary]).toEqual([['timeout'], { objects: 1, since: expect.any(Number), last: expect.objectContaining({ attempt: 1, error: new Error('at last') }) }]);
+    expect([outcomes, failures.summary]).toEqual([
+      ['timeout'],
+      {
+        objects: 1,
+        since: expect.any(Number),
+        last: expect.objectContaining({ attempt: 1, error: new Error('at last') }),
+      },
+    ]);
     source.push(a);
     await waitUntil(() => attempts.length === 2, waitMs, 'the second attempt');
     attempts[1]!.end(undefined);
@@ -209,18 +239,27 @@ describe('a controller', () => {
       timeoutMs: 5,
       failures,
       limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }),
-      reconciler: { reconcile: (_request, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))) },
+      reconciler: {
+        reconcile: (_request, signal) =>
+          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+      },
     });
     source.push(a);
     // Its one worker takes this one after the time-out of the first.
     source.push(b);
     await waitUntil(() => outcomes.length === 2, waitMs, 'both outcomes');
-    expect([outcomes, logged, attempts]).toEqual([['timeout', 'timeout'], Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'), []]);
+    expect([outcomes, logged, attempts]).toEqual([
+      ['timeout', 'timeout'],
+      Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'),
+      [],
+    ]);
   });
 
   test('waits for its caches first; a cache that stays behind is a failure', async () => {
     let isBehind = true;
-    const { source, attempts, outcomes } = await start({ catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()) });
+    const { source, attempts, outcomes } = await start({
+      catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()),
+    });
     source.push(a);
     await waitUntil(() => outcomes.length > 0);
     expect(attempts).toEqual([]);

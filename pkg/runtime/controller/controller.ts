@@ -2,7 +2,13 @@ import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFenceLost } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
-import { formatRequest, parseRequest, TerminalError, type Reconciler, type ReconcileResult } from '../reconcile/reconciler.ts';
+import {
+  formatRequest,
+  parseRequest,
+  TerminalError,
+  type Reconciler,
+  type ReconcileResult,
+} from '../reconcile/reconciler.ts';
 import type { Resume } from '../resume/resume.ts';
 import type { EnqueueOptions, Source } from '../source/source.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -74,11 +80,18 @@ export class Controller {
     return undefined;
   }
 
-  /** Resolves when the sources have given what there was at first and work has begun; false if it was stopped before. @throws what a source throws: it is then to be stopped */
+  /**
+   * Resolves when the sources have given what there was at first and work has begun; false if it was stopped before.
+   * @throws what a source throws: it is then to be stopped
+   */
   async start(): Promise<boolean> {
     const { resume, concurrency = 1 } = this.#options;
     const { signal } = this.#starting;
-    const synced = await Promise.all(this.#sources.map(async (source) => source.start((request, options) => this.#enqueue(formatRequest(request), options), signal)));
+    const synced = await Promise.all(
+      this.#sources.map(async (source) =>
+        source.start((request, options) => this.#enqueue(formatRequest(request), options), signal),
+      ),
+    );
     if (this.#stopped || synced.includes(false)) return false;
     resume?.begin();
     this.#workers = Array.from({ length: concurrency }, () => this.#work());
@@ -116,10 +129,14 @@ export class Controller {
   }
 
   async #work(): Promise<void> {
-    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) await this.#reconcile(key);
+    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take())
+      await this.#reconcile(key);
   }
 
-  /** Resolves when the worker may take the next key: at the time-out, even if the reconciler does not heed its signal. Its key stays taken until it does. */
+  /**
+   * Resolves when the worker may take the next key: at the time-out, even if the reconciler does not heed its signal.
+   * Its key stays taken until it does.
+   */
   async #reconcile(key: string): Promise<void> {
     const { timeoutMs = 60_000 } = this.#options;
     const abort = new AbortController();
@@ -151,7 +168,10 @@ export class Controller {
     const { failures, log, name } = this.#options;
     const attempt = this.#queue.failures(key) + 1;
     failures?.note({ controller: name, request: key, attempt, error, isLasting: true });
-    log.warn({ err: error, controller: name, request: key, failures: attempt }, 'the reconcile took too long and has not ended');
+    log.warn(
+      { err: error, controller: name, request: key, failures: attempt },
+      'the reconcile took too long and has not ended',
+    );
   }
 
   /** Never rejects. */
@@ -171,7 +191,14 @@ export class Controller {
       const attempt = this.#queue.failures(key) + 1;
       const details = { err: error, controller: name, request: key, failures: attempt };
       const isOverdue = signal.reason instanceof OverdueError;
-      if (!this.#stopped && !isFenceLost(error)) this.#options.failures?.note({ controller: name, request: key, attempt, error, isLasting: isOverdue || error instanceof TerminalError });
+      if (!this.#stopped && !isFenceLost(error))
+        this.#options.failures?.note({
+          controller: name,
+          request: key,
+          attempt,
+          error,
+          isLasting: isOverdue || error instanceof TerminalError,
+        });
       if (error instanceof TerminalError) {
         this.#queue.forget(key);
         resume?.ledger.settle(key);
@@ -181,7 +208,7 @@ export class Controller {
       resume?.ledger.fail(key);
       if (isFenceLost(error)) {
         // Another leads, and looks at it: this turn is ending.
-        log.debug(details, 'the reconcile was refused, as its lease is another\'s by now');
+        log.debug(details, "the reconcile was refused, as its lease is another's by now");
         return 'error';
       }
       if (!this.#stopped) log.warn(details, 'the reconcile failed, and is tried again');
@@ -204,7 +231,8 @@ export class Controller {
 function requeueOf(result: ReconcileResult | null): number | undefined {
   if (result === undefined || result === null) return undefined;
   const { requeueAfterMs } = result;
-  if (typeof requeueAfterMs !== 'number' || Number.isNaN(requeueAfterMs)) throw new TypeError('a reconcile answers nothing, or requeueAfterMs as a number of milliseconds');
+  if (typeof requeueAfterMs !== 'number' || Number.isNaN(requeueAfterMs))
+    throw new TypeError('a reconcile answers nothing, or requeueAfterMs as a number of milliseconds');
   return requeueAfterMs;
 }
 

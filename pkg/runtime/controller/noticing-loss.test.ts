@@ -19,7 +19,11 @@ const throws = (): never => {
 };
 
 /** The watches of a controller, and how to send one of them an event: what was lost then is told by `failing`. */
-function watching(build: (builder: ControllerBuilder<AnyObject>) => ControllerBuilder<AnyObject>): { failures: ReconcileFailures; send: (position: number, event: ObjectEvent) => void; failing: () => string[] } {
+function watching(build: (builder: ControllerBuilder<AnyObject>) => ControllerBuilder<AnyObject>): {
+  failures: ReconcileFailures;
+  send: (position: number, event: ObjectEvent) => void;
+  failing: () => string[];
+} {
   const failures = new ReconcileFailures();
   const { name: controller, watches } = build(controllerFor(scriptedType)).reconcile(async () => undefined);
   const noticed = watches.map((watch, position) => noticingLoss({ watch, position, controller, failures }));
@@ -57,7 +61,9 @@ test('an event that a predicate loses is told until one passes', () => {
 test('another watch of the same type does not hide it, nor one of another group', () => {
   const other: ResourceType = { ...scriptedType, group: 'other.example.com' };
   const map: EventHandler = enqueueMapped(() => []);
-  const { send, failing } = watching((builder) => builder.withPredicate(throws).watches(scriptedType, map).watches(other, map));
+  const { send, failing } = watching((builder) =>
+    builder.withPredicate(throws).watches(scriptedType, map).watches(other, map),
+  );
   for (const position of [0, 1, 2]) send(position, created);
   expect(failing()).toEqual(lost);
 });
@@ -76,7 +82,9 @@ test.each<[string, Predicate[]]>([
 test('an event that a handler loses is told until one passes it, or a deletion is dropped', () => {
   const handlers: EventHandler[] = [throws, throws, () => [], throws];
   const predicate = oneByOne(isAny, isAny, isAny, isAny, isNone);
-  const { send, failing } = watching((builder) => builder.watches(scriptedType, (event) => handlers.shift()!(event), { predicates: [predicate] }));
+  const { send, failing } = watching((builder) =>
+    builder.watches(scriptedType, (event) => handlers.shift()!(event), { predicates: [predicate] }),
+  );
   const heard = [created, created, created, created, deleted].map((event) => {
     send(1, event);
     return failing().length;
@@ -85,8 +93,14 @@ test('an event that a handler loses is told until one passes it, or a deletion i
 });
 
 test('a terminal failure is over when its object is gone, though the event is dropped', () => {
-  const { failures, send, failing } = watching((builder) => builder.withPredicate(isNone).watches(scriptedType, enqueueMapped(() => [])));
-  const note = (error: Error): void => failures.note({ controller: scriptedType.plural, request: '/a', attempt: 1, error, isLasting: true });
+  const { failures, send, failing } = watching((builder) =>
+    builder.withPredicate(isNone).watches(
+      scriptedType,
+      enqueueMapped(() => []),
+    ),
+  );
+  const note = (error: Error): void =>
+    failures.note({ controller: scriptedType.plural, request: '/a', attempt: 1, error, isLasting: true });
   note(new TerminalError('never'));
   send(1, deleted);
   send(0, created);

@@ -14,8 +14,9 @@ export interface NoticingLossOptions {
 }
 
 /**
- * The watch, whose predicates and handler lose an event where they throw: that counts as a failure of this watch until an event of the same object
- * passes all of them, or they take its deletion in. What is dropped proves nothing: the predicate that threw may not have been asked.
+ * The watch, whose predicates and handler lose an event where they throw: that counts as a failure of this watch until
+ * an event of the same object passes all of them, or they take its deletion in. What is dropped proves nothing: the
+ * predicate that threw may not have been asked.
  */
 export function noticingLoss({ watch, position, controller, failures }: NoticingLossOptions): WatchDefinition {
   const { type, handler, predicates } = watch;
@@ -32,7 +33,8 @@ export function noticingLoss({ watch, position, controller, failures }: Noticing
   };
   const isWorthNoticed = (event: ObjectEvent): boolean => {
     // Nobody looks at it again where this event is dropped.
-    if (position === 0 && event.type === 'delete') failures.clearTerminal(controller, formatRequest(requestOf(event.object)));
+    if (position === 0 && event.type === 'delete')
+      failures.clearTerminal(controller, formatRequest(requestOf(event.object)));
     const passes = noticing(event, () => isWorth(event));
     if (passes ? handler === enqueueObject : event.type === 'delete') clear(event);
     return passes;

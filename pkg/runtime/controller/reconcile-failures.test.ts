@@ -1,7 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { mostFailures, ReconcileFailures } from './reconcile-failures.ts';
 
-const failure = (request: string, attempt: number): { controller: string; request: string; attempt: number; error: unknown } => ({ controller: 'c', request, attempt, error: new Error(`${request} ${attempt}`) });
+const failure = (
+  request: string,
+  attempt: number,
+): { controller: string; request: string; attempt: number; error: unknown } => ({
+  controller: 'c',
+  request,
+  attempt,
+  error: new Error(`${request} ${attempt}`),
+});
 
 test('what fails again and again is told, the last first, until it succeeds', () => {
   let changes = 0;

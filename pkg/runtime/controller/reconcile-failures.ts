@@ -57,19 +57,23 @@ export class ReconcileFailures {
 
   /** The object is gone: what was not to be tried again is over. */
   clearTerminal(controller: string, request: string): void {
-    if (this.#failing.get(keyOf({ controller, request }))?.failure.error instanceof TerminalError) this.clear(controller, request);
+    if (this.#failing.get(keyOf({ controller, request }))?.failure.error instanceof TerminalError)
+      this.clear(controller, request);
   }
 
   /** Of one that begins anew nothing is known. */
   clearAll(controller: string): void {
-    for (const { failure } of this.#failing.values()) if (failure.controller === controller) this.clear(controller, failure.request, failure.watch);
+    for (const { failure } of this.#failing.values())
+      if (failure.controller === controller) this.clear(controller, failure.request, failure.watch);
   }
 
   /** Undefined where all goes well. */
   get summary(): FailureSummary | undefined {
     const failing = Array.from(this.#failing.values()).filter(({ failure }) => counts(failure));
     const last = failing.at(-1)?.failure;
-    return last === undefined ? undefined : { objects: failing.length, since: Math.min(...failing.map(({ since }) => since)), last };
+    return last === undefined
+      ? undefined
+      : { objects: failing.length, since: Math.min(...failing.map(({ since }) => since)), last };
   }
 }
 
@@ -77,6 +81,14 @@ function counts({ attempt, isLasting = false }: ReconcileFailure): boolean {
   return isLasting || attempt >= attemptsThatCount;
 }
 
-function keyOf({ controller, request, watch = '' }: { controller: string; request: string; watch?: number | string | undefined }): string {
+function keyOf({
+  controller,
+  request,
+  watch = '',
+}: {
+  controller: string;
+  request: string;
+  watch?: number | string | undefined;
+}): string {
   return `${controller} ${watch} ${request}`;
 }

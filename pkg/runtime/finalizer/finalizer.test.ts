@@ -5,11 +5,17 @@ import { addFinalizer, removeFinalizer } from './finalizer.ts';
 
 function objectWith(finalizers?: string[]): Stored<AnyObject> {
   const object = scriptedObject('n', 7);
-  return { ...object, metadata: { ...object.metadata, namespace: 'a', ...(finalizers === undefined ? {} : { finalizers }) } };
+  return {
+    ...object,
+    metadata: { ...object.metadata, namespace: 'a', ...(finalizers === undefined ? {} : { finalizers }) },
+  };
 }
 
 /** What is sent, of an API that answers with another object. */
-async function sentBy(change: typeof addFinalizer, object: Stored<AnyObject>): Promise<{ sent: unknown[]; answer: AnyObject }> {
+async function sentBy(
+  change: typeof addFinalizer,
+  object: Stored<AnyObject>,
+): Promise<{ sent: unknown[]; answer: AnyObject }> {
   const sent: unknown[] = [];
   const patch = (type: unknown, key: unknown, body: Patch): Promise<never> => {
     sent.push(type, key, body);
@@ -18,8 +24,14 @@ async function sentBy(change: typeof addFinalizer, object: Stored<AnyObject>): P
   return { sent, answer: await change({ patch }, scriptedType, object, 'x.example.com/hold') };
 }
 
-/** With the revision that was read: the finalizers of others are not lost where somebody changes them at the same time. */
-const patchTo = (finalizers: string[]): unknown[] => [scriptedType, { namespace: 'a', name: 'n' }, { type: 'merge', patch: { metadata: { resourceVersion: '7', finalizers } } }];
+/**
+ * With the revision that was read: the finalizers of others are not lost where somebody changes them at the same time.
+ */
+const patchTo = (finalizers: string[]): unknown[] => [
+  scriptedType,
+  { namespace: 'a', name: 'n' },
+  { type: 'merge', patch: { metadata: { resourceVersion: '7', finalizers } } },
+];
 
 test.each([
   [undefined, ['x.example.com/hold']],
@@ -31,7 +43,10 @@ test.each([
 });
 
 test('a finalizer is removed from among others', async () => {
-  const { sent } = await sentBy(removeFinalizer, objectWith(['a.example.com/hold', 'x.example.com/hold', 'b.example.com/hold']));
+  const { sent } = await sentBy(
+    removeFinalizer,
+    objectWith(['a.example.com/hold', 'x.example.com/hold', 'b.example.com/hold']),
+  );
   expect(sent).toEqual(patchTo(['a.example.com/hold', 'b.example.com/hold']));
 });
 

@@ -17,9 +17,13 @@ export interface OwnerOptions {
 export function enqueueOwner(owner: ResourceType, { onlyController = true }: OwnerOptions = {}): EventHandler {
   const ownersOf = ({ metadata }: AnyObject): ReconcileRequest[] =>
     (metadata.ownerReferences ?? [])
-      .filter(({ apiVersion, kind, controller }) => kind === owner.kind && apiGroupOf(apiVersion) === owner.group && (!onlyController || controller === true))
+      .filter(
+        ({ apiVersion, kind, controller }) =>
+          kind === owner.kind && apiGroupOf(apiVersion) === owner.group && (!onlyController || controller === true),
+      )
       .map(({ name }) => ({ namespace: owner.namespaced ? (metadata.namespace ?? '') : '', name }));
-  return (event) => (event.type === 'update' ? [...ownersOf(event.old), ...ownersOf(event.object)] : ownersOf(event.object));
+  return (event) =>
+    event.type === 'update' ? [...ownersOf(event.old), ...ownersOf(event.object)] : ownersOf(event.object);
 }
 
 /** Looks at whatever `map` answers; of an update, for the object as it was too. */

@@ -6,7 +6,9 @@ import { LeaderElector, type Leadership, type LeaderElectorOptions } from './lea
 import { leaseType } from './lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-/** A lease is given back, or runs out quickly only where a test says so: a machine that stands still ends nobody's turn. */
+/**
+ * A lease is given back, or runs out quickly only where a test says so: a machine that stands still ends nobody's turn.
+ */
 const quick = { namespace: 'default', durationMs: 60_000, deadlineMs: 50_000, retryMs: 30 };
 const short = { durationMs: 1000, deadlineMs: 500 };
 
@@ -64,7 +66,10 @@ describe('a lease', () => {
     faulty.setRates({ unavailable: 1 });
     const second = new Candidate({ identity: 'second', lease: 'silent', ...short });
     const order: string[] = [];
-    await Promise.all([first.ended.then(() => order.push('the first steps down')), second.began.then(() => order.push('the second begins'))]);
+    await Promise.all([
+      first.ended.then(() => order.push('the first steps down')),
+      second.began.then(() => order.push('the second begins')),
+    ]);
     expect(order).toEqual(['the first steps down', 'the second begins']);
     expect((await second.began).fence.transitions).toBe(1);
     expect(performance.now() - cut).toBeGreaterThanOrEqual(900);
@@ -76,7 +81,10 @@ describe('a lease', () => {
     const first = new Candidate({ identity: 'first', lease: 'taken' });
     await first.began;
     const key = { namespace: 'default', name: 'taken' };
-    await client.patch(leaseType, key, { type: 'merge', patch: { spec: { holderIdentity: 'thief', leaseTransitions: 7 } } });
+    await client.patch(leaseType, key, {
+      type: 'merge',
+      patch: { spec: { holderIdentity: 'thief', leaseTransitions: 7 } },
+    });
     await first.ended;
     expect((await client.get(leaseType, key)).spec!.holderIdentity).toBe('thief');
   });
@@ -100,7 +108,10 @@ describe('a lease', () => {
     let renewals = 0;
     let last = '';
     while (renewals < 8) {
-      await client.patch(leaseType, key, { type: 'merge', patch: { metadata: { annotations: { note: String(renewals) } } } });
+      await client.patch(leaseType, key, {
+        type: 'merge',
+        patch: { metadata: { annotations: { note: String(renewals) } } },
+      });
       const { spec } = await client.get(leaseType, key);
       if (spec!.renewTime !== last) renewals += 1;
       last = spec!.renewTime!;
@@ -112,7 +123,10 @@ describe('a lease', () => {
   });
 
   test('is led by exactly one of many who ask at once, and each turn has a number of its own', async () => {
-    const candidates = Array.from({ length: 6 }, (_, i) => new Candidate({ identity: `candidate-${i}`, lease: 'many' }));
+    const candidates = Array.from(
+      { length: 6 },
+      (_, i) => new Candidate({ identity: `candidate-${i}`, lease: 'many' }),
+    );
     const turns: number[] = [];
     for (let i = 0; i < candidates.length; i += 1) {
       const waiting = candidates.filter(({ stop }) => !stop.signal.aborted);
@@ -127,7 +141,9 @@ describe('a lease', () => {
 
   test('what the leader throws ends its turn and comes to the caller', async () => {
     const elector = new LeaderElector({ client, log: silent, ...quick, identity: 'first', lease: 'thrown' });
-    await expect(elector.run(() => Promise.reject(new Error('mine')), new AbortController().signal)).rejects.toThrow('mine');
+    await expect(elector.run(() => Promise.reject(new Error('mine')), new AbortController().signal)).rejects.toThrow(
+      'mine',
+    );
     expect((await client.get(leaseType, { namespace: 'default', name: 'thrown' })).spec!.holderIdentity).toBe('');
   });
 });

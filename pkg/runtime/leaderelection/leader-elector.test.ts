@@ -14,8 +14,20 @@ test('a lease that says it lasts a year is free after ten minutes without a sign
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   let looks = 0;
   let holder = 'thief';
-  const metadata = { namespace: 'n', name: 'l', uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' };
-  const lease = (): Stored<Lease> => ({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { holderIdentity: holder, leaseDurationSeconds: year, leaseTransitions: 3 } });
+  const metadata = {
+    namespace: 'n',
+    name: 'l',
+    uid: 'u',
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  };
+  const lease = (): Stored<Lease> => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata,
+    spec: { holderIdentity: holder, leaseDurationSeconds: year, leaseTransitions: 3 },
+  });
   const client = {
     get: async () => {
       looks += 1;

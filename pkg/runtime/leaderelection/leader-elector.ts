@@ -29,9 +29,9 @@ export interface Leadership {
 }
 
 /**
- * Lets one of many lead, by a Lease. No clock is compared with another's: a lease is free when this process has seen it unchanged for as
- * long as it lasts, or for ten minutes, whatever it says. Between losing the lease and noticing it a leader may still write: the fence makes those writes fail.
- * Source: client-go, `tools/leaderelection`.
+ * Lets one of many lead, by a Lease. No clock is compared with another's: a lease is free when this process has seen it
+ * unchanged for as long as it lasts, or for ten minutes, whatever it says. Between losing the lease and noticing it a
+ * leader may still write: the fence makes those writes fail. Source: client-go, `tools/leaderelection`.
  */
 export class LeaderElector {
   readonly #options: Required<LeaderElectorOptions>;
@@ -49,8 +49,9 @@ export class LeaderElector {
   }
 
   /**
-   * Waits for the lease, then calls `lead`, whose promise must end soon after its signal fires. Resolves when the turn is over and the lease was given
-   * back, or when `signal` fired first. What `lead` throws ends the turn and is thrown on.
+   * Waits for the lease, then calls `lead`, whose promise must end soon after its signal fires. Resolves when the turn
+   * is over and the lease was given back, or when `signal` fired first. What `lead` throws ends the turn and is thrown
+   * on.
    */
   async run(lead: (leadership: Leadership) => Promise<void>, signal: AbortSignal): Promise<void> {
     const lease = await this.#acquire(signal);
@@ -100,15 +101,29 @@ export class LeaderElector {
       if (!isStatusError(error, 'NotFound')) throw error;
       // One that somebody deleted goes on from its number: fences of its earlier turns stay lost.
       const leaseTransitions = this.#seen === undefined ? 0 : (this.#seen.lease.spec?.leaseTransitions ?? 0) + 1;
-      const fresh: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec: { ...this.#claim(), leaseTransitions } };
+      const fresh: Lease = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace, name },
+        spec: { ...this.#claim(), leaseTransitions },
+      };
       return this.#written(client.create(leaseType, fresh, { signal }));
     }
-    if (this.#seen?.lease.metadata.resourceVersion !== found.metadata.resourceVersion) this.#seen = { lease: found, since: performance.now() };
+    if (this.#seen?.lease.metadata.resourceVersion !== found.metadata.resourceVersion)
+      this.#seen = { lease: found, since: performance.now() };
     const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = found.spec ?? {};
-    const isFree = holderIdentity === '' || performance.now() - this.#seen.since >= Math.min(leaseDurationSeconds, longestLeaseSeconds) * 1000;
+    const isFree =
+      holderIdentity === '' ||
+      performance.now() - this.#seen.since >= Math.min(leaseDurationSeconds, longestLeaseSeconds) * 1000;
     if (!isFree && holderIdentity !== identity) return undefined;
     // Each turn has a number of its own, even if the same process leads again.
-    return this.#written(client.update(leaseType, { ...found, spec: { ...this.#claim(), leaseTransitions: leaseTransitions + 1 } }, { signal }));
+    return this.#written(
+      client.update(
+        leaseType,
+        { ...found, spec: { ...this.#claim(), leaseTransitions: leaseTransitions + 1 } },
+        { signal },
+      ),
+    );
   }
 
   /** Another was faster: no failure. */
@@ -123,7 +138,10 @@ export class LeaderElector {
     }
   }
 
-  /** Resolves when the turn ends: by its signal, because another took the lease, or because it could not be renewed in time. */
+  /**
+   * Resolves when the turn ends: by its signal, because another took the lease, or because it could not be renewed in
+   * time.
+   */
   async #renewUntil(turn: AbortController): Promise<void> {
     const { retryMs, deadlineMs, log, lease: name } = this.#options;
     const { signal } = turn;
@@ -140,7 +158,8 @@ export class LeaderElector {
         this.#problem = undefined;
       } catch (error) {
         this.#problem = error;
-        if (performance.now() - renewed >= deadlineMs) return log.error({ err: error, lease: name }, 'the lease could not be renewed in time');
+        if (performance.now() - renewed >= deadlineMs)
+          return log.error({ err: error, lease: name }, 'the lease could not be renewed in time');
         log.warn({ err: error, lease: name }, 'the lease could not be renewed; trying again');
       } finally {
         clearTimeout(timer);
@@ -156,7 +175,8 @@ export class LeaderElector {
     if (renewed !== undefined) return renewed;
     // Its own earlier renewal may have come through without an answer, or somebody else edited the lease.
     const found = await client.get(leaseType, { namespace, name }, { signal });
-    const isOurs = found.spec?.holderIdentity === identity && found.spec.leaseTransitions === held.spec?.leaseTransitions;
+    const isOurs =
+      found.spec?.holderIdentity === identity && found.spec.leaseTransitions === held.spec?.leaseTransitions;
     if (!isOurs) return undefined;
     this.#seen = { lease: found, since: performance.now() };
     return found;
@@ -178,7 +198,12 @@ export class LeaderElector {
   #claim(): LeaseSpec {
     const { identity, durationMs } = this.#options;
     const now = microTime();
-    return { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), acquireTime: now, renewTime: now };
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      acquireTime: now,
+      renewTime: now,
+    };
   }
 }
 

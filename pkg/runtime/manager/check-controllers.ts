@@ -1,7 +1,10 @@
 import { formatGroupResource } from '#pkg/apimachinery/index';
 import type { CacheIndex, ControllerDefinition } from '../controller/controller-definition.ts';
 
-/** What no trying again would mend. @throws TypeError if two controllers have one name, or two indexes of a type: it names them */
+/**
+ * What no trying again would mend. @throws TypeError if two controllers have one name, or two indexes of a type: it
+ * names them
+ */
 export function checkControllers(controllers: readonly ControllerDefinition[]): void {
   const names = controllers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
@@ -13,7 +16,10 @@ export function checkControllers(controllers: readonly ControllerDefinition[]): 
       const key = JSON.stringify([group, version, plural, index.name]);
       const other = seen.get(key);
       if (other === undefined) seen.set(key, { index, controller });
-      else if (other.index.valuesOf !== index.valuesOf) throw new TypeError(`${whose(other.controller, controller)} two different indexes named ${index.name} of ${formatGroupResource({ group, resource: plural })}: they share a cache, so each index needs a name of its own, or the same function`);
+      else if (other.index.valuesOf !== index.valuesOf)
+        throw new TypeError(
+          `${whose(other.controller, controller)} two different indexes named ${index.name} of ${formatGroupResource({ group, resource: plural })}: they share a cache, so each index needs a name of its own, or the same function`,
+        );
     }
   }
 }

@@ -10,13 +10,29 @@ let run: ControllerRun;
 afterEach(() => run.stop());
 
 /** A run whose controller has these sources, one at each try; how its status changed, and what it logged. */
-function begin(sources: readonly Source[], options: Partial<ControllerRunOptions> = {}): { statuses: ControllerStatus[]; logged: string[] } {
+function begin(
+  sources: readonly Source[],
+  options: Partial<ControllerRunOptions> = {},
+): { statuses: ControllerStatus[]; logged: string[] } {
   const [statuses, logged]: [ControllerStatus[], string[]] = [[], []];
   const note = (_details: object, message: string): void => void logged.push(message);
   const log: Log = { debug: note, info: note, warn: note, error: note };
   let tries = 0;
-  const build = (): Controller => new Controller({ name: 'test', sources: [sources[tries++]!], log, reconciler: { reconcile: async () => undefined } });
-  run = new ControllerRun({ name: 'test', build, log, onChange: () => statuses.push(run.status), backoff: new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 }), ...options });
+  const build = (): Controller =>
+    new Controller({
+      name: 'test',
+      sources: [sources[tries++]!],
+      log,
+      reconciler: { reconcile: async () => undefined },
+    });
+  run = new ControllerRun({
+    name: 'test',
+    build,
+    log,
+    onChange: () => statuses.push(run.status),
+    backoff: new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 }),
+    ...options,
+  });
   void run.start();
   return { statuses, logged };
 }
@@ -28,7 +44,10 @@ const notStarted = 'a controller could not be started, and is tried again';
 test('a source that gives up although nobody asked it to is a failure, and tried again', async () => {
   const { statuses, logged } = begin([{ start: async () => false, stop: () => undefined }, sound]);
   await waitUntil(() => statuses.length === 2, waitMs, 'a failure and a start');
-  expect(statuses).toEqual([failed('a source gave up before it had given what there is at first'), { name: 'test', state: 'running' }]);
+  expect(statuses).toEqual([
+    failed('a source gave up before it had given what there is at first'),
+    { name: 'test', state: 'running' },
+  ]);
   expect(logged).toEqual([notStarted]);
 });
 
@@ -37,11 +56,17 @@ test('a source that fails and does not stop is told of at once, and left behind 
   const { statuses, logged } = begin([stuck, sound], { stopTimeoutMs: 5 });
   await waitUntil(() => statuses.length === 2, waitMs, 'a failure and a start');
   expect(statuses).toEqual([failed('broken'), { name: 'test', state: 'running' }]);
-  expect(logged).toEqual([notStarted, 'a controller that could not be started did not stop in time, and is left behind']);
+  expect(logged).toEqual([
+    notStarted,
+    'a controller that could not be started did not stop in time, and is left behind',
+  ]);
 });
 
 test('a source that ends as it is told to is no failure', async () => {
-  const obedient: Source = { start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))), stop: () => undefined };
+  const obedient: Source = {
+    start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
+    stop: () => undefined,
+  };
   const { statuses, logged } = begin([obedient]);
   await run.stop();
   expect([statuses, logged, run.status]).toEqual([[], [], { name: 'test', state: 'starting' }]);

@@ -5,8 +5,9 @@ import type { Log } from '../log.ts';
 import { ItemBackoff, type RateLimiter } from '../workqueue/rate-limiter.ts';
 
 /**
- * `waiting`: another process leads. `starting`: what there is at first is being read. `running`: it looks at objects. `stalled`: it cannot hear of changes. `failed`:
- * it could not be built or started. What is stalled or failed is tried again, ever later.
+ * `waiting`: another process leads. `starting`: what there is at first is being read. `running`: it looks at objects.
+ * `stalled`: it cannot hear of changes. `failed`: it could not be built or started. What is stalled or failed is tried
+ * again, ever later.
  */
 export type ControllerState = 'waiting' | 'starting' | 'running' | 'stalled' | 'failed';
 
@@ -77,7 +78,8 @@ export class ControllerRun {
       const controller = this.#options.build();
       this.#controller = controller;
       const hasStarted = await controller.start();
-      if (!hasStarted && !signal.aborted) throw new Error('a source gave up before it had given what there is at first');
+      if (!hasStarted && !signal.aborted)
+        throw new Error('a source gave up before it had given what there is at first');
       if (hasStarted) this.#become('running');
       return true;
     } catch (error) {
@@ -96,7 +98,11 @@ export class ControllerRun {
     const { log, name, stopTimeoutMs = 10_000 } = this.#options;
     const controller = this.#controller;
     if (controller === undefined) return;
-    if (!(await endsWithin(stopTimeoutMs, controller.stop()))) log.error({ controller: name }, 'a controller that could not be started did not stop in time, and is left behind');
+    if (!(await endsWithin(stopTimeoutMs, controller.stop())))
+      log.error(
+        { controller: name },
+        'a controller that could not be started did not stop in time, and is left behind',
+      );
     this.#controller = undefined;
   }
 

@@ -31,7 +31,11 @@ function startManager(options: Omit<ManagerOptions, 'log'>): Watched {
 }
 
 /** The client, with one verb of one type as `replace` has it. */
-function withVerb(verb: keyof Client, type: ResourceType, replace: (ask: () => Promise<unknown>) => Promise<unknown>): Client {
+function withVerb(
+  verb: keyof Client,
+  type: ResourceType,
+  replace: (ask: () => Promise<unknown>) => Promise<unknown>,
+): Client {
   return new Proxy(client, {
     get: (target, name) => {
       const method = Reflect.get(target, name) as (...parameters: unknown[]) => Promise<unknown>;
@@ -44,7 +48,15 @@ function withVerb(verb: keyof Client, type: ResourceType, replace: (ask: () => P
 }
 
 function texts({ manager }: Watched): string[] {
-  return manager.controllers.map(({ name, state, problem }) => [name, state, ...(problem instanceof Error ? [problem.message, problem.cause instanceof Error ? problem.cause.message : ''] : [])].join(' | '));
+  return manager.controllers.map(({ name, state, problem }) =>
+    [
+      name,
+      state,
+      ...(problem instanceof Error
+        ? [problem.message, problem.cause instanceof Error ? problem.cause.message : '']
+        : []),
+    ].join(' | '),
+  );
 }
 
 test('a controller that cannot be built costs a leader nothing but tries ever later', async () => {
@@ -55,14 +67,27 @@ test('a controller that cannot be built costs a leader nothing but tries ever la
   });
   const tried: number[] = [];
   const broken: ControllerDefinition = {
-    ...controllerFor(postType).named('broken').reconcile(async () => undefined),
+    ...controllerFor(postType)
+      .named('broken')
+      .reconcile(async () => undefined),
     begin: () => {
       tried.push(performance.now());
       if (tried.length < 3) throw new Error('not yet');
       return { sources: [], reconcile: async () => undefined };
     },
   };
-  const running = startManager({ client: counted, controllers: [broken], election: { identity: 'a', namespace: 'default', lease: 'broken', durationMs: 60_000, deadlineMs: 50_000, retryMs: 40_000 } });
+  const running = startManager({
+    client: counted,
+    controllers: [broken],
+    election: {
+      identity: 'a',
+      namespace: 'default',
+      lease: 'broken',
+      durationMs: 60_000,
+      deadlineMs: 50_000,
+      retryMs: 40_000,
+    },
+  });
   try {
     await running.until(() => texts(running)[0] === 'broken | failed | not yet | ');
     expect([running.manager.isLeading, running.manager.electionProblem]).toEqual([true, undefined]);
@@ -78,11 +103,22 @@ test('a controller that cannot be built costs a leader nothing but tries ever la
 
 test('a controller whose type cannot be followed says so until it can', async () => {
   let isRefused = true;
-  const refusing = withVerb('list', postType, (ask) => (isRefused ? Promise.reject(new Error('posts are forbidden')) : ask()));
-  const running = startManager({ client: refusing, controllers: [controllerFor(postType).named('late').reconcile(async () => undefined)] });
+  const refusing = withVerb('list', postType, (ask) =>
+    isRefused ? Promise.reject(new Error('posts are forbidden')) : ask(),
+  );
+  const running = startManager({
+    client: refusing,
+    controllers: [
+      controllerFor(postType)
+        .named('late')
+        .reconcile(async () => undefined),
+    ],
+  });
   try {
     await running.manager.settled(AbortSignal.timeout(60_000));
-    expect(texts(running)).toEqual(['late | stalled | posts.test.example.com cannot be followed | posts are forbidden']);
+    expect(texts(running)).toEqual([
+      'late | stalled | posts.test.example.com cannot be followed | posts are forbidden',
+    ]);
     isRefused = false;
     await running.until(() => texts(running)[0] === 'late | running');
   } finally {
@@ -96,14 +132,23 @@ test('an index that fails on an object stalls the controllers of the type, names
     return [spec!.title];
   };
   await client.create(postType, newPost('sound', 'fine'));
-  const definition = controllerFor(postType).named('titles').withIndex(postType, 'title', byTitle).reconcile(async () => undefined);
+  const definition = controllerFor(postType)
+    .named('titles')
+    .withIndex(postType, 'title', byTitle)
+    .reconcile(async () => undefined);
   const running = startManager({ client, controllers: [definition] });
   try {
     await running.until(() => texts(running)[0] === 'titles | running');
     await client.create(postType, newPost('bad', 'poison'));
     await running.until(() => running.manager.controllers[0]!.state === 'stalled');
-    expect(texts(running)).toEqual(['titles | stalled | posts.test.example.com cannot be followed | the index title has no values for /bad']);
-    await client.patch(postType, { namespace: '', name: 'bad' }, { type: 'merge', patch: { spec: { title: 'mended' } } });
+    expect(texts(running)).toEqual([
+      'titles | stalled | posts.test.example.com cannot be followed | the index title has no values for /bad',
+    ]);
+    await client.patch(
+      postType,
+      { namespace: '', name: 'bad' },
+      { type: 'merge', patch: { spec: { title: 'mended' } } },
+    );
     await running.until(() => texts(running)[0] === 'titles | running');
   } finally {
     await running.manager.stop();
@@ -129,13 +174,22 @@ test('reconciles that fail and events that are lost are told, and no longer when
   try {
     await client.create(postType, newPost('lost'));
     await running.until(() => manager.failures !== undefined);
-    expect(manager.failures).toMatchObject({ objects: 1, last: { controller: 'losing', request: 'posts /lost', attempt: 1, error: { message: 'no predicate' } } });
+    expect(manager.failures).toMatchObject({
+      objects: 1,
+      last: { controller: 'losing', request: 'posts /lost', attempt: 1, error: { message: 'no predicate' } },
+    });
     await client.create(postType, newPost('retried'));
     await running.until(() => (manager.failures?.objects ?? 0) === 2);
-    expect(manager.failures).toMatchObject({ last: { controller: 'failing', request: '/retried', error: { message: 'out of range' } } });
+    expect(manager.failures).toMatchObject({
+      last: { controller: 'failing', request: '/retried', error: { message: 'out of range' } },
+    });
     expect(manager.failures!.last.attempt).toBeGreaterThanOrEqual(3);
     isBroken = false;
-    await client.patch(postType, { namespace: '', name: 'lost' }, { type: 'merge', patch: { spec: { title: 'found' } } });
+    await client.patch(
+      postType,
+      { namespace: '', name: 'lost' },
+      { type: 'merge', patch: { spec: { title: 'found' } } },
+    );
     await running.until(() => manager.failures === undefined);
   } finally {
     await manager.stop();
@@ -160,9 +214,16 @@ test('a handler that fails while it yields loses its event, and that is told', a
   try {
     await client.create(postType, newPost('yielded'));
     await hasFailed;
-    expect(manager.failures).toMatchObject({ objects: 1, last: { controller: 'yielding', request: 'posts /yielded', error: { message: 'no mapping' } } });
+    expect(manager.failures).toMatchObject({
+      objects: 1,
+      last: { controller: 'yielding', request: 'posts /yielded', error: { message: 'no mapping' } },
+    });
     isBroken = false;
-    await client.patch(postType, { namespace: '', name: 'yielded' }, { type: 'merge', patch: { spec: { title: 'mended' } } });
+    await client.patch(
+      postType,
+      { namespace: '', name: 'yielded' },
+      { type: 'merge', patch: { spec: { title: 'mended' } } },
+    );
     await running.until(() => manager.failures === undefined);
   } finally {
     await manager.stop();
@@ -171,7 +232,11 @@ test('a handler that fails while it yields loses its event, and that is told', a
 
 test('an election that cannot be held says so', async () => {
   const refusing = withVerb('get', leaseType, () => Promise.reject(new Error('leases are forbidden')));
-  const running = startManager({ client: refusing, controllers: [], election: { identity: 'a', namespace: 'default', lease: 'refused', retryMs: 10 } });
+  const running = startManager({
+    client: refusing,
+    controllers: [],
+    election: { identity: 'a', namespace: 'default', lease: 'refused', retryMs: 10 },
+  });
   try {
     while (running.manager.electionProblem === undefined) await new Promise((resolve) => setImmediate(resolve));
     expect(running.manager.electionProblem).toMatchObject({ message: 'leases are forbidden' });

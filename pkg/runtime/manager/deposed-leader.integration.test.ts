@@ -35,7 +35,11 @@ function signing(number: number, refused: (name: string) => void): ControllerDef
     .named('signing')
     .reconcile(async ({ namespace, name }, { client }) => {
       try {
-        await client.patchStatus(postType, { namespace, name }, { type: 'merge', patch: { status: { words: number } } });
+        await client.patchStatus(
+          postType,
+          { namespace, name },
+          { type: 'merge', patch: { status: { words: number } } },
+        );
       } catch (error) {
         if (!isFenceLost(error)) throw error;
         refused(name);
@@ -48,7 +52,8 @@ async function signedBy(name: string, number: number): Promise<void> {
   const { resourceVersion } = await client.list(postType);
   if ((await client.get(postType, { namespace: '', name })).status?.words === number) return;
   for await (const event of await client.watch(postType, { resourceVersion, signal: AbortSignal.timeout(60_000) })) {
-    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.words === number) return;
+    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.words === number)
+      return;
   }
   throw new Error(`${name} was not signed by ${number}`);
 }
@@ -72,7 +77,12 @@ test('a leader that does not know that it is deposed has its writes refused', as
       }),
     ],
   });
-  const leader = new Manager({ client: second!, log: silent, election: { ...election, identity: 'leader', durationMs: 60_000, deadlineMs: 50_000 }, controllers: [signing(2, () => {})] });
+  const leader = new Manager({
+    client: second!,
+    log: silent,
+    election: { ...election, identity: 'leader', durationMs: 60_000, deadlineMs: 50_000 },
+    controllers: [signing(2, () => {})],
+  });
   await first!.create(postType, newPost('before'));
   deposed.start();
   try {
@@ -87,11 +97,17 @@ test('a leader that does not know that it is deposed has its writes refused', as
     await Promise.all([signedBy('after', 2), told]);
     expect(deposed.running).toEqual(['signing']);
     const { items } = await first!.list(postType);
-    expect(items.map((post) => [post.metadata.name, post.status?.words])).toEqual([['after', 2], ['before', 2]]);
+    expect(items.map((post) => [post.metadata.name, post.status?.words])).toEqual([
+      ['after', 2],
+      ['before', 2],
+    ]);
     // Nothing signed by the first came after the lease had passed on.
     const acquired = Number(metadata.resourceVersion);
     const seen: [number, number | undefined][] = [];
-    for await (const event of await first!.watch(postType, { resourceVersion: '1', signal: AbortSignal.timeout(60_000) })) {
+    for await (const event of await first!.watch(postType, {
+      resourceVersion: '1',
+      signal: AbortSignal.timeout(60_000),
+    })) {
       if (event.type === 'BOOKMARK') continue;
       seen.push([Number(event.object.metadata.resourceVersion), event.object.status?.words]);
       if (event.object.metadata.name === 'after' && event.object.status?.words === 2) break;

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, Stored } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
-import { controllerFor, generationChanged, Manager, removeFinalizer, writeChanges, type ControllerDefinition, type Log } from '../index.ts';
+import {
+  controllerFor,
+  generationChanged,
+  Manager,
+  removeFinalizer,
+  writeChanges,
+  type ControllerDefinition,
+  type Log,
+} from '../index.ts';
 import { leaseType } from '../leaderelection/lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -33,7 +41,10 @@ const counting: ControllerDefinition = controllerFor(postType)
   .reconcile(async ({ namespace, name }, context) => {
     const post = context.lister(postType).get({ namespace, name });
     if (post === undefined) return;
-    await writeChanges(context.client, postType, post, { ...post, status: { words: post.spec!.title.split(' ').length } });
+    await writeChanges(context.client, postType, post, {
+      ...post,
+      status: { words: post.spec!.title.split(' ').length },
+    });
   });
 
 test('a controller brings objects that were there, new ones and changed ones to what they ask for', async () => {
@@ -44,7 +55,11 @@ test('a controller brings objects that were there, new ones and changed ones to 
     await eventually('before', ({ status }) => status?.words === 2);
     await client.create(postType, newPost('after', 'one two three'));
     await eventually('after', ({ status }) => status?.words === 3);
-    await client.patch(postType, { namespace: '', name: 'after' }, { type: 'merge', patch: { spec: { title: 'one' } } });
+    await client.patch(
+      postType,
+      { namespace: '', name: 'after' },
+      { type: 'merge', patch: { spec: { title: 'one' } } },
+    );
     await eventually('after', ({ status }) => status?.words === 1);
   } finally {
     await manager.stop();
@@ -58,7 +73,8 @@ test('a deletion that begins raises the generation, so that generationChanged al
     .withPredicate(generationChanged)
     .reconcile(async ({ name }, context) => {
       const post = await context.client.get(postType, { namespace: '', name });
-      if (post.metadata.deletionTimestamp !== undefined) await removeFinalizer(context.client, postType, post, finalizer);
+      if (post.metadata.deletionTimestamp !== undefined)
+        await removeFinalizer(context.client, postType, post, finalizer);
       else await writeChanges(context.client, postType, post, { ...post, status: { words: 7 } });
     });
   const manager = new Manager({ client, log: silent, controllers: [releasing] });
@@ -68,7 +84,10 @@ test('a deletion that begins raises the generation, so that generationChanged al
     const { metadata } = await eventually('held', ({ status }) => status?.words === 7);
     const { object } = await client.delete(postType, { namespace: '', name: 'held' });
     expect([metadata.generation, object?.metadata.generation]).toEqual([1, 2]);
-    for await (const event of await client.watch(postType, { resourceVersion: metadata.resourceVersion, signal: AbortSignal.timeout(60_000) })) {
+    for await (const event of await client.watch(postType, {
+      resourceVersion: metadata.resourceVersion,
+      signal: AbortSignal.timeout(60_000),
+    })) {
       if (event.type === 'DELETED' && event.object.metadata.name === 'held') return;
     }
     throw new Error('the finalizer was not removed');
@@ -83,11 +102,25 @@ test('of two managers one leads; when it goes the other takes over, with a fence
   const noting = controllerFor(postType)
     .named('noting')
     .reconcile(async ({ name }, context) => {
-      await context.client.patchStatus(postType, { namespace: '', name }, { type: 'merge', patch: { status: { words: 100 } } });
+      await context.client.patchStatus(
+        postType,
+        { namespace: '', name },
+        { type: 'merge', patch: { status: { words: 100 } } },
+      );
     });
   await client.create(postType, newPost('led', 'one'));
-  const first = new Manager({ client, log: silent, controllers: [noting], election: { ...election, identity: 'first' } });
-  const second = new Manager({ client: env.servers[1]!.client, log: silent, controllers: [noting], election: { ...election, identity: 'second' } });
+  const first = new Manager({
+    client,
+    log: silent,
+    controllers: [noting],
+    election: { ...election, identity: 'first' },
+  });
+  const second = new Manager({
+    client: env.servers[1]!.client,
+    log: silent,
+    controllers: [noting],
+    election: { ...election, identity: 'second' },
+  });
   first.start();
   try {
     await eventually('led', ({ status }) => status?.words === 100);

@@ -1,9 +1,24 @@
 import { expect, test } from '@jest/globals';
 import type { AnyObject, Client, ResourceType } from '#pkg/apimachinery/index';
 import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
-import { ChannelSource, controllerFor, Manager, type ControllerDefinition, type ControllerTurn, type Log, type Source } from '../index.ts';
+import {
+  ChannelSource,
+  controllerFor,
+  Manager,
+  type ControllerDefinition,
+  type ControllerTurn,
+  type Log,
+  type Source,
+} from '../index.ts';
 
-const post: ResourceType = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true };
+const post: ResourceType = {
+  group: 'test.example.com',
+  version: 'v1',
+  kind: 'Post',
+  plural: 'posts',
+  namespaced: false,
+  hasStatusSubresource: true,
+};
 
 function definitionOf(name: string, begin: () => ControllerTurn): ControllerDefinition {
   return { name, watches: [], indexes: [], tuning: {}, begin };
@@ -22,7 +37,10 @@ function asking(): Source {
   };
 }
 
-function startManager(controllers: readonly ControllerDefinition[], stopTimeoutMs = 20_000): { manager: Manager; told: string[] } {
+function startManager(
+  controllers: readonly ControllerDefinition[],
+  stopTimeoutMs = 20_000,
+): { manager: Manager; told: string[] } {
   const told: string[] = [];
   const error = (_details: object, message: string): void => void told.push(message);
   const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error };
@@ -39,14 +57,30 @@ const failures: [string, (isFirst: boolean) => ControllerTurn][] = [
       return { sources: [asking()], reconcile: async () => undefined };
     },
   ],
-  ['a source rejects', (isFirst) => ({ sources: [isFirst ? { start: () => Promise.reject(new Error('broken')), stop: () => undefined } : asking()], reconcile: async () => undefined })],
+  [
+    'a source rejects',
+    (isFirst) => ({
+      sources: [isFirst ? { start: () => Promise.reject(new Error('broken')), stop: () => undefined } : asking()],
+      reconcile: async () => undefined,
+    }),
+  ],
   [
     'a source throws, and another rejects later, and the first cannot be stopped',
     (isFirst) => ({
       sources: isFirst
         ? [
-            { start: () => new Promise((_resolve, reject) => setImmediate(() => reject(new Error('late')))), stop: () => undefined },
-            { start: () => { throw new Error('broken'); }, stop: () => { throw new Error('stuck'); } },
+            {
+              start: () => new Promise((_resolve, reject) => setImmediate(() => reject(new Error('late')))),
+              stop: () => undefined,
+            },
+            {
+              start: () => {
+                throw new Error('broken');
+              },
+              stop: () => {
+                throw new Error('stuck');
+              },
+            },
           ]
         : [asking()],
       reconcile: async () => undefined,
@@ -61,15 +95,32 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
     return turn(begun === 1);
   });
   let looks = 0;
-  const { manager, told } = startManager([broken, definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) }))]);
-  await waitUntil(() => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'), waitMs, 'a look of the sound controller, and a failure of the broken one');
-  expect(manager.controllers).toEqual([{ name: 'broken', state: 'failed', problem: new Error('broken') }, { name: 'sound', state: 'running' }]);
+  const { manager, told } = startManager([
+    broken,
+    definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) })),
+  ]);
+  await waitUntil(
+    () => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'),
+    waitMs,
+    'a look of the sound controller, and a failure of the broken one',
+  );
+  expect(manager.controllers).toEqual([
+    { name: 'broken', state: 'failed', problem: new Error('broken') },
+    { name: 'sound', state: 'running' },
+  ]);
   expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
-  await waitUntil(() => manager.controllers.every(({ state }) => state === 'running'), waitMs, 'both controllers to run');
+  await waitUntil(
+    () => manager.controllers.every(({ state }) => state === 'running'),
+    waitMs,
+    'both controllers to run',
+  );
   expect(begun).toBe(2);
   await manager.stop();
   expect(told.filter((each) => each === 'a controller could not be started, and is tried again')).toHaveLength(1);
-  expect(manager.controllers).toEqual([{ name: 'broken', state: 'waiting' }, { name: 'sound', state: 'waiting' }]);
+  expect(manager.controllers).toEqual([
+    { name: 'broken', state: 'waiting' },
+    { name: 'sound', state: 'waiting' },
+  ]);
 });
 
 test('a manager is stopped while a controller waits to be tried again, and one never starts', async () => {
@@ -77,24 +128,41 @@ test('a manager is stopped while a controller waits to be tried again, and one n
   const throwing = definitionOf('throwing', () => {
     throw new Error('broken');
   });
-  const { manager, told } = startManager([throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))], 10);
+  const { manager, told } = startManager(
+    [throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))],
+    10,
+  );
   await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs, 'the throwing controller to fail');
   await manager.stop();
-  expect(told).toEqual(['a controller could not be started, and is tried again', 'reconciles did not end in time and are left behind']);
+  expect(told).toEqual([
+    'a controller could not be started, and is tried again',
+    'reconciles did not end in time and are left behind',
+  ]);
 });
 
 const one = (object: AnyObject): string[] => [object.kind];
 const other = (object: AnyObject): string[] => [object.apiVersion];
 const indexed = (name: string, ...indexes: ((object: AnyObject) => string[])[]): ControllerDefinition =>
-  indexes.reduce((builder, valuesOf) => builder.withIndex(post, 'tag', valuesOf), controllerFor(post).named(name)).reconcile(async () => undefined);
+  indexes
+    .reduce((builder, valuesOf) => builder.withIndex(post, 'tag', valuesOf), controllerFor(post).named(name))
+    .reconcile(async () => undefined);
 
 test.each<[string, ControllerDefinition[], string | undefined]>([
   ['two controllers of one name', [indexed('a'), indexed('a')], 'there are two controllers named a'],
-  ['two indexes of one name', [indexed('a', one, other)], 'the controller a has two different indexes named tag of posts.test.example.com: they share a cache, so each index needs a name of its own, or the same function'],
-  ['two indexes of one name in two controllers', [indexed('a', one), indexed('b', other)], 'the controllers a and b have two different indexes named tag of posts.test.example.com'],
+  [
+    'two indexes of one name',
+    [indexed('a', one, other)],
+    'the controller a has two different indexes named tag of posts.test.example.com: they share a cache, so each index needs a name of its own, or the same function',
+  ],
+  [
+    'two indexes of one name in two controllers',
+    [indexed('a', one), indexed('b', other)],
+    'the controllers a and b have two different indexes named tag of posts.test.example.com',
+  ],
   ['one index in two controllers', [indexed('a', one), indexed('b', one)], undefined],
 ])('%s', (_case, controllers, message) => {
-  const make = (): Manager => new Manager({ client: {} as Client, log: { debug() {}, info() {}, warn() {}, error() {} }, controllers });
+  const make = (): Manager =>
+    new Manager({ client: {} as Client, log: { debug() {}, info() {}, warn() {}, error() {} }, controllers });
   if (message === undefined) expect(make().running).toEqual([]);
   else expect(make).toThrow(message);
 });

@@ -19,11 +19,14 @@ export interface ManagerOptions {
   log: Log;
   controllers: readonly ControllerDefinition[];
   /**
-   * Whose controllers these are: with a controller's name it says whose stored position is whose. Default: the election's lease; without
-   * either no controller resumes.
+   * Whose controllers these are: with a controller's name it says whose stored position is whose. Default: the
+   * election's lease; without either no controller resumes.
    */
   name?: string;
-  /** Only the process that holds this lease runs the controllers; the others keep their caches warm. Without it they always run. */
+  /**
+   * Only the process that holds this lease runs the controllers; the others keep their caches warm. Without it they
+   * always run.
+   */
   election?: Omit<LeaderElectorOptions, 'client' | 'log'>;
   /** For the writes of the controllers, where somebody else elected this process. */
   fence?: Fence;
@@ -35,8 +38,9 @@ export interface ManagerOptions {
 }
 
 /**
- * Runs controllers on one set of caches. Start order: caches, then (as leader) each controller in the order given. Stop is the
- * reverse: reconciles under way are told and waited for, then positions and events are written, then the lease is given back, then the caches end.
+ * Runs controllers on one set of caches. Start order: caches, then (as leader) each controller in the order given. Stop
+ * is the reverse: reconciles under way are told and waited for, then positions and events are written, then the lease
+ * is given back, then the caches end.
  */
 export class Manager {
   readonly #options: ManagerOptions;
@@ -58,12 +62,16 @@ export class Manager {
     this.#cache = new Cache({ client, log, onProblem: () => this.#changed() });
     this.#elector = election === undefined ? undefined : new LeaderElector({ ...election, client, log });
     // So that the caches of one who waits to lead are warm.
-    for (const { watches } of options.controllers) for (const { type, selection } of watches) this.#cache.informerFor(type, selection);
+    for (const { watches } of options.controllers)
+      for (const { type, selection } of watches) this.#cache.informerFor(type, selection);
   }
 
   /** Names of the controllers that run here now. */
   get running(): string[] {
-    return this.#runs.map(({ status }) => status).filter(({ state }) => state !== 'failed').map(({ name }) => name);
+    return this.#runs
+      .map(({ status }) => status)
+      .filter(({ state }) => state !== 'failed')
+      .map(({ name }) => name);
   }
 
   /** Is it the turn of this process, whatever becomes of the controllers? */
@@ -102,7 +110,9 @@ export class Manager {
 
   /** Resolves when no controller is starting any more, the manager stops, or `signal` fires. */
   async settled(signal: AbortSignal): Promise<void> {
-    const isSettled = (): boolean => this.#stopping.signal.aborted || this.controllers.every(({ state }) => state !== 'starting' && state !== 'waiting');
+    const isSettled = (): boolean =>
+      this.#stopping.signal.aborted ||
+      this.controllers.every(({ state }) => state !== 'starting' && state !== 'waiting');
     while (!signal.aborted && !isSettled()) {
       await new Promise<void>((resolve) => {
         const wake = (): void => {
@@ -139,9 +149,21 @@ export class Manager {
     const cached = new CachedClient({ client, cache: this.#cache, fence: () => fence });
     const fenced = fence === undefined ? {} : { fence };
     const positions = this.#positions(fenced);
-    const recorder = new EventRecorder({ client, log, ...fenced, ...(election === undefined ? {} : { instance: election.identity }) });
+    const recorder = new EventRecorder({
+      client,
+      log,
+      ...fenced,
+      ...(election === undefined ? {} : { instance: election.identity }),
+    });
     const failures = new ReconcileFailures(() => this.#changed());
-    const environment = { cache: this.#cache, client: cached, ...fenced, log, failures, ...(positions === undefined ? {} : { positions }) };
+    const environment = {
+      cache: this.#cache,
+      client: cached,
+      ...fenced,
+      log,
+      failures,
+      ...(positions === undefined ? {} : { positions }),
+    };
     this.#failures = failures;
     this.#runs = controllers.map((definition) => {
       const { name } = definition;
@@ -170,16 +192,22 @@ export class Manager {
 
   #positions(fenced: { fence?: Fence }): ControllerEnvironment['positions'] {
     const { client, election, log, controllers, name = election?.lease } = this.#options;
-    if (name !== undefined) return { client, namespace: election?.namespace ?? systemNamespace, manager: name, ...fenced };
+    if (name !== undefined)
+      return { client, namespace: election?.namespace ?? systemNamespace, manager: name, ...fenced };
     const resuming = controllers.filter(({ tuning }) => tuning.resume !== undefined);
-    if (resuming.length > 0) log.warn({ controllers: resuming.map((each) => each.name) }, 'controllers cannot resume under a manager without a name; they look at everything');
+    if (resuming.length > 0)
+      log.warn(
+        { controllers: resuming.map((each) => each.name) },
+        'controllers cannot resume under a manager without a name; they look at everything',
+      );
     return undefined;
   }
 
   async #stopControllers(starting: Promise<unknown>): Promise<void> {
     const { stopTimeoutMs = 20_000, log } = this.#options;
     const stopped = Promise.all([starting, ...this.#runs.map((run) => run.stop())]);
-    if (!(await endsWithin(stopTimeoutMs, stopped))) log.error({ controllers: this.running }, 'reconciles did not end in time and are left behind');
+    if (!(await endsWithin(stopTimeoutMs, stopped)))
+      log.error({ controllers: this.running }, 'reconciles did not end in time and are left behind');
     this.#isLeading = false;
     this.#runs = [];
     this.#failures = new ReconcileFailures();

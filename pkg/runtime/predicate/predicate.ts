@@ -16,7 +16,10 @@ export function not<T extends AnyObject>(predicate: Predicate<T>): Predicate<T> 
   return (event) => !predicate(event);
 }
 
-/** Of updates, those that changed what the object asks for, and those by which a deletion began: not its status (where that is a subresource), and no other metadata. */
+/**
+ * Of updates, those that changed what the object asks for, and those by which a deletion began: not its status (where
+ * that is a subresource), and no other metadata.
+ */
 export const generationChanged: Predicate = updated(({ metadata }) => metadata.generation);
 
 /** Of updates, those that really changed something: not the ones that a new list repeats. */

@@ -7,8 +7,9 @@ export type ReconcileRequest = ObjectKey;
 export type ReconcileResult = void | { requeueAfterMs: number };
 
 /**
- * Brings the world to what one object asks for. It is called again whenever something may have changed, and must end the same however often it is
- * called. A throw means "again, later"; a TerminalError "not again until something changes".
+ * Brings the world to what one object asks for. It is called again whenever something may have changed, and must end
+ * the same however often it is called. A throw means "again, later"; a TerminalError "not again until something
+ * changes".
  */
 export interface Reconciler {
   reconcile(request: ReconcileRequest, signal: AbortSignal): Promise<ReconcileResult>;
@@ -30,6 +31,10 @@ export function parseRequest(key: string): ReconcileRequest {
 }
 
 /** The key of an object's own request. */
-export function requestOf({ metadata: { namespace = '', name } }: { metadata: { namespace?: string; name: string } }): ReconcileRequest {
+export function requestOf({
+  metadata: { namespace = '', name },
+}: {
+  metadata: { namespace?: string; name: string };
+}): ReconcileRequest {
   return { namespace, name };
 }

@@ -12,10 +12,16 @@ const post = (name: string, namespace?: string): AnyObject => ({
 });
 const published: EventFacts = { type: 'Normal', reason: 'Published', message: 'it is there' };
 
-function newCorrelator(): { tell: (object: AnyObject, facts?: Partial<EventFacts>) => CorrelatedEvent | undefined; wait: (ms: number) => void } {
+function newCorrelator(): {
+  tell: (object: AnyObject, facts?: Partial<EventFacts>) => CorrelatedEvent | undefined;
+  wait: (ms: number) => void;
+} {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const correlator = new EventCorrelator(() => now);
-  return { tell: (object, facts) => correlator.correlate('posts', 'host-1', object, { ...published, ...facts }), wait: (ms) => void (now += ms) };
+  return {
+    tell: (object, facts) => correlator.correlate('posts', 'host-1', object, { ...published, ...facts }),
+    wait: (ms) => void (now += ms),
+  };
 }
 
 describe('an event', () => {
@@ -25,7 +31,14 @@ describe('an event', () => {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { namespace: 'team', name: expect.stringMatching(/^a\.[0-9a-f]{16}$/) },
-      involvedObject: { apiVersion: 'blog.example.com/v1', kind: 'Post', namespace: 'team', name: 'a', uid: 'uid of a', resourceVersion: '7' },
+      involvedObject: {
+        apiVersion: 'blog.example.com/v1',
+        kind: 'Post',
+        namespace: 'team',
+        name: 'a',
+        uid: 'uid of a',
+        resourceVersion: '7',
+      },
       type: 'Normal',
       reason: 'Published',
       message: 'it is there',
@@ -63,12 +76,23 @@ test('a repetition is counted: it is the same event', () => {
   const second = tell(post('a'))!;
   expect(second.key).toBe(first.key);
   expect(second.state).toBe(first.state);
-  expect(second.event).toMatchObject({ metadata: { name: first.event.metadata.name }, count: 2, firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:01:30Z' });
+  expect(second.event).toMatchObject({
+    metadata: { name: first.event.metadata.name },
+    count: 2,
+    firstTimestamp: '2026-01-01T00:00:00Z',
+    lastTimestamp: '2026-01-01T00:01:30Z',
+  });
 });
 
 test('another object, type, reason or message is another event', () => {
   const { tell } = newCorrelator();
-  const told = [tell(post('a')), tell(post('b')), tell(post('a'), { type: 'Warning' }), tell(post('a'), { reason: 'Hidden' }), tell(post('a'), { message: 'it is here' })];
+  const told = [
+    tell(post('a')),
+    tell(post('b')),
+    tell(post('a'), { type: 'Warning' }),
+    tell(post('a'), { reason: 'Hidden' }),
+    tell(post('a'), { message: 'it is here' }),
+  ];
   expect(new Set(told.map((each) => each!.key)).size).toBe(5);
   expect(told.map((each) => each!.event.count)).toEqual([1, 1, 1, 1, 1]);
 });

@@ -38,7 +38,10 @@ interface Similar {
   last: number;
 }
 
-/** Turns many events into few: counts repetitions, joins those that are alike, and holds back who tells too much. Source: client-go, `EventCorrelator`. */
+/**
+ * Turns many events into few: counts repetitions, joins those that are alike, and holds back who tells too much.
+ * Source: client-go, `EventCorrelator`.
+ */
 export class EventCorrelator {
   readonly #now: () => number;
   readonly #observations = new BoundedMap<Observation>(kept);
@@ -52,7 +55,12 @@ export class EventCorrelator {
   }
 
   /** Undefined for one too many: it is counted, and told with the next. */
-  correlate(component: string, instance: string | undefined, object: AnyObject, facts: EventFacts): CorrelatedEvent | undefined {
+  correlate(
+    component: string,
+    instance: string | undefined,
+    object: AnyObject,
+    facts: EventFacts,
+  ): CorrelatedEvent | undefined {
     const now = this.#now();
     const involvedObject = referenceTo(object);
     const { type } = facts;
@@ -61,7 +69,13 @@ export class EventCorrelator {
     const likeness = JSON.stringify([component, identity, type, reason]);
     const { key, message } = this.#joined(likeness, cleaned(facts.message, longestMessage), now);
     const time = formatTimestamp(now);
-    const observation = this.#observations.use(key, () => ({ namespace: involvedObject.namespace ?? defaultNamespace, name: eventName(object), firstTimestamp: time, count: 0, state: { isStored: false } }));
+    const observation = this.#observations.use(key, () => ({
+      namespace: involvedObject.namespace ?? defaultNamespace,
+      name: eventName(object),
+      firstTimestamp: time,
+      count: 0,
+      state: { isStored: false },
+    }));
     observation.count += 1;
     if (!this.#takeToken(JSON.stringify([component, identity]), now)) return undefined;
     const { namespace, name, firstTimestamp, count, state } = observation;
@@ -88,7 +102,8 @@ export class EventCorrelator {
     if (now - similar.last > similarMs) similar.messages.clear();
     similar.last = now;
     const digest = createHash('sha256').update(message).digest('base64url');
-    if (!similar.messages.has(digest) && similar.messages.size >= distinctMessages) return { key: likeness, message: `(combined from similar events): ${message}` };
+    if (!similar.messages.has(digest) && similar.messages.size >= distinctMessages)
+      return { key: likeness, message: `(combined from similar events): ${message}` };
     similar.messages.add(digest);
     return { key: JSON.stringify([likeness, digest]), message };
   }
@@ -102,18 +117,39 @@ export class EventCorrelator {
   }
 }
 
-function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } }: AnyObject): InvolvedObject {
-  const reference = { apiVersion, kind, namespace: namespace === '' ? undefined : namespace, name, uid, resourceVersion };
+function referenceTo({
+  apiVersion,
+  kind,
+  metadata: { namespace, name, uid, resourceVersion },
+}: AnyObject): InvolvedObject {
+  const reference = {
+    apiVersion,
+    kind,
+    namespace: namespace === '' ? undefined : namespace,
+    name,
+    uid,
+    resourceVersion,
+  };
   return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== undefined));
 }
 
 /** `<object>.<random>`, whatever the object's own name may hold. */
 function eventName({ metadata }: AnyObject): string {
-  const readable = metadata.name.toLowerCase().replace(/[^a-z0-9.-]/g, '-').slice(0, 200).split('.').map((part) => part.replace(/^-+|-+$/g, '')).filter((part) => part !== '').join('.');
+  const readable = metadata.name
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-')
+    .slice(0, 200)
+    .split('.')
+    .map((part) => part.replace(/^-+|-+$/g, ''))
+    .filter((part) => part !== '')
+    .join('.');
   return `${readable === '' ? 'object' : readable}.${randomBytes(8).toString('hex')}`;
 }
 
-/** What the database takes as text, and not too much of it: a copy, as a slice would keep in memory all that it was cut from. */
+/**
+ * What the database takes as text, and not too much of it: a copy, as a slice would keep in memory all that it was cut
+ * from.
+ */
 function cleaned(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest).replaceAll('\0', '')).toString();
 }

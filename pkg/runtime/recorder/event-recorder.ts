@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isFenceLost, isStatusError, StatusError, untilAborted, type AnyObject, type Client, type Fence } from '#pkg/apimachinery/index';
+import {
+  isFenceLost,
+  isStatusError,
+  StatusError,
+  untilAborted,
+  type AnyObject,
+  type Client,
+  type Fence,
+} from '#pkg/apimachinery/index';
 import { eventType } from '#pkg/apis/index';
 import type { Log } from '../log.ts';
 import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
@@ -97,14 +105,15 @@ export class EventRecorder {
 
   async #write(correlated: CorrelatedEvent): Promise<void> {
     const { signal } = this.#stopping;
-    for (let failures = 0; ; ) {
+    for (let failures = 0; ;) {
       signal.throwIfAborted();
       try {
         return await this.#writeOnce(correlated);
       } catch (error) {
         failures += 1;
         if (failures >= tries || !isPassing(error)) throw error;
-        if (!(error instanceof RepeatError)) await delay(firstPauseMs * 2 ** failures, undefined, { signal }).catch(() => undefined);
+        if (!(error instanceof RepeatError))
+          await delay(firstPauseMs * 2 ** failures, undefined, { signal }).catch(() => undefined);
       }
     }
   }
@@ -121,7 +130,9 @@ export class EventRecorder {
     const { message = '', count = 1, lastTimestamp = '' } = event;
     const patch = { type: 'merge' as const, patch: { message, count, lastTimestamp } };
     try {
-      const work = state.isStored ? client.patch(eventType, { namespace, name }, patch, options) : client.create(eventType, event, options);
+      const work = state.isStored
+        ? client.patch(eventType, { namespace, name }, patch, options)
+        : client.create(eventType, event, options);
       await untilAborted(work, limit.signal);
       state.isStored = true;
     } catch (error) {
@@ -142,7 +153,10 @@ export class EventRecorder {
     const now = performance.now();
     if (isFenceLost(error) || now - this.#toldAt < silenceMs) return;
     this.#toldAt = now;
-    this.#options.log.warn({ dropped: this.#dropped, ...(error === undefined ? {} : { err: error }) }, 'events were dropped');
+    this.#options.log.warn(
+      { dropped: this.#dropped, ...(error === undefined ? {} : { err: error }) },
+      'events were dropped',
+    );
   }
 }
 

@@ -18,12 +18,19 @@ beforeAll(async () => {
 afterAll(() => env.stop());
 
 async function eventsOf(name: string): Promise<Event[]> {
-  return (await client.list(eventType, { namespace: 'default', fieldSelector: `involvedObject.name=${name},involvedObject.kind=Post`, sort: ['reason'] })).items;
+  return (
+    await client.list(eventType, {
+      namespace: 'default',
+      fieldSelector: `involvedObject.name=${name},involvedObject.kind=Post`,
+      sort: ['reason'],
+    })
+  ).items;
 }
 
 /**
- * Every other write of an event goes wrong, before it or after. By the order of calls, as events have random names; and at most three times until
- * one succeeds: a recorder gives up after five, and a write whose answer was lost costs one more.
+ * Every other write of an event goes wrong, before it or after. By the order of calls, as events have random names; and
+ * at most three times until one succeeds: a recorder gives up after five, and a write whose answer was lost costs one
+ * more.
  */
 function troubled(random: SeededRandom): Pick<Client, 'create' | 'patch'> {
   let faults = 0;
@@ -36,7 +43,10 @@ function troubled(random: SeededRandom): Pick<Client, 'create' | 'patch'> {
     faults = 0;
     return result;
   };
-  return { create: (type, object, options) => write(() => client.create(type, object, options)), patch: (type, key, patch, options) => write(() => client.patch(type, key, patch, options)) };
+  return {
+    create: (type, object, options) => write(() => client.create(type, object, options)),
+    patch: (type, key, patch, options) => write(() => client.patch(type, key, patch, options)),
+  };
 }
 
 test('a reconcile tells of its object; what is repeated is counted', async () => {
@@ -58,7 +68,12 @@ test('a reconcile tells of its object; what is repeated is counted', async () =>
   await manager.stop();
   const [event, ...others] = await eventsOf('told');
   expect(others).toEqual([]);
-  expect(event).toMatchObject({ ...seen, count: looks, involvedObject: { uid: post.metadata.uid, apiVersion: 'test.example.com/v1' }, source: { component: 'telling' } });
+  expect(event).toMatchObject({
+    ...seen,
+    count: looks,
+    involvedObject: { uid: post.metadata.uid, apiVersion: 'test.example.com/v1' },
+    source: { component: 'telling' },
+  });
 });
 
 test('events are found as clients of Kubernetes ask for them', async () => {
@@ -66,7 +81,9 @@ test('events are found as clients of Kubernetes ask for them', async () => {
   recorder.sinkOf('posts').record(newPost('asked'), seen);
   recorder.sinkOf('posts').record(newPost('asked'), { ...seen, type: 'Warning', reason: 'Lost' });
   await recorder.stop(20_000);
-  const answer = await env.request('/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dasked,involvedObject.kind%3DPost,type%3DWarning,reason%3DLost');
+  const answer = await env.request(
+    '/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dasked,involvedObject.kind%3DPost,type%3DWarning,reason%3DLost',
+  );
   expect(await answer.json()).toMatchObject({ kind: 'EventList', items: [{ reason: 'Lost', count: 1 }] });
   const newest = await env.request('/api/v1/events?sort=lastTimestamp,desc&limit=1');
   expect(newest.status).toBe(200);
@@ -82,7 +99,11 @@ describe('what goes wrong', () => {
     }
     await recorder.stop(20_000);
     expect(recorder.dropped).toBe(0);
-    expect((await eventsOf(name)).map(({ reason, count }) => [reason, count])).toEqual([['Seen0', 2], ['Seen1', 2], ['Seen2', 2]]);
+    expect((await eventsOf(name)).map(({ reason, count }) => [reason, count])).toEqual([
+      ['Seen0', 2],
+      ['Seen1', 2],
+      ['Seen2', 2],
+    ]);
   });
 
   test('an event that has expired meanwhile is made anew', async () => {
@@ -99,8 +120,14 @@ describe('what goes wrong', () => {
 
   test('nothing that is recorded throws: what the API refuses is dropped, counted, and told once', async () => {
     const told: string[] = [];
-    const refusing: Pick<Client, 'create' | 'patch'> = { create: () => Promise.reject(newForbidden({ group: '', resource: 'events' }, '', 'no')), patch: () => Promise.reject(new Error('not asked')) };
-    const recorder = new EventRecorder({ client: refusing, log: { ...silent, warn: (_details, message) => told.push(message) } });
+    const refusing: Pick<Client, 'create' | 'patch'> = {
+      create: () => Promise.reject(newForbidden({ group: '', resource: 'events' }, '', 'no')),
+      patch: () => Promise.reject(new Error('not asked')),
+    };
+    const recorder = new EventRecorder({
+      client: refusing,
+      log: { ...silent, warn: (_details, message) => told.push(message) },
+    });
     const sink = recorder.sinkOf('posts');
     sink.record(newPost('a'), seen);
     sink.record(newPost('b'), seen);
@@ -112,7 +139,13 @@ describe('what goes wrong', () => {
   });
 
   test('the queue is bounded, and a stop waits no longer than it may', async () => {
-    const hanging: Pick<Client, 'create' | 'patch'> = { create: (_type, _object, options) => new Promise((_resolve, reject) => options?.signal?.addEventListener('abort', () => reject(newServiceUnavailable('given up')))), patch: () => Promise.reject(new Error('not asked')) };
+    const hanging: Pick<Client, 'create' | 'patch'> = {
+      create: (_type, _object, options) =>
+        new Promise((_resolve, reject) =>
+          options?.signal?.addEventListener('abort', () => reject(newServiceUnavailable('given up'))),
+        ),
+      patch: () => Promise.reject(new Error('not asked')),
+    };
     const recorder = new EventRecorder({ client: hanging, log: silent });
     for (let i = 0; i < 1500; i += 1) recorder.sinkOf('posts').record(newPost(`many-${i}`), seen);
     expect(recorder.dropped).toBe(500);
@@ -121,7 +154,12 @@ describe('what goes wrong', () => {
   });
 
   test('a deposed leader falls silent', async () => {
-    await client.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: 'default', name: 'telling' }, spec: { holderIdentity: 'another', leaseTransitions: 2 } });
+    await client.create(leaseType, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'default', name: 'telling' },
+      spec: { holderIdentity: 'another', leaseTransitions: 2 },
+    });
     const fence: Fence = { namespace: 'default', lease: 'telling', transitions: 1 };
     const recorder = new EventRecorder({ client, log: silent, fence });
     recorder.sinkOf('posts').record(newPost('deposed'), seen);

@@ -12,8 +12,9 @@ export interface EventFacts {
 /** Takes what is to be told of objects. */
 export interface EventSink {
   /**
-   * Tells people what happened to the object, by a core/v1 Event in its namespace, or in `default`. What is repeated is counted, not repeated.
-   * Never throws and never waits; nothing may depend on it, as events are dropped where there are too many or the API refuses them.
+   * Tells people what happened to the object, by a core/v1 Event in its namespace, or in `default`. What is repeated is
+   * counted, not repeated. Never throws and never waits; nothing may depend on it, as events are dropped where there
+   * are too many or the API refuses them.
    */
   record(object: AnyObject, facts: EventFacts): void;
 }

@@ -5,11 +5,19 @@ import { MissedEvents } from './missed-events.ts';
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-const changed = (revision: number): ClientEvent<AnyObject> => ({ type: 'MODIFIED', object: scriptedObject(`n-${revision}`, revision) });
-const bookmark = (revision: number): ClientEvent<AnyObject> => ({ type: 'BOOKMARK', resourceVersion: String(revision) });
+const changed = (revision: number): ClientEvent<AnyObject> => ({
+  type: 'MODIFIED',
+  object: scriptedObject(`n-${revision}`, revision),
+});
+const bookmark = (revision: number): ClientEvent<AnyObject> => ({
+  type: 'BOOKMARK',
+  resourceVersion: String(revision),
+});
 
 /** What is told of the revisions after 1 up to 5. */
-async function missed(...watches: ScriptedWatch[]): Promise<{ told: string[]; asked: string[]; open: number; revision: bigint | undefined }> {
+async function missed(
+  ...watches: ScriptedWatch[]
+): Promise<{ told: string[]; asked: string[]; open: number; revision: bigint | undefined }> {
   const api = new ScriptedApi({ watches });
   const told: string[] = [];
   let events: MissedEvents | undefined;
@@ -33,7 +41,12 @@ async function missed(...watches: ScriptedWatch[]): Promise<{ told: string[]; as
 }
 
 test('the last revision ends it, and its watch is closed', async () => {
-  expect(await missed({ events: [changed(3), changed(5), changed(6)], end: 'open' })).toEqual({ told: ['n-3', 'n-5', 'all'], asked: ['1'], open: 0, revision: undefined });
+  expect(await missed({ events: [changed(3), changed(5), changed(6)], end: 'open' })).toEqual({
+    told: ['n-3', 'n-5', 'all'],
+    asked: ['1'],
+    open: 0,
+    revision: undefined,
+  });
 });
 
 test('what comes after the last revision ends it untold: the cache tells that', async () => {
@@ -45,11 +58,19 @@ test('a bookmark at the last revision ends it', async () => {
 });
 
 test('a watch that ends is taken up where it ended', async () => {
-  const { told, asked } = await missed({ events: [changed(2)] }, { refusal: newServiceUnavailable('away') }, { events: [bookmark(4)], end: newServiceUnavailable('away') }, { events: [changed(5)], end: 'open' });
+  const { told, asked } = await missed(
+    { events: [changed(2)] },
+    { refusal: newServiceUnavailable('away') },
+    { events: [bookmark(4)], end: newServiceUnavailable('away') },
+    { events: [changed(5)], end: 'open' },
+  );
   expect(told).toEqual(['n-2', 'n-5', 'all']);
   expect(asked).toEqual(['1', '2', '2', '4']);
 });
 
 test('a history that is no longer kept ends it, and no position is held back any more', async () => {
-  expect(await missed({ events: [changed(2)], end: newExpired('too old') })).toMatchObject({ told: ['n-2', 'expired'], revision: undefined });
+  expect(await missed({ events: [changed(2)], end: newExpired('too old') })).toMatchObject({
+    told: ['n-2', 'expired'],
+    revision: undefined,
+  });
 });

@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type AnyObject, type ClientEvent, type ResourceType, type Selection, type Watcher } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  type AnyObject,
+  type ClientEvent,
+  type ResourceType,
+  type Selection,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 
@@ -17,8 +24,8 @@ export interface MissedEventsOptions {
 }
 
 /**
- * Tells what happened between two revisions, by a watch. In a quiet type it knows that it is at the end only by a bookmark, about a minute
- * later: nobody need wait for that.
+ * Tells what happened between two revisions, by a watch. In a quiet type it knows that it is at the end only by a
+ * bookmark, about a minute later: nobody need wait for that.
  */
 export class MissedEvents {
   readonly #options: MissedEventsOptions;
@@ -72,7 +79,9 @@ export class MissedEvents {
     try {
       for await (const event of stream) {
         if (signal.aborted) return;
-        const revision = BigInt(event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion);
+        const revision = BigInt(
+          event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion,
+        );
         // What comes later is told by the cache.
         if (event.type !== 'BOOKMARK' && revision <= upTo) onEvent(event);
         this.#revision = revision;

@@ -45,10 +45,20 @@ export class PositionStore {
     const options = { signal, ...(fence === undefined ? {} : { fence }) };
     const annotations = { [resumePositionAnnotation]: formatPosition(position) };
     try {
-      await client.patch(leaseType, { namespace, name: this.#name }, { type: 'merge', patch: { metadata: { annotations } } }, options);
+      await client.patch(
+        leaseType,
+        { namespace, name: this.#name },
+        { type: 'merge', patch: { metadata: { annotations } } },
+        options,
+      );
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error;
-      const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name: this.#name, annotations }, spec: {} };
+      const lease: Lease = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace, name: this.#name, annotations },
+        spec: {},
+      };
       await client.create(leaseType, lease, options);
     }
   }
@@ -56,7 +66,14 @@ export class PositionStore {
 
 /** `resume-<controller>-<hash>`: the names may be any text. */
 function leaseName({ manager, controller }: PositionStoreOptions): string {
-  const hash = createHash('sha256').update(JSON.stringify([manager, controller])).digest('hex').slice(0, 12);
-  const readable = controller.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 40);
+  const hash = createHash('sha256')
+    .update(JSON.stringify([manager, controller]))
+    .digest('hex')
+    .slice(0, 12);
+  const readable = controller
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
   return ['resume', ...(readable === '' ? [] : [readable.replace(/-+$/, '')]), hash].join('-');
 }

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
-import { definePosts, FaultyClient, newPost, postType, SeededRandom, startTestEnv, type FaultRates, type Post, type TestEnv } from '../../testenv/index.ts';
+import {
+  definePosts,
+  FaultyClient,
+  newPost,
+  postType,
+  SeededRandom,
+  startTestEnv,
+  type FaultRates,
+  type Post,
+  type TestEnv,
+} from '../../testenv/index.ts';
 import { controllerFor, enqueueMapped, ItemBackoff, Manager, type ControllerDefinition, type Log } from '../index.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -14,7 +24,9 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-/** What a world outside the API keeps of each post: its title, and, where posts lead to others, who names it as author. */
+/**
+ * What a world outside the API keeps of each post: its title, and, where posts lead to others, who names it as author.
+ */
 type Books = Map<string, string>;
 
 function entryOf(post: Post, all: readonly Post[], isMapped: boolean): string {
@@ -24,15 +36,21 @@ function entryOf(post: Post, all: readonly Post[], isMapped: boolean): string {
 }
 
 /** Keeps the books, which outlive it; fails, and asks to look again, as chance has it. */
-function bookkeeper(run: string, books: Books, { isMapped, random, onLook }: { isMapped: boolean; random: () => SeededRandom | undefined; onLook: () => void }): ControllerDefinition {
-  const toAuthor = enqueueMapped<Post>(({ spec }) => (spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }]));
+function bookkeeper(
+  run: string,
+  books: Books,
+  { isMapped, random, onLook }: { isMapped: boolean; random: () => SeededRandom | undefined; onLook: () => void },
+): ControllerDefinition {
+  const toAuthor = enqueueMapped<Post>(({ spec }) =>
+    spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }],
+  );
   const builder = controllerFor(postType)
     .named(`bookkeeper-${run}`)
     .withResume({ intervalMs: 5 })
     .withTuning({ limiter: () => new ItemBackoff({ baseMs: 1, maxMs: 5 }) });
   // A change of what an object leads to makes a restart look at everything, so that it hides what else might be missed.
-  return (isMapped ? builder.watches(postType, toAuthor) : builder)
-    .reconcile(async ({ namespace, name }, { lister, signal }) => {
+  return (isMapped ? builder.watches(postType, toAuthor) : builder).reconcile(
+    async ({ namespace, name }, { lister, signal }) => {
       if (!name.startsWith(run)) return undefined;
       // Some are under way when the end comes.
       for (let turns = random()?.below(10) ?? 0; turns > 0; turns -= 1) await new Promise(setImmediate);
@@ -45,7 +63,8 @@ function bookkeeper(run: string, books: Books, { isMapped, random, onLook }: { i
       else books.set(name, entryOf(post, posts.list(), isMapped));
       onLook();
       return undefined;
-    });
+    },
+  );
 }
 
 async function writeAtRandom(random: SeededRandom, run: string, writes: number): Promise<void> {
@@ -55,8 +74,16 @@ async function writeAtRandom(random: SeededRandom, run: string, writes: number):
     try {
       const kind = random.below(4);
       if (kind === 0) await client.delete(postType, key);
-      else if (kind === 1) await client.create(postType, { ...newPost(key.name), spec: { title: `title ${random.below(100)}`, author: anyName() } });
-      else await client.patch(postType, key, { type: 'merge', patch: { spec: kind === 2 ? { title: `title ${random.below(100)}` } : { author: anyName() } } });
+      else if (kind === 1)
+        await client.create(postType, {
+          ...newPost(key.name),
+          spec: { title: `title ${random.below(100)}`, author: anyName() },
+        });
+      else
+        await client.patch(postType, key, {
+          type: 'merge',
+          patch: { spec: kind === 2 ? { title: `title ${random.below(100)}` } : { author: anyName() } },
+        });
     } catch (error) {
       if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'AlreadyExists')) throw error;
     }
@@ -65,8 +92,16 @@ async function writeAtRandom(random: SeededRandom, run: string, writes: number):
 
 const worlds: { reason: string; rates: FaultRates; learnsOfDeletions: boolean }[] = [
   { reason: 'it is only stopped', rates: {}, learnsOfDeletions: true },
-  { reason: 'watches drop and writes fail', rates: { droppedWatch: 0.1, unavailable: 0.1, lostAnswer: 0.1, delayedEvent: 0.3 }, learnsOfDeletions: true },
-  { reason: 'history is gone at times', rates: { droppedWatch: 0.1, expired: 0.4, delayedEvent: 0.3 }, learnsOfDeletions: false },
+  {
+    reason: 'watches drop and writes fail',
+    rates: { droppedWatch: 0.1, unavailable: 0.1, lostAnswer: 0.1, delayedEvent: 0.3 },
+    learnsOfDeletions: true,
+  },
+  {
+    reason: 'history is gone at times',
+    rates: { droppedWatch: 0.1, expired: 0.4, delayedEvent: 0.3 },
+    learnsOfDeletions: false,
+  },
 ];
 
 describe.each(worlds)('a controller that resumes, where $reason', ({ rates, learnsOfDeletions }) => {
@@ -85,7 +120,13 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
       // One that is cut off in the midst of things stores nothing more.
       const isCrash = random.chance(0.5);
       const own = faulty.nextLife();
-      const manager = new Manager({ client: own, log: silent, name: run, controllers: [definition], stopTimeoutMs: 1000 });
+      const manager = new Manager({
+        client: own,
+        log: silent,
+        name: run,
+        controllers: [definition],
+        stopTimeoutMs: 1000,
+      });
       manager.start();
       await writeAtRandom(random, run, random.below(25));
       if (isCrash) faulty.setRates({ crash: 1 });
@@ -97,7 +138,9 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
     const { items } = await client.list(postType);
     const ours = items.filter(({ metadata }) => metadata.name.startsWith(run));
     const wanted = new Map(ours.map((post) => [post.metadata.name, entryOf(post, items, isMapped)]));
-    isDone = () => Array.from(wanted).every(([name, entry]) => books.get(name) === entry) && (!learnsOfDeletions || books.size === wanted.size);
+    isDone = () =>
+      Array.from(wanted).every(([name, entry]) => books.get(name) === entry) &&
+      (!learnsOfDeletions || books.size === wanted.size);
     const done = new Promise<void>((resolve) => (tell = resolve));
     const manager = new Manager({ client: faulty.nextLife(), log: silent, name: run, controllers: [definition] });
     manager.start();

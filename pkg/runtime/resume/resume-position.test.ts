@@ -3,11 +3,31 @@ import type { WatchDefinition } from '../controller/controller-definition.ts';
 import { enqueueObject } from '../handler/event-handler.ts';
 import { formatPosition, maxOpenRequests, parsePosition, resumeSignature } from './resume-position.ts';
 
-const posts = { group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: true, hasStatusSubresource: true };
-const watch = (change: Partial<WatchDefinition> = {}): WatchDefinition => ({ type: posts, selection: {}, handler: enqueueObject, predicates: [], ...change });
+const posts = {
+  group: 'blog.example.com',
+  version: 'v1',
+  kind: 'Post',
+  plural: 'posts',
+  namespaced: true,
+  hasStatusSubresource: true,
+};
+const watch = (change: Partial<WatchDefinition> = {}): WatchDefinition => ({
+  type: posts,
+  selection: {},
+  handler: enqueueObject,
+  predicates: [],
+  ...change,
+});
 
 test('a position is read as it was written', () => {
-  const position = { signature: 's', revisions: [12n, 9_007_199_254_740_993n], open: new Map([['team/a', 0], ['/b', 1234]]) };
+  const position = {
+    signature: 's',
+    revisions: [12n, 9_007_199_254_740_993n],
+    open: new Map([
+      ['team/a', 0],
+      ['/b', 1234],
+    ]),
+  };
   expect(parsePosition(formatPosition(position))).toEqual(position);
   expect(parsePosition(formatPosition({ ...position, version: 'v' }))).toEqual({ ...position, version: 'v' });
 });
@@ -24,7 +44,13 @@ describe('what is no position is none', () => {
     ['a revision that is a number', JSON.stringify({ ...sound, revisions: [1] })],
     ['a time that is none', JSON.stringify({ ...sound, open: { '/a': 'now' } })],
     ['a key that is none', JSON.stringify({ ...sound, open: { a: 0 } })],
-    ['too many keys', JSON.stringify({ ...sound, open: Object.fromEntries(Array.from({ length: maxOpenRequests + 1 }, (_, i) => [`/${i}`, 0])) })],
+    [
+      'too many keys',
+      JSON.stringify({
+        ...sound,
+        open: Object.fromEntries(Array.from({ length: maxOpenRequests + 1 }, (_, i) => [`/${i}`, 0])),
+      }),
+    ],
   ])('%s', (_, text) => {
     expect(parsePosition(text)).toBeUndefined();
   });
@@ -36,16 +62,36 @@ describe('a signature changes with', () => {
     ['a watch less', resumeSignature([watch()])],
     ['another selection', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=c' } })])],
     ['another order', resumeSignature([watch({ selection: { labelSelector: 'a=b' } }), watch()])],
-    ['a field selector', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b', fieldSelector: 'spec.c=d' } })])],
+    [
+      'a field selector',
+      resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b', fieldSelector: 'spec.c=d' } })]),
+    ],
     ['a namespace', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b', namespace: 'team' } })])],
-    ['another version of a type', resumeSignature([watch({ type: { ...posts, version: 'v2' } }), watch({ selection: { labelSelector: 'a=b' } })])],
-    ['another group', resumeSignature([watch({ type: { ...posts, group: 'news.example.com' } }), watch({ selection: { labelSelector: 'a=b' } })])],
-    ['another resource', resumeSignature([watch({ type: { ...posts, plural: 'drafts' } }), watch({ selection: { labelSelector: 'a=b' } })])],
+    [
+      'another version of a type',
+      resumeSignature([watch({ type: { ...posts, version: 'v2' } }), watch({ selection: { labelSelector: 'a=b' } })]),
+    ],
+    [
+      'another group',
+      resumeSignature([
+        watch({ type: { ...posts, group: 'news.example.com' } }),
+        watch({ selection: { labelSelector: 'a=b' } }),
+      ]),
+    ],
+    [
+      'another resource',
+      resumeSignature([
+        watch({ type: { ...posts, plural: 'drafts' } }),
+        watch({ selection: { labelSelector: 'a=b' } }),
+      ]),
+    ],
   ])('%s', (_, other) => {
     expect(other).not.toBe(signature);
   });
 
   test('nothing else', () => {
-    expect(resumeSignature([watch({ predicates: [() => true] }), watch({ selection: { labelSelector: 'a=b' } })])).toBe(signature);
+    expect(resumeSignature([watch({ predicates: [() => true] }), watch({ selection: { labelSelector: 'a=b' } })])).toBe(
+      signature,
+    );
   });
 });

@@ -2,11 +2,17 @@ import { createHash } from 'node:crypto';
 import { isJsonObject } from '#pkg/apimachinery/index';
 import type { WatchDefinition } from '../controller/controller-definition.ts';
 
-/** How far a controller is: every event of its watches up to their revisions has been handled, but for those that the open requests stand for. */
+/**
+ * How far a controller is: every event of its watches up to their revisions has been handled, but for those that the
+ * open requests stand for.
+ */
 export interface ResumePosition {
   /** What it holds for: see `resumeSignature`. */
   signature: string;
-  /** The version of the controller's code that has looked at what is there, see `versionDigest`; absent where not all of it has been looked at. */
+  /**
+   * The version of the controller's code that has looked at what is there, see `versionDigest`; absent where not all of
+   * it has been looked at.
+   */
   version?: string;
   /** Of each watch, in their order. */
   revisions: readonly bigint[];
@@ -21,7 +27,16 @@ export const maxOpenRequests = 500;
 
 /** A position holds for these watches in this order, and for nothing else. */
 export function resumeSignature(watches: readonly WatchDefinition[]): string {
-  const what = watches.map(({ type: { group, version: of, plural }, selection: { namespace, labelSelector, fieldSelector } }) => [group, of, plural, namespace ?? null, labelSelector ?? null, fieldSelector ?? null]);
+  const what = watches.map(
+    ({ type: { group, version: of, plural }, selection: { namespace, labelSelector, fieldSelector } }) => [
+      group,
+      of,
+      plural,
+      namespace ?? null,
+      labelSelector ?? null,
+      fieldSelector ?? null,
+    ],
+  );
   return digest(JSON.stringify(what));
 }
 
@@ -35,7 +50,13 @@ function digest(text: string): string {
 }
 
 export function formatPosition({ signature, version, revisions, open }: ResumePosition): string {
-  return JSON.stringify({ v: form, signature, version, revisions: revisions.map(String), open: Object.fromEntries(open) });
+  return JSON.stringify({
+    v: form,
+    signature,
+    version,
+    revisions: revisions.map(String),
+    open: Object.fromEntries(open),
+  });
 }
 
 /** Undefined for what is no position: it is a text in an object that others may write. */
@@ -48,9 +69,23 @@ export function parsePosition(text: string): ResumePosition | undefined {
   }
   if (!isJsonObject(value) || value['v'] !== form) return undefined;
   const { signature, version, revisions, open } = value;
-  if (typeof signature !== 'string' || (version !== undefined && typeof version !== 'string') || !Array.isArray(revisions) || !isJsonObject(open)) return undefined;
+  if (
+    typeof signature !== 'string' ||
+    (version !== undefined && typeof version !== 'string') ||
+    !Array.isArray(revisions) ||
+    !isJsonObject(open)
+  )
+    return undefined;
   const entries = Object.entries(open);
-  const isSound = revisions.every((each) => typeof each === 'string' && decimal.test(each)) && entries.length <= maxOpenRequests && entries.every(([key, due]) => key.includes('/') && Number.isSafeInteger(due));
+  const isSound =
+    revisions.every((each) => typeof each === 'string' && decimal.test(each)) &&
+    entries.length <= maxOpenRequests &&
+    entries.every(([key, due]) => key.includes('/') && Number.isSafeInteger(due));
   if (!isSound) return undefined;
-  return { signature, ...(version === undefined ? {} : { version }), revisions: revisions.map((each) => BigInt(each as string)), open: new Map(entries as [string, number][]) };
+  return {
+    signature,
+    ...(version === undefined ? {} : { version }),
+    revisions: revisions.map((each) => BigInt(each as string)),
+    open: new Map(entries as [string, number][]),
+  };
 }

@@ -9,13 +9,26 @@ import type { Log } from '../log.ts';
 import { formatRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
 import { ChannelSource } from '../source/source.ts';
 import { PositionStore, resumePositionAnnotation } from './position-store.ts';
-import { formatPosition, maxOpenRequests, parsePosition, resumeSignature, versionDigest, type ResumePosition } from './resume-position.ts';
+import {
+  formatPosition,
+  maxOpenRequests,
+  parsePosition,
+  resumeSignature,
+  versionDigest,
+  type ResumePosition,
+} from './resume-position.ts';
 import { Resume } from './resume.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const unasked = (): Promise<never> => Promise.reject(new Error('not asked'));
 
-function resumeOn(client: Partial<Pick<Client, 'get' | 'patch'>>, watched: { watches: readonly WatchDefinition[]; informers: readonly Informer<AnyObject>[] } = { watches: [], informers: [] }): Resume {
+function resumeOn(
+  client: Partial<Pick<Client, 'get' | 'patch'>>,
+  watched: { watches: readonly WatchDefinition[]; informers: readonly Informer<AnyObject>[] } = {
+    watches: [],
+    informers: [],
+  },
+): Resume {
   const whole = { get: unasked, create: unasked, patch: unasked, ...client } as unknown as Client;
   const store = new PositionStore({ client: whole, namespace: 'svc-system', manager: 'm', controller: 'c' });
   return new Resume({ ...watched, client: whole, store, options: { intervalMs: 10 }, controller: 'c', log: silent });
@@ -47,7 +60,9 @@ test('a stop does not wait for a position that cannot be read', async () => {
   let given: AbortSignal | undefined;
   const get = (_type: unknown, _key: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<never> => {
     given = signal;
-    return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(newServiceUnavailable('given up'))));
+    return new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(newServiceUnavailable('given up'))),
+    );
   };
   const stopping = new AbortController();
   const resume = resumeOn({ get });
@@ -67,8 +82,14 @@ class KeptPosition {
 
   get client(): Pick<Client, 'get' | 'patch'> {
     const get = (): Promise<unknown> =>
-      this.position === undefined ? Promise.reject(newNotFound({ group: '', resource: 'leases' }, 'l')) : Promise.resolve({ metadata: { annotations: { [resumePositionAnnotation]: formatPosition(this.position) } } });
-    const patch = (_type: unknown, _key: unknown, { patch: { metadata } }: { patch: { metadata: { annotations: Record<string, string> } } }): Promise<unknown> => {
+      this.position === undefined
+        ? Promise.reject(newNotFound({ group: '', resource: 'leases' }, 'l'))
+        : Promise.resolve({ metadata: { annotations: { [resumePositionAnnotation]: formatPosition(this.position) } } });
+    const patch = (
+      _type: unknown,
+      _key: unknown,
+      { patch: { metadata } }: { patch: { metadata: { annotations: Record<string, string> } } },
+    ): Promise<unknown> => {
       this.position = parsePosition(metadata.annotations[resumePositionAnnotation]!);
       return Promise.resolve(undefined);
     };
@@ -79,7 +100,12 @@ class KeptPosition {
 /** What a turn asks for at its beginning: how many milliseconds later each. */
 async function askedBy(resume: Resume): Promise<Record<string, number>> {
   const asked: Record<string, number> = {};
-  await resume.sources.at(-1)!.start((request, { afterMs = 0 } = {}) => void (asked[formatRequest(request)] = afterMs), new AbortController().signal);
+  await resume.sources
+    .at(-1)!
+    .start(
+      (request, { afterMs = 0 } = {}) => void (asked[formatRequest(request)] = afterMs),
+      new AbortController().signal,
+    );
   return asked;
 }
 
@@ -88,8 +114,22 @@ async function turnWith(result: ReconcileResult, kept: KeptPosition): Promise<vo
   const channel = new ChannelSource();
   let end = (): void => undefined;
   const isOver = new Promise<void>((resolve) => (end = resolve));
-  const observer = { depth: () => {}, added: () => {}, taken: () => {}, done: () => {}, retried: () => {}, reconciled: () => end() };
-  const controller = new Controller({ name: 'c', sources: [channel], resume: resumeOn(kept.client), log: silent, reconciler: { reconcile: () => Promise.resolve(result) }, observer });
+  const observer = {
+    depth: () => {},
+    added: () => {},
+    taken: () => {},
+    done: () => {},
+    retried: () => {},
+    reconciled: () => end(),
+  };
+  const controller = new Controller({
+    name: 'c',
+    sources: [channel],
+    resume: resumeOn(kept.client),
+    log: silent,
+    reconciler: { reconcile: () => Promise.resolve(result) },
+    observer,
+  });
   await controller.start();
   channel.push({ namespace: '', name: 'a' });
   await isOver;
@@ -137,7 +177,11 @@ describe('of more requests than a position can name', () => {
   /** What a turn stores that began at `from`, where all objects are asked for by the change `since`; 0 for none. */
   async function storedWith(since: bigint, from?: bigint): Promise<ResumePosition> {
     const list = { resourceVersion: '900', items: names.map((name, i) => scriptedObject(name, i + 100)) };
-    informer = new Informer({ client: new ScriptedApi({ lists: [list], watches: [{ end: 'open' }] }).client, type: scriptedType, log: silent });
+    informer = new Informer({
+      client: new ScriptedApi({ lists: [list], watches: [{ end: 'open' }] }).client,
+      type: scriptedType,
+      log: silent,
+    });
     const kept = new KeptPosition(from === undefined ? undefined : { ...stored, revisions: [from] });
     const resume = resumeOn(kept.client, { watches: [watch], informers: [informer] });
     informer.start();

@@ -7,7 +7,13 @@ import { parseRequest } from '../reconcile/reconciler.ts';
 import type { Source } from '../source/source.ts';
 import { PositionStore } from './position-store.ts';
 import { ResumedSource } from './resumed-source.ts';
-import { formatPosition, maxOpenRequests, resumeSignature, versionDigest, type ResumePosition } from './resume-position.ts';
+import {
+  formatPosition,
+  maxOpenRequests,
+  resumeSignature,
+  versionDigest,
+  type ResumePosition,
+} from './resume-position.ts';
 import { WorkLedger } from './work-ledger.ts';
 
 /** For the position to be read at the start: past that, everything is looked at. Milliseconds. */
@@ -50,7 +56,15 @@ export class Resume {
     this.#signature = resumeSignature(watches);
     this.#version = versionDigest(options.version ?? '');
     this.#watched = watches.map(
-      (watch, i) => new ResumedSource({ informer: informers[i]!, watch, client, log, position: async (signal) => (await this.#read(signal))?.revisions[i], onLost: () => this.#lose() }),
+      (watch, i) =>
+        new ResumedSource({
+          informer: informers[i]!,
+          watch,
+          client,
+          log,
+          position: async (signal) => (await this.#read(signal))?.revisions[i],
+          onLost: () => this.#lose(),
+        }),
     );
     this.sources = [...this.#watched, this.#openRequests()];
   }
@@ -94,8 +108,16 @@ export class Resume {
     const end = performance.now() + readTimeoutMs;
     for (;;) {
       try {
-        const position = await withinTime({ timeoutMs: readTimeoutMs, signal, message: () => 'the stored position did not come' }, (limit) => store.read(limit));
-        if (position === undefined || position.signature !== this.#signature || position.revisions.length !== watches.length) return undefined;
+        const position = await withinTime(
+          { timeoutMs: readTimeoutMs, signal, message: () => 'the stored position did not come' },
+          (limit) => store.read(limit),
+        );
+        if (
+          position === undefined ||
+          position.signature !== this.#signature ||
+          position.revisions.length !== watches.length
+        )
+          return undefined;
         this.#written = formatPosition(position);
         // What was deleted is asked of the history all the same.
         if (position.version !== this.#version) this.#lose();
@@ -147,13 +169,22 @@ export class Resume {
       // Another watch holds that back: of this one, all up to where the turn began had been handled before it.
       revisions.push(settled < from ? from : settled);
     }
-    return { signature: this.#signature, ...(work.isWhole ? { version: this.#version } : {}), revisions, open: work.requests };
+    return {
+      signature: this.#signature,
+      ...(work.isWhole ? { version: this.#version } : {}),
+      revisions,
+      open: work.requests,
+    };
   }
 
   /** Once in a turn. */
   #tellOverfull(): undefined {
     const { controller, log } = this.#environment;
-    if (!this.#isOverfullTold) log.warn({ controller, most: maxOpenRequests }, 'more requests are open than a position can name, and no object tells of them; it is not stored while that is so');
+    if (!this.#isOverfullTold)
+      log.warn(
+        { controller, most: maxOpenRequests },
+        'more requests are open than a position can name, and no object tells of them; it is not stored while that is so',
+      );
     this.#isOverfullTold = true;
   }
 }

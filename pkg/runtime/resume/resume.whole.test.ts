@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
-import { controllerFor, enqueueMapped, leaseType, Manager, resumePositionAnnotation, type ControllerDefinition, type Log, type ManagerOptions, type ReconcileResult, type ResumeOptions } from '../index.ts';
+import {
+  controllerFor,
+  enqueueMapped,
+  leaseType,
+  Manager,
+  resumePositionAnnotation,
+  type ControllerDefinition,
+  type Log,
+  type ManagerOptions,
+  type ReconcileResult,
+  type ResumeOptions,
+} from '../index.ts';
 import { PositionStore } from './position-store.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -62,7 +73,10 @@ class Stage {
     return new PositionStore({ client, namespace: 'svc-system', manager: this.run, controller: 'stage' });
   }
 
-  /** What a turn looks at by itself, told from the look at a post that is made when it has begun. All that is there is looked at at once. */
+  /**
+   * What a turn looks at by itself, told from the look at a post that is made when it has begun. All that is there is
+   * looked at at once.
+   */
   async turn(marker: string, definition = this.definition()): Promise<string[]> {
     const manager = this.start(definition);
     await this.write(marker);
@@ -72,7 +86,8 @@ class Stage {
   }
 }
 
-const edit = (name: string, title: string): Promise<unknown> => client.patch(postType, { namespace: '', name }, { type: 'merge', patch: { spec: { title } } });
+const edit = (name: string, title: string): Promise<unknown> =>
+  client.patch(postType, { namespace: '', name }, { type: 'merge', patch: { spec: { title } } });
 const remove = (name: string): Promise<unknown> => client.delete(postType, { namespace: '', name });
 
 test('a quiet restart with a thousand objects looks at none of them', async () => {
@@ -145,7 +160,11 @@ describe('everything is looked at', () => {
   });
 
   test('by a controller that watches something else besides', async () => {
-    const watching = controllerFor(postType, { labelSelector: 'run=void' }).named('stage').withResume({ version: '2' }).withTuning({ concurrency: 20 }).watches(postType, () => [], { selection: { labelSelector: 'other' } });
+    const watching = controllerFor(postType, { labelSelector: 'run=void' })
+      .named('stage')
+      .withResume({ version: '2' })
+      .withTuning({ concurrency: 20 })
+      .watches(postType, () => [], { selection: { labelSelector: 'other' } });
     const seen: string[] = [];
     const definition = watching.reconcile(async (request, context) => {
       seen.push(request.name);
@@ -158,7 +177,11 @@ describe('everything is looked at', () => {
     const { items } = await client.list(leaseType, { namespace: 'svc-system' });
     const stored = items.filter(({ metadata }) => metadata.annotations?.[resumePositionAnnotation] !== undefined);
     for (const { metadata } of stored) {
-      await client.patch(leaseType, { namespace: 'svc-system', name: metadata.name }, { type: 'merge', patch: { metadata: { annotations: { [resumePositionAnnotation]: '{"v":1}' } } } });
+      await client.patch(
+        leaseType,
+        { namespace: 'svc-system', name: metadata.name },
+        { type: 'merge', patch: { metadata: { annotations: { [resumePositionAnnotation]: '{"v":1}' } } } },
+      );
     }
     expect((await stage.turn('void-fifth')).length).toBeGreaterThan(4);
   });
@@ -167,17 +190,36 @@ describe('everything is looked at', () => {
 test('a change of what an object leads to makes it look at everything, unless that never happens', async () => {
   const stage = new Stage('mapped');
   const definition = (isMappingFixed: boolean): ControllerDefinition => {
-    const builder = controllerFor(postType, { labelSelector: 'run=mapped' }).named('stage').withResume().withTuning({ concurrency: 20 });
-    const toAuthor = enqueueMapped<{ apiVersion: string; kind: string; metadata: { name: string }; spec?: { author?: string } }>(({ spec }) => (spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }]));
-    return builder.watches(postType, toAuthor, { selection: { labelSelector: 'child' }, isMappingFixed }).reconcile((request, context) => stage.definition().begin().reconcile(request, context));
+    const builder = controllerFor(postType, { labelSelector: 'run=mapped' })
+      .named('stage')
+      .withResume()
+      .withTuning({ concurrency: 20 });
+    const toAuthor = enqueueMapped<{
+      apiVersion: string;
+      kind: string;
+      metadata: { name: string };
+      spec?: { author?: string };
+    }>(({ spec }) => (spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }]));
+    return builder
+      .watches(postType, toAuthor, { selection: { labelSelector: 'child' }, isMappingFixed })
+      .reconcile((request, context) => stage.definition().begin().reconcile(request, context));
   };
   for (const name of ['mapped-a', 'mapped-b', 'mapped-c']) await stage.write(name);
-  await client.create(postType, { ...newPost('child', 'of a', { labels: { child: 'yes' } }), spec: { title: 'of a', author: 'mapped-a' } });
+  await client.create(postType, {
+    ...newPost('child', 'of a', { labels: { child: 'yes' } }),
+    spec: { title: 'of a', author: 'mapped-a' },
+  });
   await stage.turn('mapped-first', definition(false));
   // Nobody who sees the child now can tell that it was a's.
-  await client.patch(postType, { namespace: '', name: 'child' }, { type: 'merge', patch: { spec: { author: 'mapped-b' } } });
+  await client.patch(
+    postType,
+    { namespace: '', name: 'child' },
+    { type: 'merge', patch: { spec: { author: 'mapped-b' } } },
+  );
   const manager = stage.start(definition(false));
-  await stage.until(() => ['mapped-a', 'mapped-b', 'mapped-c', 'mapped-first'].every((name) => stage.seen.includes(name)));
+  await stage.until(() =>
+    ['mapped-a', 'mapped-b', 'mapped-c', 'mapped-first'].every((name) => stage.seen.includes(name)),
+  );
   await manager.stop();
   await edit('child', 'still of b');
   expect(await stage.turn('mapped-second', definition(true))).toEqual(['mapped-b']);
@@ -188,16 +230,28 @@ describe('more is open than can be named', () => {
 
   test('the position does not go back behind where the turn began', async () => {
     const stage = new Stage('back');
-    const toAuthor = enqueueMapped<Post>(({ spec }) => (spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }]));
-    const definition = controllerFor(postType, { labelSelector: 'run=back' }).named('stage').withResume({ intervalMs: 5 }).withTuning({ concurrency: 20 })
+    const toAuthor = enqueueMapped<Post>(({ spec }) =>
+      spec?.author === undefined ? [] : [{ namespace: '', name: spec.author }],
+    );
+    const definition = controllerFor(postType, { labelSelector: 'run=back' })
+      .named('stage')
+      .withResume({ intervalMs: 5 })
+      .withTuning({ concurrency: 20 })
       .watches(postType, toAuthor, { selection: { labelSelector: 'child=back' } })
       .reconcile((request, context) => stage.definition().begin().reconcile(request, context));
     await Promise.all(names('back').map((name) => stage.write(name)));
-    await client.create(postType, { ...newPost('back-child', 'of 0', { labels: { child: 'back' } }), spec: { title: 'of 0', author: 'back-0' } });
+    await client.create(postType, {
+      ...newPost('back-child', 'of 0', { labels: { child: 'back' } }),
+      spec: { title: 'of 0', author: 'back-0' },
+    });
     await stage.turn('back-first', definition);
     const begun = (await stage.store.read(AbortSignal.timeout(5000)))!;
     // So it is to look at everything, but comes to nothing.
-    await client.patch(postType, { namespace: '', name: 'back-child' }, { type: 'merge', patch: { spec: { author: 'back-1' } } });
+    await client.patch(
+      postType,
+      { namespace: '', name: 'back-child' },
+      { type: 'merge', patch: { spec: { author: 'back-1' } } },
+    );
     stage.outcome = () => Promise.reject(new Error('not yet'));
     const manager = stage.start(definition);
     await stage.until(() => stage.seen.length > 501);
@@ -263,7 +317,12 @@ test('a successor, whose caches are warm, goes on where the leader was', async (
 test('a deposed leader does not move the position', async () => {
   const stage = new Stage('fenced');
   await stage.write('fenced-a');
-  const lease = await client.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: 'default', name: 'fenced' }, spec: { holderIdentity: 'another', leaseTransitions: 4 } });
+  const lease = await client.create(leaseType, {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: 'default', name: 'fenced' },
+    spec: { holderIdentity: 'another', leaseTransitions: 4 },
+  });
   expect(lease.spec!.leaseTransitions).toBe(4);
   const manager = stage.start(stage.definition(), { fence: { namespace: 'default', lease: 'fenced', transitions: 3 } });
   await stage.until(() => stage.seen.includes('fenced-a'));

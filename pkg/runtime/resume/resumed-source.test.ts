@@ -20,34 +20,80 @@ function listAt(revision: number, ...objects: [string, number][]): ObjectList<An
   return { resourceVersion: String(revision), items: objects.map(([name, at]) => scriptedObject(name, at)) };
 }
 
-/** What it asks for, from its start on: the names, each with the revision that it stands for. The cache follows `cached`; what was missed is asked of `history`. */
-async function started(position: bigint | undefined, cached: ScriptedApi, history: ScriptedApi, watch: Partial<WatchDefinition> = {}): Promise<string[]> {
+/**
+ * What it asks for, from its start on: the names, each with the revision that it stands for. The cache follows
+ * `cached`; what was missed is asked of `history`.
+ */
+async function started(
+  position: bigint | undefined,
+  cached: ScriptedApi,
+  history: ScriptedApi,
+  watch: Partial<WatchDefinition> = {},
+): Promise<string[]> {
   const asked: string[] = [];
   informer = new Informer({ client: cached.client, type: scriptedType, log, backoff: { baseMs: 1, maxMs: 10 } });
-  const whole: WatchDefinition = { type: scriptedType, selection: {}, handler: enqueueObject, predicates: [], ...watch };
-  source = new ResumedSource({ informer, watch: whole, client: history.client, log, position: () => Promise.resolve(position), onLost: () => asked.push('everything') });
+  const whole: WatchDefinition = {
+    type: scriptedType,
+    selection: {},
+    handler: enqueueObject,
+    predicates: [],
+    ...watch,
+  };
+  source = new ResumedSource({
+    informer,
+    watch: whole,
+    client: history.client,
+    log,
+    position: () => Promise.resolve(position),
+    onLost: () => asked.push('everything'),
+  });
   informer.start();
-  expect(await source.start(({ name }, { revision } = {}) => asked.push(`${name} ${revision ?? 'of old'}`), new AbortController().signal)).toBe(true);
+  expect(
+    await source.start(
+      ({ name }, { revision } = {}) => asked.push(`${name} ${revision ?? 'of old'}`),
+      new AbortController().signal,
+    ),
+  ).toBe(true);
   return asked;
 }
 
 const open: ScriptedWatch = { end: 'open' };
 
 test('of what is there, it asks for what is newer than the position', async () => {
-  const asked = await started(5n, new ScriptedApi({ lists: [listAt(9, ['older', 3], ['same', 5], ['newer', 6])], watches: [open] }), new ScriptedApi({ watches: [open] }));
+  const asked = await started(
+    5n,
+    new ScriptedApi({ lists: [listAt(9, ['older', 3], ['same', 5], ['newer', 6])], watches: [open] }),
+    new ScriptedApi({ watches: [open] }),
+  );
   expect(asked).toEqual(['newer 6']);
   expect(source.from).toBe(5n);
 });
 
 test('without a position it asks for all', async () => {
-  const asked = await started(undefined, new ScriptedApi({ lists: [listAt(9, ['a', 3], ['b', 6])], watches: [open] }), new ScriptedApi({}));
+  const asked = await started(
+    undefined,
+    new ScriptedApi({ lists: [listAt(9, ['a', 3], ['b', 6])], watches: [open] }),
+    new ScriptedApi({}),
+  );
   expect(asked).toEqual(['a of old', 'b of old']);
 });
 
 test('it asks for what was deleted since the position, and for nothing that its predicates refuse', async () => {
-  const deleted = (name: string, revision: number): ClientEvent<AnyObject> => ({ type: 'DELETED', object: scriptedObject(name, revision) });
-  const history = new ScriptedApi({ watches: [{ events: [deleted('gone', 7), deleted('refused', 8), { type: 'BOOKMARK', resourceVersion: '9' }], end: 'open' }] });
-  const asked = await started(5n, new ScriptedApi({ lists: [listAt(9, ['refused-too', 6])], watches: [open] }), history, { predicates: [({ object }) => !object.metadata.name.startsWith('refused')] });
+  const deleted = (name: string, revision: number): ClientEvent<AnyObject> => ({
+    type: 'DELETED',
+    object: scriptedObject(name, revision),
+  });
+  const history = new ScriptedApi({
+    watches: [
+      { events: [deleted('gone', 7), deleted('refused', 8), { type: 'BOOKMARK', resourceVersion: '9' }], end: 'open' },
+    ],
+  });
+  const asked = await started(
+    5n,
+    new ScriptedApi({ lists: [listAt(9, ['refused-too', 6])], watches: [open] }),
+    history,
+    { predicates: [({ object }) => !object.metadata.name.startsWith('refused')] },
+  );
   // It is as far as its cache when all that was missed is told.
   while (source.revision !== 9n) await new Promise(setImmediate);
   expect(asked).toEqual(['gone 7']);
@@ -61,7 +107,11 @@ test('a deletion that only a list shows stands for the revision after the one th
 });
 
 test('when it has stopped it stays where it was, though its cache goes on', async () => {
-  await started(9n, new ScriptedApi({ lists: [listAt(9), listAt(12, ['a', 11])], watches: [expired, open] }), new ScriptedApi({}));
+  await started(
+    9n,
+    new ScriptedApi({ lists: [listAt(9), listAt(12, ['a', 11])], watches: [expired, open] }),
+    new ScriptedApi({}),
+  );
   await source.stop();
   const end = source.revision;
   await informer.waitUntil(() => informer.revision >= 12n);

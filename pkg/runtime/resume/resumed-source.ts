@@ -9,7 +9,10 @@ import { parseRequest } from '../reconcile/reconciler.ts';
 import type { Enqueue, Source } from '../source/source.ts';
 import { MissedEvents } from './missed-events.ts';
 
-/** For a cache that has not come to the position yet, as its server lags behind another: past that, it never was there. Milliseconds. */
+/**
+ * For a cache that has not come to the position yet, as its server lags behind another: past that, it never was there.
+ * Milliseconds.
+ */
 const longestLagMs = 2000;
 
 export interface ResumedSourceOptions {
@@ -24,8 +27,8 @@ export interface ResumedSourceOptions {
 }
 
 /**
- * The events of an informer after a stored position: of what is there at first, only what is newer, and besides it what was
- * deleted since. Without a position it is a plain source of all there is.
+ * The events of an informer after a stored position: of what is there at first, only what is newer, and besides it what
+ * was deleted since. Without a position it is a plain source of all there is.
  */
 export class ResumedSource implements Source {
   readonly #options: ResumedSourceOptions;
@@ -111,32 +114,57 @@ export class ResumedSource implements Source {
     await this.#missed?.stop();
   }
 
-  /** A position that the API never comes to is of another database, or of this one before it was restored: it says nothing. False if `signal` fired before. */
+  /**
+   * A position that the API never comes to is of another database, or of this one before it was restored: it says
+   * nothing. False if `signal` fired before.
+   */
   async #reachPosition(signal: AbortSignal): Promise<boolean> {
     const { informer, onLost, log, watch } = this.#options;
     const from = this.#from ?? 0n;
     if (from <= informer.revision) return true;
-    const isReached = await withinTime({ timeoutMs: longestLagMs, signal, message: () => 'the cache has not come to the stored position' }, (limit) => informer.waitUntil(() => from <= informer.revision, limit));
+    const isReached = await withinTime(
+      { timeoutMs: longestLagMs, signal, message: () => 'the cache has not come to the stored position' },
+      (limit) => informer.waitUntil(() => from <= informer.revision, limit),
+    );
     if (isReached || signal.aborted) return isReached;
-    log.warn({ resource: watch.type.plural, position: String(from), revision: String(informer.revision) }, 'the stored position is ahead of the API; looking at everything');
+    log.warn(
+      { resource: watch.type.plural, position: String(from), revision: String(informer.revision) },
+      'the stored position is ahead of the API; looking at everything',
+    );
     onLost();
     this.#from = undefined;
     return true;
   }
 
   #tellMissed(): void {
-    const { informer, client, log, onLost, watch: { type, selection } } = this.#options;
+    const {
+      informer,
+      client,
+      log,
+      onLost,
+      watch: { type, selection },
+    } = this.#options;
     const from = this.#from;
     if (from === undefined || from >= informer.revision) return;
     const onEnd = (isExpired: boolean): void => {
       this.#known.clear();
       if (isExpired) onLost();
     };
-    this.#missed = new MissedEvents({ client, type, selection, from, upTo: informer.revision, log, onEvent: (event) => this.#onMissed(event), onEnd });
+    this.#missed = new MissedEvents({
+      client,
+      type,
+      selection,
+      from,
+      upTo: informer.revision,
+      log,
+      onEvent: (event) => this.#onMissed(event),
+      onEnd,
+    });
   }
 
   #onMissed({ type, object }: Exclude<ClientEvent<AnyObject>, { type: 'BOOKMARK' }>): void {
-    const event: ObjectEvent = type === 'DELETED' ? { type: 'delete', object, isGuess: false } : { type: 'create', object };
+    const event: ObjectEvent =
+      type === 'DELETED' ? { type: 'delete', object, isGuess: false } : { type: 'create', object };
     const { uid } = object.metadata;
     if (type === 'ADDED') this.#known.add(uid);
     else if (type === 'DELETED') this.#known.delete(uid);
@@ -161,7 +189,10 @@ export class ResumedSource implements Source {
       if (!this.#isWorth(event)) return;
       for (const request of watch.handler(event)) this.#enqueue(request, revision === undefined ? {} : { revision });
     } catch (error) {
-      log.error({ err: error, resource: watch.type.plural }, 'a predicate or handler of a controller failed; the event is lost');
+      log.error(
+        { err: error, resource: watch.type.plural },
+        'a predicate or handler of a controller failed; the event is lost',
+      );
     }
   }
 }

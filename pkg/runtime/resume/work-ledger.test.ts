@@ -2,7 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { WorkLedger } from './work-ledger.ts';
 
 /** What it answers, as plain values. */
-function open(ledger: WorkLedger, most = 10, found: readonly string[] = []): { requests: Record<string, number>; before: bigint | undefined; isWhole: boolean } | undefined {
+function open(
+  ledger: WorkLedger,
+  most = 10,
+  found: readonly string[] = [],
+): { requests: Record<string, number>; before: bigint | undefined; isWhole: boolean } | undefined {
   const work = ledger.open(most, (key) => found.includes(key));
   return work === undefined ? undefined : { ...work, requests: Object.fromEntries(work.requests) };
 }
@@ -43,10 +47,19 @@ describe('the ledger of a controller', () => {
 
   test('names what it can; of too many, the oldest change holds back the rest', () => {
     const ledger = new WorkLedger();
-    for (const [key, since] of [['/a', 7n], ['/b', 5n], ['/c', 9n]] as const) ledger.ask(key, since);
+    for (const [key, since] of [
+      ['/a', 7n],
+      ['/b', 5n],
+      ['/c', 9n],
+    ] as const)
+      ledger.ask(key, since);
     ledger.ask('/timer', 0n, 99);
     ledger.begin('/b');
-    expect(open(ledger, 4)).toEqual({ requests: { '/a': 0, '/b': 0, '/c': 0, '/timer': 99 }, before: undefined, isWhole: true });
+    expect(open(ledger, 4)).toEqual({
+      requests: { '/a': 0, '/b': 0, '/c': 0, '/timer': 99 },
+      before: undefined,
+      isWhole: true,
+    });
     expect(open(ledger, 3)).toEqual({ requests: { '/timer': 99 }, before: 5n, isWhole: true });
   });
 

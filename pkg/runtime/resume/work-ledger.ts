@@ -16,8 +16,8 @@ export interface OpenWork {
 }
 
 /**
- * Keeps account of a controller's requests: open from when something asks for one until a look that began afterwards has gone well. One that
- * is to be looked at again at a later time stays open, too.
+ * Keeps account of a controller's requests: open from when something asks for one until a look that began afterwards
+ * has gone well. One that is to be looked at again at a later time stays open, too.
  */
 export class WorkLedger {
   readonly #asked = new Map<string, Entry>();
@@ -51,8 +51,8 @@ export class WorkLedger {
   }
 
   /**
-   * Names at most so many. Of more, the oldest change stands for those that changes asked for, and a look at everything for those of the others that
-   * it would find; undefined where too many are left that can only be named.
+   * Names at most so many. Of more, the oldest change stands for those that changes asked for, and a look at everything
+   * for those of the others that it would find; undefined where too many are left that can only be named.
    */
   open(most: number, isFound: (key: string) => boolean = () => false): OpenWork | undefined {
     const requests = new Map<string, number>();

@@ -11,13 +11,22 @@ let informer: Informer<AnyObject>;
 
 afterEach(() => informer.stop());
 
-const modified = (name: string, revision: number): ClientEvent<AnyObject> => ({ type: 'MODIFIED', object: scriptedObject(name, revision) });
-const nameIsNot = (name: string): Predicate => ({ object }) => object.metadata.name !== name;
+const modified = (name: string, revision: number): ClientEvent<AnyObject> => ({
+  type: 'MODIFIED',
+  object: scriptedObject(name, revision),
+});
+const nameIsNot =
+  (name: string): Predicate =>
+  ({ object }) =>
+    object.metadata.name !== name;
 
 /** What is asked for until the cache is at 9: of objects that were there, and of such that changed. */
 async function askedFor(...predicates: Predicate[]): Promise<string[]> {
   const list = { resourceVersion: '3', items: ['a', 'b', 'c'].map((name, i) => scriptedObject(name, i + 1)) };
-  const api = new ScriptedApi({ lists: [list], watches: [{ events: [modified('a', 7), modified('b', 8), modified('c', 9)], end: 'open' }] });
+  const api = new ScriptedApi({
+    lists: [list],
+    watches: [{ events: [modified('a', 7), modified('b', 8), modified('c', 9)], end: 'open' }],
+  });
   informer = new Informer({ client: api.client, type: scriptedType, log });
   const asked: string[] = [];
   const source = informerSource(informer, enqueueObject, predicates);

@@ -24,7 +24,11 @@ export interface Source {
 }
 
 /** The events of an informer, through predicates and a handler. */
-export function informerSource<T extends AnyObject>(informer: Informer<T>, handler: EventHandler<T>, predicates: readonly Predicate<T>[] = []): Source {
+export function informerSource<T extends AnyObject>(
+  informer: Informer<T>,
+  handler: EventHandler<T>,
+  predicates: readonly Predicate<T>[] = [],
+): Source {
   const isWorth = and(...predicates);
   let unlisten: (() => void) | undefined;
   return {

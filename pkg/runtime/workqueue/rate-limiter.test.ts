@@ -37,7 +37,10 @@ describe('the limit over all keys', () => {
 
   test('of several the slowest decides', () => {
     const clock = new ManualClock();
-    const both = slowestOf(new ItemBackoff({ baseMs: 50, jitter: 0 }), new OverallLimit({ perSecond: 10, burst: 1, clock }));
+    const both = slowestOf(
+      new ItemBackoff({ baseMs: 50, jitter: 0 }),
+      new OverallLimit({ perSecond: 10, burst: 1, clock }),
+    );
     expect([both.delay('a'), both.delay('b'), both.delay('b')]).toEqual([50, 100, 200]);
     expect(both.failures('b')).toBe(2);
     both.forget('b');
@@ -70,5 +73,10 @@ test('a limiter that throws or answers no time is not asked in vain', () => {
   expect(limiter.failures('a')).toBe(5);
   limiter.forget('a');
   expect(limiter.failures('a')).toBe(0);
-  expect(errors).toEqual([new Error('broken'), new Error('not counted'), new Error('not forgotten'), new Error('not counted')]);
+  expect(errors).toEqual([
+    new Error('broken'),
+    new Error('not counted'),
+    new Error('not forgotten'),
+    new Error('not counted'),
+  ]);
 });

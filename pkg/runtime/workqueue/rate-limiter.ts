@@ -92,7 +92,9 @@ export function slowestOf(...limiters: readonly RateLimiter[]): RateLimiter {
   };
 }
 
-/** The limiter where it answers a time, and else a back-off of its own: one that throws would end the work on all keys. */
+/**
+ * The limiter where it answers a time, and else a back-off of its own: one that throws would end the work on all keys.
+ */
 export function guardedLimiter(limiter: RateLimiter, onError: (error: unknown) => void): RateLimiter {
   const fallback = new ItemBackoff();
   const guarded = <T>(ask: () => T, otherwise: T): T => {

@@ -8,8 +8,14 @@ const keys = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('add' as const), key: keys }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('addAfter' as const), key: keys, ms: fc.integer({ min: 0, max: 40 }) }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('end' as const, 'fail' as const), worker: fc.nat({ max: 2 }) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('addAfter' as const), key: keys, ms: fc.integer({ min: 0, max: 40 }) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constantFrom('end' as const, 'fail' as const), worker: fc.nat({ max: 2 }) }),
+    },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 0, max: 30 }) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('close' as const) }) },
   ),
@@ -68,7 +74,8 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
         expect(workers.at).not.toContain(key);
         owed.delete(key);
       });
-      const later = (key: string, ms: number): void => void due.set(key, Math.min(due.get(key) ?? Infinity, clock.now() + ms));
+      const later = (key: string, ms: number): void =>
+        void due.set(key, Math.min(due.get(key) ?? Infinity, clock.now() + ms));
       let closing = Promise.resolve();
       await settle();
       for (const step of sequence) {

@@ -21,8 +21,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Keys that wait to be worked on. A key waits once however often it is added; it is never handed to two workers at once: added
- * during its work it comes again after. Source: client-go, `util/workqueue`.
+ * Keys that wait to be worked on. A key waits once however often it is added; it is never handed to two workers at
+ * once: added during its work it comes again after. Source: client-go, `util/workqueue`.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -104,8 +104,8 @@ export class WorkQueue {
   }
 
   /**
-   * Hands out nothing more: what waits is dropped, since whoever starts again begins with everything. Resolves when the work under
-   * way is over. Idempotent.
+   * Hands out nothing more: what waits is dropped, since whoever starts again begins with everything. Resolves when the
+   * work under way is over. Idempotent.
    */
   close(): Promise<void> {
     this.#closed = true;

@@ -75,8 +75,10 @@ function writeOf(object: ApiObject, of = table): PendingWrite {
   };
 }
 
-const logged = async (name: string): Promise<number | null> => (await direct.pool.query('SELECT FROM platform.change_log WHERE name = $1', [name])).rowCount;
-const isThere = async (pid: number): Promise<boolean> => (await direct.pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rowCount === 1;
+const logged = async (name: string): Promise<number | null> =>
+  (await direct.pool.query('SELECT FROM platform.change_log WHERE name = $1', [name])).rowCount;
+const isThere = async (pid: number): Promise<boolean> =>
+  (await direct.pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rowCount === 1;
 
 /** The session that waits for the revision lock, if there is one. */
 async function waiting(): Promise<number | undefined> {
@@ -95,7 +97,12 @@ test('the sink hears of what was committed before its writers do', async () => {
 test('each write has its own outcome', async () => {
   await runner.run([writeOf(sampleObject('b1', { spec: { slug: 'b' } }))]);
   heard = [];
-  await runner.run([writeOf(sampleObject('b2')), writeOf(sampleObject('b1')), writeOf(sampleObject('b3', { spec: { slug: 'b' } })), writeOf(sampleObject('b4'))]);
+  await runner.run([
+    writeOf(sampleObject('b2')),
+    writeOf(sampleObject('b1')),
+    writeOf(sampleObject('b3', { spec: { slug: 'b' } })),
+    writeOf(sampleObject('b4')),
+  ]);
   expect(heard.toSorted()).toEqual(['AlreadyExists b1', 'UniqueClash b3', 'committed b2 b4', 'done b2', 'done b4']);
 });
 

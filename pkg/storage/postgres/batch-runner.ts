@@ -34,7 +34,9 @@ export interface PendingWrite {
 export interface BatchSink {
   /** Every change up to here has been told. */
   readonly cursor: number;
-  /** `first` to `last` are the revisions the batch drew; `changes` those that were used; `batch` is its mark in the log. */
+  /**
+   * `first` to `last` are the revisions the batch drew; `changes` those that were used; `batch` is its mark in the log.
+   */
   committed(first: number, last: number, changes: readonly Change[], batch: string): void;
   /** Something may have been committed that was not told. */
   uncertain(): void;
@@ -82,7 +84,10 @@ export class BatchRunner {
     const start = performance.now();
     let rows: BatchRow[];
     try {
-      rows = await this.#write(writes.map(({ operation }) => operation), batch.id);
+      rows = await this.#write(
+        writes.map(({ operation }) => operation),
+        batch.id,
+      );
     } catch (error) {
       this.#report(writes, batch.id, start);
       await this.#recover(writes, batch, error, tries);
@@ -99,9 +104,19 @@ export class BatchRunner {
     const named = (): ReturnType<BatchReport['writes']> =>
       writes.map(({ requestId }, i) => {
         const revision = rows?.[i]?.rev;
-        return { ...(requestId === undefined ? {} : { requestId }), ...(revision == null ? {} : { revision: Number(revision) }) };
+        return {
+          ...(requestId === undefined ? {} : { requestId }),
+          ...(revision == null ? {} : { revision: Number(revision) }),
+        };
       });
-    observer.batch({ id, size: writes.length, bytes, ms: performance.now() - start, failed: rows === undefined, writes: named });
+    observer.batch({
+      id,
+      size: writes.length,
+      bytes,
+      ms: performance.now() - start,
+      failed: rows === undefined,
+      writes: named,
+    });
   }
 
   /** One alone takes the smaller statement. */
@@ -116,16 +131,28 @@ export class BatchRunner {
     return rows.map((row) => batchRowOf(first, row));
   }
 
-  async #settle(writes: readonly PendingWrite[], rows: readonly BatchRow[], tries: number, batch: string): Promise<void> {
+  async #settle(
+    writes: readonly PendingWrite[],
+    rows: readonly BatchRow[],
+    tries: number,
+    batch: string,
+  ): Promise<void> {
     const header = rows[0];
     if (header?.shapes_match === false) return this.#again(writes, tries);
     const done = writes.flatMap((write, i) => (rows[i]?.rev == null ? [] : [{ write, revision: Number(rows[i].rev) }]));
     if (header?.first != null && header.last != null) {
-      this.#options.sink.committed(Number(header.first), Number(header.last), done.map(({ write, revision }) => changeOf(write.operation, revision)), batch);
+      this.#options.sink.committed(
+        Number(header.first),
+        Number(header.last),
+        done.map(({ write, revision }) => changeOf(write.operation, revision)),
+        batch,
+      );
     }
     for (const { write, revision } of done) write.done(revision);
     const undone = writes.flatMap((write, i) => (rows[i]?.rev == null ? [{ write, row: rows[i] }] : []));
-    const explained = await Promise.all(undone.map(async ({ write, row }) => ({ write, isOver: await this.#explain(write, row) })));
+    const explained = await Promise.all(
+      undone.map(async ({ write, row }) => ({ write, isOver: await this.#explain(write, row) })),
+    );
     const left = explained.flatMap(({ write, isOver }) => (isOver ? [] : [write]));
     if (left.length > 0) await this.#again(left, tries);
   }
@@ -151,7 +178,8 @@ export class BatchRunner {
     if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
     if (isDiskFull(error) && writes.length > 1) return this.#deletionsFirst(writes, tries);
     if (failure === 'refused') {
-      // The session itself may be what is refused: one of a standby, say. A full disk is full for all sessions, and the next write may need less of it.
+      // The session itself may be what is refused: one of a standby, say. A full disk is full for all sessions, and the
+      // next write may need less of it.
       if (!isDiskFull(error)) await this.#options.connection.drop();
       throw translateError(error);
     }
@@ -167,14 +195,23 @@ export class BatchRunner {
 
   /** Those whose claim somebody has used fail; the others go again, together. */
   async #dropTaken(writes: readonly PendingWrite[], tries: number): Promise<void> {
-    const taken = await takenClaims(this.#options.pool, writes.map(({ operation }) => operation.claim)).catch(() => new Set<number>());
+    const taken = await takenClaims(
+      this.#options.pool,
+      writes.map(({ operation }) => operation.claim),
+    ).catch(() => new Set<number>());
     // It has expired meanwhile, or the database does not say.
     if (taken.size === 0) return this.#halve(writes, tries);
     for (const i of taken) writes[i]!.failed(claimTaken());
-    await this.run(writes.filter((_, i) => !taken.has(i)), tries);
+    await this.run(
+      writes.filter((_, i) => !taken.has(i)),
+      tries,
+    );
   }
 
-  /** On a full disk what is small, and above all a deletion, may have the room that others have not: none fails because of another. */
+  /**
+   * On a full disk what is small, and above all a deletion, may have the room that others have not: none fails because
+   * of another.
+   */
   async #deletionsFirst(writes: readonly PendingWrite[], tries: number): Promise<void> {
     const ordered = writes.toSorted((a, b) => Number(isDeletion(b)) - Number(isDeletion(a)));
     for (const write of ordered) await this.run([write], tries);
@@ -188,7 +225,8 @@ export class BatchRunner {
 
   /** Reads the tables anew and sends the writes again. */
   async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
-    if (tries >= maxTries) throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
+    if (tries >= maxTries)
+      throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
     await delay(tries * 20);
     this.#options.sink.stale(writes.map(({ operation }) => operation));
     const prepared: PendingWrite[] = [];
@@ -203,7 +241,12 @@ export class BatchRunner {
   }
 
   /** The connection is gone: make sure that the statement is over, then ask the log what it did. */
-  async #resolveUnknown(writes: readonly PendingWrite[], batch: SentBatch, error: unknown, tries: number): Promise<void> {
+  async #resolveUnknown(
+    writes: readonly PendingWrite[],
+    batch: SentBatch,
+    error: unknown,
+    tries: number,
+  ): Promise<void> {
     const { connection, outageLimit, sink } = this.#options;
     const lost = connection.session;
     await connection.drop();
@@ -223,7 +266,9 @@ export class BatchRunner {
       } catch (failure) {
         if (failure instanceof StorageError) throw failure;
         if (performance.now() > deadline) {
-          throw new StorageError('Timeout', `whether the write was made is not known${becauseOf(failure)}`, { cause: failure });
+          throw new StorageError('Timeout', `whether the write was made is not known${becauseOf(failure)}`, {
+            cause: failure,
+          });
         }
         await delay(wait);
       }
@@ -240,20 +285,32 @@ export class BatchRunner {
   }
 
   /**
-   * What the log shows may be on this server alone: a session that is ended while it waits for a synchronous standby leaves its commit behind, visible.
-   * A commit after it, which waits in its turn, is acknowledged when both are where they have to be.
+   * What the log shows may be on this server alone: a session that is ended while it waits for a synchronous standby
+   * leaves its commit behind, visible. A commit after it, which waits in its turn, is acknowledged when both are where
+   * they have to be.
    */
   async #awaitStandbys(): Promise<void> {
     await this.#options.pool.query("SELECT pg_logical_emit_message(true, 'svc', '')");
   }
 
   async #readLog({ id, after }: SentBatch): Promise<Map<string, number>> {
-    const { rows } = await this.#options.pool.query<{ compacted: string; rev: string | null; model: number; namespace: string; name: string }>(
+    const { rows } = await this.#options.pool.query<{
+      compacted: string;
+      rev: string | null;
+      model: number;
+      namespace: string;
+      name: string;
+    }>(
       'SELECT meta.compacted, c.rev, c.model, c.namespace, c.name FROM platform.meta LEFT JOIN platform.change_log c ON c.batch = $1 AND c.rev > $2',
       [id, after],
     );
-    if (Number(rows[0]!.compacted) > after) throw new StorageError('Timeout', 'whether the write was made can no longer be known');
-    return new Map(rows.filter(({ rev }) => rev !== null).map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]));
+    if (Number(rows[0]!.compacted) > after)
+      throw new StorageError('Timeout', 'whether the write was made can no longer be known');
+    return new Map(
+      rows
+        .filter(({ rev }) => rev !== null)
+        .map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]),
+    );
   }
 }
 

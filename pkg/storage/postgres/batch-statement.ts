@@ -31,7 +31,10 @@ export interface BatchRow {
   found: string | null;
   /** False if a model has another shape by now: nothing was written. Null if no operation got as far as the lock. */
   shapes_match: boolean | null;
-  /** False if the fence is lost: nothing was written for the operations that carry it. Null as for `shapes_match`, and without a fence. */
+  /**
+   * False if the fence is lost: nothing was written for the operations that carry it. Null as for `shapes_match`, and
+   * without a fence.
+   */
   fence_holds: boolean | null;
   /** The revisions this batch drew, used or not. */
   first: string | null;
@@ -52,8 +55,9 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes and the fence, number, write, log, claim, notify. `operations` touch no key, unique value or claim twice;
- * all fences are the same, and none writes its lease. A claim that somebody has used fails the whole statement: `takenClaims` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
+ * lock, check the shapes and the fence, number, write, log, claim, notify. `operations` touch no key, unique value or
+ * claim twice; all fences are the same, and none writes its lease. A claim that somebody has used fails the whole
+ * statement: `takenClaims` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
  */
 export function batchStatement(operations: readonly Operation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);
@@ -93,8 +97,14 @@ class StatementBuilder {
   build(): BatchStatement {
     const groups = this.#groups.map((group, g) => this.#groupParts(group, g));
     const union = (part: (group: GroupParts) => string[]): string => groups.flatMap(part).join(' UNION ALL ');
-    const models = this.#bind(this.#groups.map(({ table }) => table.id), 'int[]');
-    const shapes = this.#bind(this.#groups.map(({ table }) => table.shape), 'int[]');
+    const models = this.#bind(
+      this.#groups.map(({ table }) => table.id),
+      'int[]',
+    );
+    const shapes = this.#bind(
+      this.#groups.map(({ table }) => table.shape),
+      'int[]',
+    );
     const hasCreates = this.#operations.some(({ type }) => type === 'C');
     const ready = [...(hasCreates ? ['SELECT 1'] : []), ...groups.flatMap((group) => group.ready)].join(' UNION ALL ');
     const parts = [
@@ -105,7 +115,11 @@ class StatementBuilder {
       `written AS MATERIALIZED (${union((group) => group.written)})`,
       `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${this.#computes ? ', old_keys, new_keys' : ''}) ` +
         `${union((group) => group.log(this.#bind(this.#mark.batch, 'uuid')))} RETURNING rev)`,
-      ...(this.#hasClaims ? [`claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.claims)})`] : []),
+      ...(this.#hasClaims
+        ? [
+            `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.claims)})`,
+          ]
+        : []),
       ...this.#notifyParts(),
     ];
     const drawn = (aggregate: string): string => `(SELECT ${aggregate}(rev) FROM (${union((group) => group.drawn)}) d)`;
@@ -124,12 +138,38 @@ class StatementBuilder {
     const [input, held, numbered] = [`input_${g}`, `held_${g}`, `numbered_${g}`];
     const m = tableName(table);
     const key = 'm.namespace = n.namespace AND m.name = n.name';
-    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...(this.#fence === undefined ? [] : ['fenced']), ...(this.#hasClaims ? claimColumns : []), ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']), ...table.columns.map(({ name }) => name)].join(', ');
+    const names = [
+      'i',
+      'op',
+      'namespace',
+      'name',
+      'uid',
+      'created',
+      'deleted',
+      'labels',
+      'fingerprint',
+      'body',
+      ...(this.#fence === undefined ? [] : ['fenced']),
+      ...(this.#hasClaims ? claimColumns : []),
+      ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']),
+      ...table.columns.map(({ name }) => name),
+    ].join(', ');
     const columns = table.columns.map(({ name }) => `, ${name}`).join('');
     const columnValues = table.columns.map((column) => `, ${columnValue('n', column)}`).join('');
     const ready = `${held}.expected = ${held}.found`;
-    const parts: GroupParts = { before: [`${input} AS (${this.#input(group)})`], ready: [], writes: [], written: [], log: () => [], claims: [], drawn: [`SELECT rev FROM ${numbered}`], outcome: [] };
-    parts.claims.push(`SELECT ${claimColumns.map((column) => `n.${column}`).join(', ')}, n.rev FROM ${numbered} n WHERE n.claim_key IS NOT NULL AND ${isIn('n.rev', 'logged')}`);
+    const parts: GroupParts = {
+      before: [`${input} AS (${this.#input(group)})`],
+      ready: [],
+      writes: [],
+      written: [],
+      log: () => [],
+      claims: [],
+      drawn: [`SELECT rev FROM ${numbered}`],
+      outcome: [],
+    };
+    parts.claims.push(
+      `SELECT ${claimColumns.map((column) => `n.${column}`).join(', ')}, n.rev FROM ${numbered} n WHERE n.claim_key IS NOT NULL AND ${isIn('n.rev', 'logged')}`,
+    );
     if (touchesRows) {
       // One look at the key's index for each, whatever the planner takes the sizes to be.
       parts.before.push(
@@ -137,17 +177,27 @@ class StatementBuilder {
           `(SELECT m.rev AS found, m.body AS old_body, m.fingerprint AS old_fingerprint FROM ${m} m WHERE m.namespace = s.namespace AND m.name = s.name FOR UPDATE) h)`,
       );
       parts.ready.push(`SELECT 1 FROM ${held} WHERE ${ready}`);
-      parts.outcome.push(`SELECT i, NULL::bigint AS rev, found FROM ${held} WHERE NOT ${ready} OR NOT (SELECT ok FROM checked)`);
+      parts.outcome.push(
+        `SELECT i, NULL::bigint AS rev, found FROM ${held} WHERE NOT ${ready} OR NOT (SELECT ok FROM checked)`,
+      );
     }
     parts.outcome.push(`SELECT i, rev, found FROM ${numbered}`);
     const from = [
       ...(touchesRows ? [`SELECT ${names}, found, old_body, old_fingerprint FROM ${held} WHERE ${ready}`] : []),
-      ...(kinds.has('C') ? [`SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`] : []),
+      ...(kinds.has('C')
+        ? [
+            `SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`,
+          ]
+        : []),
     ].join(' UNION ALL ');
-    parts.writes.push(`${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fence === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`);
+    parts.writes.push(
+      `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fence === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`,
+    );
     const isComputed = table.computed !== undefined;
     const logged = !this.#computes ? '' : isComputed ? ', n.old_keys, n.new_keys' : ', NULL::text, NULL::text';
-    const keysSize = isComputed ? ' + coalesce(octet_length(n.old_keys), 0) + coalesce(octet_length(n.new_keys), 0)' : '';
+    const keysSize = isComputed
+      ? ' + coalesce(octet_length(n.old_keys), 0) + coalesce(octet_length(n.new_keys), 0)'
+      : '';
     parts.log = (batch) => [
       `SELECT n.rev, octet_length(n.body) + coalesce(octet_length(n.old_body), 0)${keysSize}, ${table.id}, n.op, n.namespace, n.name, n.found, n.old_body, n.old_fingerprint, n.body, n.fingerprint, ${batch}${logged} ` +
         `FROM ${numbered} n WHERE ${isIn('n.rev', 'written')}`,
@@ -171,15 +221,26 @@ class StatementBuilder {
     }
     if (kinds.has('D')) {
       const guard = isNamespaces(table) ? ' AND NOT platform.namespace_in_use(n.name, n.rev)' : '';
-      parts.writes.push(`deleted_${g} AS (DELETE FROM ${m} m USING ${numbered} n WHERE ${key} AND n.op = 'D'${guard} RETURNING n.rev)`);
+      parts.writes.push(
+        `deleted_${g} AS (DELETE FROM ${m} m USING ${numbered} n WHERE ${key} AND n.op = 'D'${guard} RETURNING n.rev)`,
+      );
       parts.written.push(`SELECT rev FROM deleted_${g}`);
     }
     return parts;
   }
 
-  /** One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to send. */
+  /**
+   * One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to
+   * send.
+   */
   #input(group: Group): string {
-    const parameters = [...fixedParameters, ...(this.#fence === undefined ? [] : [fencedParameter]), ...(this.#hasClaims ? claimParameters : []), ...(group.table.computed === undefined ? [] : computedParameters), ...group.table.columns.map(columnParameter)];
+    const parameters = [
+      ...fixedParameters,
+      ...(this.#fence === undefined ? [] : [fencedParameter]),
+      ...(this.#hasClaims ? claimParameters : []),
+      ...(group.table.computed === undefined ? [] : computedParameters),
+      ...group.table.columns.map(columnParameter),
+    ];
     if (this.#operations.length === 1) {
       const { operation, position } = group.operations[0]!;
       return `SELECT ${parameters.map((p) => `${this.#bind(p.value(operation, position), p.type)} AS ${p.column}`).join(', ')}`;
@@ -197,7 +258,11 @@ class StatementBuilder {
 
   #notifyParts(): string[] {
     const { origin } = this.#mark;
-    return origin === undefined ? [] : [`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${this.#bind(origin, 'text')}) FROM locked WHERE EXISTS (SELECT FROM logged))`];
+    return origin === undefined
+      ? []
+      : [
+          `notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${this.#bind(origin, 'text')}) FROM locked WHERE EXISTS (SELECT FROM logged))`,
+        ];
   }
 
   #bind(value: unknown, type: string): string {
@@ -217,7 +282,10 @@ interface GroupParts {
   outcome: string[];
 }
 
-/** Looked up in a table of hashes, made once; a join would compare each with each, as the planner expects one row of everything here. */
+/**
+ * Looked up in a table of hashes, made once; a join would compare each with each, as the planner expects one row of
+ * everything here.
+ */
 function isIn(revision: string, set: 'written' | 'logged'): string {
   return `(${revision} IN (SELECT rev FROM ${set})) IS TRUE`;
 }
@@ -236,7 +304,11 @@ const fixedParameters: Parameter[] = [
   { column: 'body', type: 'text', value: (operation) => operation.body },
 ];
 
-const fencedParameter: Parameter = { column: 'fenced', type: 'boolean', value: (operation) => operation.fence !== undefined };
+const fencedParameter: Parameter = {
+  column: 'fenced',
+  type: 'boolean',
+  value: (operation) => operation.fence !== undefined,
+};
 
 /** Null of an operation without a claim. */
 const claimParameters: Parameter[] = [
@@ -261,8 +333,17 @@ function arrayOf(parameter: Parameter, { operations }: Group): unknown {
 /** Sets travel as array literals: an array of arrays of different lengths is nothing PostgreSQL knows. */
 function columnParameter(column: Column, position: number): Parameter {
   const { index } = column;
-  if (index.multi) return { column: column.name, type: 'text', value: (operation) => arrayLiteral(toSqlArray(operation.keys[position], index.type === 'date')) };
-  return { column: column.name, type: sqlType(index), value: (operation) => toSqlValue(operation.keys[position] ?? null, index.type === 'date') };
+  if (index.multi)
+    return {
+      column: column.name,
+      type: 'text',
+      value: (operation) => arrayLiteral(toSqlArray(operation.keys[position], index.type === 'date')),
+    };
+  return {
+    column: column.name,
+    type: sqlType(index),
+    value: (operation) => toSqlValue(operation.keys[position] ?? null, index.type === 'date'),
+  };
 }
 
 function columnValue(source: string, column: Column): string {

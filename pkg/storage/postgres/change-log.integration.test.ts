@@ -59,7 +59,15 @@ async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; st
   const notifications = new Notifications({ database, log: silentLog });
   await notifications.start();
   const peers = new Peers({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
-  const log = new ChangeLog({ pool, notifications, catalog: new TableCatalog(database.pool), peers, large: new LargeReads(1), log: silentLog, ownsFiles: false });
+  const log = new ChangeLog({
+    pool,
+    notifications,
+    catalog: new TableCatalog(database.pool),
+    peers,
+    large: new LargeReads(1),
+    log: silentLog,
+    ownsFiles: false,
+  });
   await log.start();
   return {
     log,
@@ -76,11 +84,19 @@ async function failToWrite(name: string): Promise<void> {
 }
 
 async function update(from: StoredObject, spec: Record<string, string>): Promise<StoredObject> {
-  return store.write({ type: 'update', resource: resourceOf(model), object: { ...decodeBody(from.body, from.revision), spec }, fingerprint: 'f1', from });
+  return store.write({
+    type: 'update',
+    resource: resourceOf(model),
+    object: { ...decodeBody(from.body, from.revision), spec },
+    fingerprint: 'f1',
+    from,
+  });
 }
 
 test('a chunk is one snapshot, whatever is written or compacted between its two looks', async () => {
-  const stored = await Promise.all(Array.from({ length: 8 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))));
+  const stored = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))),
+  );
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const counter = new ObjectCounter(database.pool, store.changes);
   const bounds = new MatchBounds(store.changes);
@@ -88,12 +104,18 @@ test('a chunk is one snapshot, whatever is written or compacted between its two 
   const first = await reader(database.pool).read(table, { ...nothing, limit: 3 });
   await update(stored[3]!, { changed: 'before' });
 
-  const writing = reader(interrupted(database.pool, async () => void (await update(stored[4]!, { changed: 'between' }))));
+  const writing = reader(
+    interrupted(database.pool, async () => void (await update(stored[4]!, { changed: 'between' }))),
+  );
   const second = await writing.read(table, { ...nothing, limit: 10, after: first.next! });
-  expect(second.items.map(({ name, body }) => [name, body.includes('changed')])).toEqual([3, 4, 5, 6, 7].map((i) => [`o-${i}`, false]));
+  expect(second.items.map(({ name, body }) => [name, body.includes('changed')])).toEqual(
+    [3, 4, 5, 6, 7].map((i) => [`o-${i}`, false]),
+  );
 
   const compacting = reader(interrupted(database.pool, () => store.compact({ minAge: 0, maxSize: 0, claimAge: 0 })));
-  await expect(compacting.read(table, { ...nothing, limit: 10, after: first.next! })).rejects.toMatchObject({ code: 'Compacted' });
+  await expect(compacting.read(table, { ...nothing, limit: 10, after: first.next! })).rejects.toMatchObject({
+    code: 'Compacted',
+  });
   bounds.close();
   counter.close();
 });
@@ -113,14 +135,24 @@ test('a sorted chunk takes the order from columns: of rows that did not change i
   const sort = parseSort(['metadata.creationTimestamp,desc', 'metadata.namespace'], builtinIndexes);
   const selector = { labels: [{ key: 'sorted', operator: 'Exists' as const }], fields: [] };
   const days = Array.from({ length: 9 }, (_, i) => `2026-04-0${9 - i}T00:00:00Z`);
-  const stored = await Promise.all(days.map((created, i) => store.write(createOf(model, sampleObject(`sorted-${i}`, { created, labels: { sorted: '' } })))));
+  const stored = await Promise.all(
+    days.map((created, i) =>
+      store.write(createOf(model, sampleObject(`sorted-${i}`, { created, labels: { sorted: '' } }))),
+    ),
+  );
   const first = await store.chunk(resourceOf(model), { selector, sort, limit: 2 });
   await update(stored[4]!, { changed: 'yes' });
   const { id } = await new TableCatalog(database.pool).get(resourceOf(model));
   await database.pool.query(`UPDATE platform.m_${id} SET body = 'none' WHERE name = 'sorted-3' OR name = 'sorted-5'`);
   const second = await store.chunk(resourceOf(model), { selector, sort, limit: 4, after: first.next! });
   const third = await store.chunk(resourceOf(model), { selector, sort, limit: 4, after: second.next! });
-  expect([first, second, third].map(({ items }) => items.map(({ name }) => name))).toEqual([[0, 1], [2, 3, 4, 5], [6, 7, 8]].map((chunk) => chunk.map((i) => `sorted-${i}`)));
+  expect([first, second, third].map(({ items }) => items.map(({ name }) => name))).toEqual(
+    [
+      [0, 1],
+      [2, 3, 4, 5],
+      [6, 7, 8],
+    ].map((chunk) => chunk.map((i) => `sorted-${i}`)),
+  );
   expect(third.next).toBeUndefined();
 });
 
@@ -136,7 +168,9 @@ test('whoever was told everything loses nothing to compaction, also where the la
   await store.compact({ minAge: 0, maxSize: 1e12, claimAge: 0 });
   open();
   expect(await log.catchUp()).toBe(next.revision);
-  expect((await store.changes.read(resourceOf(model), at)).changes.map(({ revision }) => revision)).toEqual([next.revision]);
+  expect((await store.changes.read(resourceOf(model), at)).changes.map(({ revision }) => revision)).toEqual([
+    next.revision,
+  ]);
   await stop();
 });
 

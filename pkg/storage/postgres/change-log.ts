@@ -7,7 +7,18 @@ import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { briefBytes, changeFromRow, markOf, modelReadBytes, readLogText, readModelBrieflyText, readModelText, readRows, timeOf, type LogRow } from './change-rows.ts';
+import {
+  briefBytes,
+  changeFromRow,
+  markOf,
+  modelReadBytes,
+  readLogText,
+  readModelBrieflyText,
+  readModelText,
+  readRows,
+  timeOf,
+  type LogRow,
+} from './change-rows.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
@@ -37,7 +48,10 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   readonly #listeners = new Set<ChangeListener>();
   readonly #waiters = new Set<() => void>();
   #cursor = 0;
-  /** The newest revision that was drawn, as far as is known here: beyond the cursor where no write used it, so that no other process will ever hear of it. */
+  /**
+   * The newest revision that was drawn, as far as is known here: beyond the cursor where no write used it, so that no
+   * other process will ever hear of it.
+   */
   #drawn = 0;
   #currentAt = -Infinity;
   #compacted = 0;
@@ -113,7 +127,10 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   }
 
   async #catchUp(): Promise<number> {
-    const { rows } = await this.#options.pool.query<{ newest: string }>({ name: 'newest', text: 'SELECT max(rev) AS newest FROM platform.change_log' });
+    const { rows } = await this.#options.pool.query<{ newest: string }>({
+      name: 'newest',
+      text: 'SELECT max(rev) AS newest FROM platform.change_log',
+    });
     const newest = Number(rows[0]!.newest);
     while (this.#cursor < newest && !this.#stopped) await this.#read();
     if (this.#cursor < newest) throw new StorageError('Unavailable', 'changes are no longer followed');
@@ -123,7 +140,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   async waitFor(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.#cursor >= revision) return true;
     const deadline = performance.now() + timeoutMs;
-    while (this.#cursor < revision && !this.#stopped && performance.now() < deadline) await this.#nextMove(deadline - performance.now());
+    while (this.#cursor < revision && !this.#stopped && performance.now() < deadline)
+      await this.#nextMove(deadline - performance.now());
     return this.#cursor >= revision;
   }
 
@@ -131,12 +149,17 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return translated(this.#readModel(resource, after, room));
   }
 
-  async #readModel(resource: GroupResource, after: number, room: ReadRoom | undefined): Promise<{ changes: Change[]; upTo: number }> {
+  async #readModel(
+    resource: GroupResource,
+    after: number,
+    room: ReadRoom | undefined,
+  ): Promise<{ changes: Change[]; upTo: number }> {
     const upTo = this.#cursor;
     const table = await this.#options.catalog.get(resource);
     const rows = await this.#modelRows([after, upTo, table.id], room);
     const compacted = Number(rows[0]!.compacted);
-    if (after < Math.max(compacted, table.replaces)) throw new StorageError('Compacted', 'this history is no longer kept');
+    if (after < Math.max(compacted, table.replaces))
+      throw new StorageError('Compacted', 'this history is no longer kept');
     const changes = rows.flatMap(changeFromRow);
     const found = Number(rows[0]!.page_rows ?? 0);
     const complete = found < readRows && rows.length >= found;
@@ -151,14 +174,20 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     if (all <= briefBytes) return rows;
     const bytes = Math.max(first.size ?? 0, Math.min(all, modelReadBytes));
     await room?.admit(bytes);
-    return (await large.run({ owner: room?.owner, bytes }, () => pool.query<LogRow>({ name: 'read-model', text: readModelText, values }))).rows;
+    return (
+      await large.run({ owner: room?.owner, bytes }, () =>
+        pool.query<LogRow>({ name: 'read-model', text: readModelText, values }),
+      )
+    ).rows;
   }
 
   /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */
   async incarnationOf(resource: GroupResource): Promise<Incarnation | undefined> {
     this.#options.catalog.forget(resource);
     const table = await translated(this.#options.catalog.find(resource));
-    return table === undefined ? undefined : { modelId: table.id, replaces: table.replaces, computedSince: computedSince(table) };
+    return table === undefined
+      ? undefined
+      : { modelId: table.id, replaces: table.replaces, computedSince: computedSince(table) };
   }
 
   committed(first: number, last: number, changes: readonly Change[], batch: string): void {
@@ -197,7 +226,9 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#again = true;
       return;
     }
-    this.#read().catch((error: unknown) => this.#options.log.warn({ err: error }, 'the change log could not be read; trying again'));
+    this.#read().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, 'the change log could not be read; trying again'),
+    );
   }
 
   /** One reader at a time; a caller that comes during a read waits for the next one, which sees what it wants. */
@@ -225,7 +256,11 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#again = false;
       const known = this.#last;
       const asked = performance.now();
-      const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readLogText, values: [this.#cursor, known.revision] });
+      const { rows } = await this.#options.pool.query<LogRow>({
+        name: 'read-log',
+        text: readLogText,
+        values: [this.#cursor, known.revision],
+      });
       if (this.#stopped) return;
       const compacted = Number(rows[0]!.compacted);
       const isThere = rows[0]!.known_mark === known.mark;
@@ -283,5 +318,9 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 }
 
 function computedSince({ computed = [] }: Table): ReadonlyMap<string, number> {
-  return new Map(computed.flatMap(({ index, state, since }) => (state === 'ready' && since !== undefined ? [[index.computed.id, since]] : [])));
+  return new Map(
+    computed.flatMap(({ index, state, since }) =>
+      state === 'ready' && since !== undefined ? [[index.computed.id, since]] : [],
+    ),
+  );
 }

@@ -14,7 +14,7 @@ const facts = 'rev, model, type, namespace, name, prev, old_fingerprint, new_fin
 const bodies = ['old', 'new', 'old_keys', 'new_keys'];
 const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::float8 AS written`;
 /** What tells a row from another one of the same revision, in a history that took another course. */
-export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
+export const markOf = 'coalesce(batch::text, extract(epoch FROM at)::text)';
 
 /** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
 function readText({ condition, bytes, header = '' }: { condition: string; bytes: number; header?: string }): string {
@@ -30,8 +30,8 @@ function pageText(condition: string): string {
 }
 
 /**
- * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that those which a claim names are spared:
- * where one that none names is still there, all after it are too.
+ * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that
+ * those which a claim names are spared: where one that none names is still there, all after it are too.
  */
 export const readLogText = readText({
   condition: '',
@@ -43,7 +43,9 @@ export const readLogText = readText({
 const ofModel = ' AND rev <= $2 AND model = $3';
 /** Takes the revisions to read after and up to, and the model's number. */
 export const readModelText = readText({ condition: ofModel, bytes: modelReadBytes });
-/** The same where all of it is small; else the first row without bodies, which says how large it is, and all of them. */
+/**
+ * The same where all of it is small; else the first row without bodies, which says how large it is, and all of them.
+ */
 export const readModelBrieflyText =
   `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
   `SELECT ${facts}, size, written, mark, page_rows, page_bytes, ${bodies.map((body) => `CASE WHEN page_bytes <= ${briefBytes} THEN ${body} END AS ${body}`).join(', ')} ` +
@@ -55,7 +57,10 @@ export interface LogRow {
   epoch: number;
   /** Of the row that was asked for; null if it is not there. */
   known_mark: string | null;
-  /** It may be there for the sake of a claim only. Asked where history was declared void beyond the revision that is read after. */
+  /**
+   * It may be there for the sake of a claim only. Asked where history was declared void beyond the revision that is
+   * read after.
+   */
   known_spared: boolean;
   /** Rows found before large bodies cut them short. */
   page_rows: string | null;
@@ -97,7 +102,9 @@ export function changeFromRow(row: LogRow): Change[] {
     name,
     body: row.new ?? '',
     fingerprint: row.new_fingerprint ?? '',
-    ...(row.prev === null ? {} : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
+    ...(row.prev === null
+      ? {}
+      : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
   };
   return [old_keys === null && new_keys === null ? change : withKeys(change, new_keys, old_keys)];
 }
@@ -105,5 +112,9 @@ export function changeFromRow(row: LogRow): Change[] {
 /** The change with what functions computed for it: texts of ComputedKeys. */
 export function withKeys(change: Change, keys: string | null, oldKeys: string | null): Change {
   const { old } = change;
-  return { ...change, ...(keys === null ? {} : { keys }), ...(old === undefined || oldKeys === null ? {} : { old: { ...old, keys: oldKeys } }) };
+  return {
+    ...change,
+    ...(keys === null ? {} : { keys }),
+    ...(old === undefined || oldKeys === null ? {} : { old: { ...old, keys: oldKeys } }),
+  };
 }

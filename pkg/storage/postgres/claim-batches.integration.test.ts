@@ -17,7 +17,11 @@ let batches: Pick<BatchReport, 'size' | 'failed'>[] = [];
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-  store = await PostgresStore.open({ database, log: silentLog, observer: { batch: ({ size, failed }) => batches.push({ size, failed }) } });
+  store = await PostgresStore.open({
+    database,
+    log: silentLog,
+    observer: { batch: ({ size, failed }) => batches.push({ size, failed }) },
+  });
   session = await database.newClient();
   await store.ensureModel(model);
   await store.write(createOf(model, sampleObject('there')));
@@ -36,7 +40,9 @@ afterAll(async () => {
 
 const claimOf = (key: string): IdempotencyClaim => ({ user: 'u', method: 'POST', path: '/p', key, bodyHash: 'h' });
 const writeAll = (name: string, claims: readonly IdempotencyClaim[]): Promise<PromiseSettledResult<unknown>[]> =>
-  Promise.allSettled(claims.map((idempotency, i) => store.write(createOf(model, sampleObject(`${name}-${i}`)), { idempotency })));
+  Promise.allSettled(
+    claims.map((idempotency, i) => store.write(createOf(model, sampleObject(`${name}-${i}`)), { idempotency })),
+  );
 
 test('writes that are asked for together go in one statement, each with its claim', async () => {
   const claims = Array.from({ length: 64 }, (_, i) => claimOf(`together-${i}`));
@@ -71,7 +77,14 @@ test('claims whose statement was lost with its connection are used once', async 
     { size: 20, failed: true },
     { size: 20, failed: false },
   ]);
-  const { rows } = await session.query<{ key: string; rev: string }>("SELECT key, rev FROM platform.idempotency_keys WHERE key LIKE 'lost-%'");
+  const { rows } = await session.query<{ key: string; rev: string }>(
+    "SELECT key, rev FROM platform.idempotency_keys WHERE key LIKE 'lost-%'",
+  );
   const revisions = new Map(rows.map(({ key, rev }) => [key, Number(rev)]));
-  expect(outcomes).toEqual(claims.map(({ key }) => ({ status: 'fulfilled', value: expect.objectContaining({ revision: revisions.get(key) }) })));
+  expect(outcomes).toEqual(
+    claims.map(({ key }) => ({
+      status: 'fulfilled',
+      value: expect.objectContaining({ revision: revisions.get(key) }),
+    })),
+  );
 });

@@ -13,8 +13,8 @@ interface ClaimGroup {
 }
 
 /**
- * Reads what claims led to. Nearly all have led to nothing yet: whether they have is asked for all of one turn of the event loop together.
- * What one led to may be large, and is read for itself.
+ * Reads what claims led to. Nearly all have led to nothing yet: whether they have is asked for all of one turn of the
+ * event loop together. What one led to may be large, and is read for itself.
  */
 export class ClaimReader {
   readonly #pool: Pool;

@@ -24,12 +24,17 @@ afterAll(async () => {
 });
 
 async function kept(): Promise<string[]> {
-  const { rows } = await database.pool.query<{ name: string }>("SELECT name FROM platform.change_log WHERE type <> 'M' ORDER BY rev");
+  const { rows } = await database.pool.query<{ name: string }>(
+    "SELECT name FROM platform.change_log WHERE type <> 'M' ORDER BY rev",
+  );
   return rows.map(({ name }) => name);
 }
 
 const write = (name: string, key?: string) =>
-  store.write(createOf(model, sampleObject(name)), key === undefined ? {} : { idempotency: { user: 'u', method: 'POST', path: '/', key, bodyHash: 'h' } });
+  store.write(
+    createOf(model, sampleObject(name)),
+    key === undefined ? {} : { idempotency: { user: 'u', method: 'POST', path: '/', key, bodyHash: 'h' } },
+  );
 
 test('a row goes with the last claim that names it, also after it was passed over', async () => {
   for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, (_, j) => write(`o-${i + j}`)));

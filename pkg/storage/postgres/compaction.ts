@@ -36,7 +36,9 @@ export class Compactor {
     const lock = await SessionLock.open(this.#database);
     const isOver = (): boolean => lock.lost.aborted || signal?.aborted === true;
     try {
-      const { rows } = await lock.query<{ locked: boolean }>(`SELECT pg_try_advisory_lock(${compactionLock}) AS locked`);
+      const { rows } = await lock.query<{ locked: boolean }>(
+        `SELECT pg_try_advisory_lock(${compactionLock}) AS locked`,
+      );
       if (rows[0]?.locked !== true) return;
       await this.#repeat(isOver, () => this.#expireStep(limits.claimAge));
       if (isOver()) return;
@@ -88,9 +90,15 @@ export class Compactor {
     return last;
   }
 
-  /** A revision that no write used is told to nobody: whoever is at the row before it has lost nothing, and is not to think so. 0 where there is none. */
+  /**
+   * A revision that no write used is told to nobody: whoever is at the row before it has lost nothing, and is not to
+   * think so. 0 where there is none.
+   */
   async #lastRow(upTo: number): Promise<number> {
-    const { rows } = await this.#pool.query<{ rev: string | null }>('SELECT max(rev) AS rev FROM platform.change_log WHERE rev <= $1', [upTo]);
+    const { rows } = await this.#pool.query<{ rev: string | null }>(
+      'SELECT max(rev) AS rev FROM platform.change_log WHERE rev <= $1',
+      [upTo],
+    );
     return Number(rows[0]!.rev ?? 0);
   }
 

@@ -10,7 +10,10 @@ export type Failure =
   | 'stale'
   /** The connection is gone; whether the statement took effect is not known. */
   | 'unknown'
-  /** The statement is undone and sending it again would not help now: disk full, too many connections, a right that was taken away. */
+  /**
+   * The statement is undone and sending it again would not help now: disk full, too many connections, a right that was
+   * taken away.
+   */
   | 'refused';
 
 interface PostgresError extends Error {
@@ -42,7 +45,9 @@ export function isClaimTaken(error: unknown): boolean {
   return violatedConstraint(error) === 'idempotency_keys_pkey';
 }
 
-/** Was a statement sent within a transaction that had failed, or outside of one that it needs? That is a fault of ours. */
+/**
+ * Was a statement sent within a transaction that had failed, or outside of one that it needs? That is a fault of ours.
+ */
 export function isWrongTransaction(error: unknown): boolean {
   const { code } = error as PostgresError;
   return code === '25P01' || code === '25P02';

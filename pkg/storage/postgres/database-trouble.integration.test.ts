@@ -10,7 +10,14 @@ import { PostgresStore } from './postgres-store.ts';
 
 const model = sampleModel('troubled');
 const resource = resourceOf(model);
-const page = { selector: { labels: [], fields: [] }, sort: [], page: 1, size: 10, exactTotal: false, exactTotalLimit: 10 };
+const page = {
+  selector: { labels: [], fields: [] },
+  sort: [],
+  page: 1,
+  size: 10,
+  exactTotal: false,
+  exactTotalLimit: 10,
+};
 let testDatabase: TestDatabase;
 let database: Database;
 let store: PostgresStore;
@@ -20,7 +27,10 @@ let session: Client;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { connection } = testDatabase;
-  [database, operator] = await Promise.all([Database.connect({ connection, log: silentLog, connectionTimeoutMs: 1000 }), Database.connect({ connection, log: silentLog, poolSize: 1 })]);
+  [database, operator] = await Promise.all([
+    Database.connect({ connection, log: silentLog, connectionTimeoutMs: 1000 }),
+    Database.connect({ connection, log: silentLog, poolSize: 1 }),
+  ]);
   store = await PostgresStore.open({ database, log: silentLog, readTimeout: 300, outageLimit: 1000 });
   session = await operator.newClient();
   await store.ensureModel(model);
@@ -52,7 +62,9 @@ test.each<[string, string, StorageErrorCode]>([
 ])('writes meet %s, and go on when it is over', async (reason, code, expected) => {
   await breakWrites(code);
   const name = `w-${code.toLowerCase()}`;
-  const failed = await Promise.allSettled([0, 1, 2].map((i) => store.write(createOf(model, sampleObject(`${name}-${i}`, { spec: { slug: reason } })))));
+  const failed = await Promise.allSettled(
+    [0, 1, 2].map((i) => store.write(createOf(model, sampleObject(`${name}-${i}`, { spec: { slug: reason } })))),
+  );
   for (const outcome of failed) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: expected } });
   await session.query('DROP TRIGGER trouble ON platform.change_log');
   expect(await store.write(createOf(model, sampleObject(name)))).toMatchObject({ name });
@@ -67,7 +79,13 @@ test('on a full disk a deletion goes through beside creations that find no room'
   );
   const [first, deleted, last] = await Promise.allSettled([
     store.write(createOf(model, sampleObject('none-1'))),
-    store.write({ type: 'delete', resource, object: decodeBody(gone.body, gone.revision), fingerprint: 'f1', from: gone }),
+    store.write({
+      type: 'delete',
+      resource,
+      object: decodeBody(gone.body, gone.revision),
+      fingerprint: 'f1',
+      from: gone,
+    }),
     store.write(createOf(model, sampleObject('none-2'))),
   ]);
   const refused = { status: 'rejected', reason: { code: 'Unavailable', message: 'the disk of the database is full' } };
@@ -82,16 +100,28 @@ test('the server gives up each statement before its answer is given up: nothing 
     pools.push(options);
     return database.newPool(options);
   };
-  await (await PostgresStore.open({ database: Object.assign(Object.create(database) as Database, { newPool }), log: silentLog })).close();
+  await (
+    await PostgresStore.open({
+      database: Object.assign(Object.create(database) as Database, { newPool }),
+      log: silentLog,
+    })
+  ).close();
   expect(pools.map(({ name }) => name)).toEqual(expect.arrayContaining(['control', 'reads', 'snapshots']));
-  for (const { queryTimeoutMs, statementTimeoutMs } of pools) if (queryTimeoutMs !== undefined) expect(statementTimeoutMs).toBeLessThan(queryTimeoutMs);
+  for (const { queryTimeoutMs, statementTimeoutMs } of pools)
+    if (queryTimeoutMs !== undefined) expect(statementTimeoutMs).toBeLessThan(queryTimeoutMs);
 });
 
 test('reads behind a lock give up, and go on when it is gone', async () => {
   const { rows } = await session.query<{ id: number }>("SELECT id FROM platform.models WHERE resource = 'troubled'");
   await session.query(`BEGIN; LOCK TABLE platform.m_${rows[0]!.id} IN ACCESS EXCLUSIVE MODE`);
-  const reads = [store.get(resource, { namespace: '', name: 'there' }), store.page(resource, page), store.chunk(resource, { ...page, limit: 10 }), store.stream(resource, { ...page, order: 'sort' })];
-  for (const outcome of await Promise.allSettled(reads)) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'Timeout' } });
+  const reads = [
+    store.get(resource, { namespace: '', name: 'there' }),
+    store.page(resource, page),
+    store.chunk(resource, { ...page, limit: 10 }),
+    store.stream(resource, { ...page, order: 'sort' }),
+  ];
+  for (const outcome of await Promise.allSettled(reads))
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'Timeout' } });
   await session.query('ROLLBACK');
   expect((await store.page(resource, page)).total).toBeGreaterThan(0);
 });
@@ -100,10 +130,17 @@ test('a database that takes no connections makes everything wait no longer than 
   const told: Change[] = [];
   await store.changes.catchUp();
   const stop = store.changes.subscribe((changes) => told.push(...changes));
-  const away = await Database.connect({ connection: { ...testDatabase.connection, database: 'postgres' }, log: silentLog, poolSize: 1 });
-  const allow = (allowed: boolean): Promise<unknown> => away.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
+  const away = await Database.connect({
+    connection: { ...testDatabase.connection, database: 'postgres' },
+    log: silentLog,
+    poolSize: 1,
+  });
+  const allow = (allowed: boolean): Promise<unknown> =>
+    away.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
   await allow(false);
-  await session.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+  await session.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  );
   const tried: Promise<unknown>[] = [
     store.get(resource, { namespace: '', name: 'there' }),
     store.page(resource, page),

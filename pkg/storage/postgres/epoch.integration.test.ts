@@ -20,7 +20,9 @@ afterAll(async () => {
 test('a store that reconnects to a rewound database says so', async () => {
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
   await database.pool.query("UPDATE platform.meta SET timeline = 'another'");
-  await database.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'");
+  await database.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'",
+  );
   await Promise.all(stores.map((store) => store.rewound));
   const { rows } = await database.pool.query<{ epoch: number }>('SELECT epoch FROM platform.meta');
   expect(rows[0]!.epoch).toBe(2);
@@ -44,9 +46,18 @@ test('after a restore revisions jump once, and older history is void', async () 
   for (const store of stores) {
     await store.changes.catchUp();
     await expect(store.changes.read(resourceOf(model), before.revision)).rejects.toMatchObject({ code: 'Compacted' });
-    expect(await store.get(resourceOf(model), { namespace: '', name: 'before' })).toMatchObject({ revision: before.revision });
+    expect(await store.get(resourceOf(model), { namespace: '', name: 'before' })).toMatchObject({
+      revision: before.revision,
+    });
   }
-  const page = await stores[1]!.page(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], page: 1, size: 10, exactTotal: false, exactTotalLimit: 10 });
+  const page = await stores[1]!.page(resourceOf(model), {
+    selector: { labels: [], fields: [] },
+    sort: [],
+    page: 1,
+    size: 10,
+    exactTotal: false,
+    exactTotalLimit: 10,
+  });
   expect(page.revision).toBe(after.revision);
   expect((await stores[2]!.changes.read(resourceOf(model), page.revision)).changes).toEqual([]);
   await Promise.all(stores.map((store) => store.close()));
@@ -96,7 +107,8 @@ test('a copy of the database on the same server is known for one', async () => {
 });
 
 test('a copied data folder that was put back is known for one, where the files are ours', async () => {
-  const open = (): Promise<void> => PostgresStore.open({ database, log: silentLog, ownsFiles: true }).then((store) => store.close());
+  const open = (): Promise<void> =>
+    PostgresStore.open({ database, log: silentLog, ownsFiles: true }).then((store) => store.close());
   await database.pool.query('UPDATE platform.meta SET incarnation = NULL');
   await open();
   const { epoch } = await meta(database);

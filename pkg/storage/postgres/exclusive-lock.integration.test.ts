@@ -21,7 +21,8 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const holder = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 819 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+const holder =
+  "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 819 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 test('one at a time, over all stores', async () => {
   let running = 0;
@@ -50,7 +51,10 @@ test('work hears at once that its lock is lost, before another begins', async ()
 });
 
 test('what runs under a lock takes its time, whatever limit the user has', async () => {
-  const hurried = await Database.connect({ connection: { ...testDatabase.connection, options: '-c statement_timeout=100' }, log: silentLog });
+  const hurried = await Database.connect({
+    connection: { ...testDatabase.connection, options: '-c statement_timeout=100' },
+    log: silentLog,
+  });
   const lock = await SessionLock.open(hurried);
   await lock.run('SELECT pg_sleep(0.2)');
   await lock.release();

@@ -6,10 +6,16 @@ import { translateError } from './translate-error.ts';
 const exclusiveLocks = 819;
 
 /**
- * Runs `work` under a lock that all replicas know by its name. Waits in line, and looks every second whether it still should.
- * `held` aborts when the lock is lost, or when `signal` does: another replica may be at the same work a moment later.
+ * Runs `work` under a lock that all replicas know by its name. Waits in line, and looks every second whether it still
+ * should. `held` aborts when the lock is lost, or when `signal` does: another replica may be at the same work a moment
+ * later.
  */
-export async function runExclusively<T>(database: Database, name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+export async function runExclusively<T>(
+  database: Database,
+  name: string,
+  work: (held: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   const lock = await SessionLock.open(database);
   const held = new AbortController();
   const onLost = (): void => held.abort(lock.lost.reason);

@@ -6,7 +6,10 @@ interface Part {
   size: number;
 }
 
-/** How large the history is that is still kept: of what was summed at earlier looks, only the oldest part is summed again. */
+/**
+ * How large the history is that is still kept: of what was summed at earlier looks, only the oldest part is summed
+ * again.
+ */
 export class HistorySize {
   readonly #pool: Pool;
   #parts: Part[] = [];
@@ -38,7 +41,10 @@ export class HistorySize {
   }
 
   async #sum(after: number, upTo: number): Promise<number> {
-    const { rows } = await this.#pool.query<{ size: string }>('SELECT coalesce(sum(size), 0) AS size FROM platform.change_log WHERE rev > $1 AND rev <= $2', [after, upTo]);
+    const { rows } = await this.#pool.query<{ size: string }>(
+      'SELECT coalesce(sum(size), 0) AS size FROM platform.change_log WHERE rev > $1 AND rev <= $2',
+      [after, upTo],
+    );
     return Number(rows[0]!.size);
   }
 }

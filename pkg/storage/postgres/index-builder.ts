@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Database, Log } from '#pkg/database/index';
-import { extractIndexKeys, formatGroupResource, isComputedIndex, type ApiObject, type GroupResource, type IndexKey } from '#pkg/apimachinery/index';
+import {
+  extractIndexKeys,
+  formatGroupResource,
+  isComputedIndex,
+  type ApiObject,
+  type GroupResource,
+  type IndexKey,
+} from '#pkg/apimachinery/index';
 import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
 import { classifyFailure, isStaleTable, violatedConstraint } from './database-failure.ts';
 import type { KeyComputer } from './key-computer.ts';
@@ -17,8 +24,9 @@ const stepBytes = 2 * 1024 * 1024;
 const retryPause = 2000;
 
 /**
- * Brings indexes to data that is there already: fills their columns step by step, builds them without stopping
- * writers, and drops those no longer declared. One replica at a time works on a model; whoever finds it busy looks again after a while.
+ * Brings indexes to data that is there already: fills their columns step by step, builds them without stopping writers,
+ * and drops those no longer declared. One replica at a time works on a model; whoever finds it busy looks again after a
+ * while.
  */
 export class IndexBuilder {
   readonly #database: Database;
@@ -31,7 +39,14 @@ export class IndexBuilder {
   readonly #stopping = new AbortController();
   #isSweepTold = false;
 
-  constructor(options: { database: Database; pool: Pool; definer: TableDefiner; catalog: TableCatalog; computer: KeyComputer; log: Log }) {
+  constructor(options: {
+    database: Database;
+    pool: Pool;
+    definer: TableDefiner;
+    catalog: TableCatalog;
+    computer: KeyComputer;
+    log: Log;
+  }) {
     this.#database = options.database;
     this.#pool = options.pool;
     this.#definer = options.definer;
@@ -77,7 +92,8 @@ export class IndexBuilder {
       try {
         if (await round()) return;
       } catch (error) {
-        if (!this.#stopping.signal.aborted) this.#log.warn({ err: error, model: key }, 'an index could not be built yet; trying again');
+        if (!this.#stopping.signal.aborted)
+          this.#log.warn({ err: error, model: key }, 'an index could not be built yet; trying again');
       }
       await delay(retryPause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
@@ -90,7 +106,9 @@ export class IndexBuilder {
     if (table === undefined) return true;
     const lock = await SessionLock.open(this.#database);
     try {
-      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [table.id]);
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [
+        table.id,
+      ]);
       if (rows[0]?.locked !== true) return false;
       for (const column of table.columns) if (column.state === 'building') await this.#build(lock, table, column);
       await this.#dropUnused(resource);
@@ -108,7 +126,13 @@ export class IndexBuilder {
     try {
       const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, 0) AS locked');
       if (rows[0]?.locked !== true) return false;
-      await this.#cancellable(lock, () => createIndex(lock, 'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)', this.#stopping.signal));
+      await this.#cancellable(lock, () =>
+        createIndex(
+          lock,
+          'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)',
+          this.#stopping.signal,
+        ),
+      );
       return true;
     } finally {
       await lock.release();
@@ -123,7 +147,8 @@ export class IndexBuilder {
       if (rows[0]?.locked !== true) return false;
       const signal = AbortSignal.any([lock.lost, this.#stopping.signal]);
       let isDone = true;
-      for (const id of await tablesWithoutOwners(this.#pool)) isDone = (await indexOwners(this.#pool, id, signal)) && isDone;
+      for (const id of await tablesWithoutOwners(this.#pool))
+        isDone = (await indexOwners(this.#pool, id, signal)) && isDone;
       return isDone;
     } finally {
       await lock.release();
@@ -134,7 +159,11 @@ export class IndexBuilder {
   async #sweepRound(): Promise<boolean> {
     try {
       const left = await this.#definer.sweep(this.#stopping.signal);
-      if (left > 0 && !this.#isSweepTold) this.#log.info({ tables: left }, 'tables of deleted definitions are still being read, by a backup perhaps; they go when that is over');
+      if (left > 0 && !this.#isSweepTold)
+        this.#log.info(
+          { tables: left },
+          'tables of deleted definitions are still being read, by a backup perhaps; they go when that is over',
+        );
       this.#isSweepTold = left > 0;
       return left === 0;
     } catch (error) {
@@ -151,11 +180,16 @@ export class IndexBuilder {
     }
     lock.lost.throwIfAborted();
     await this.#definer.changeColumns(table.resource, async (columns) =>
-      columns.map((known) => (known.name === column.name && known.state === 'building' ? finished(known, message) : known)),
+      columns.map((known) =>
+        known.name === column.name && known.state === 'building' ? finished(known, message) : known,
+      ),
     );
   }
 
-  /** Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it already. Answers why an object's keys cannot be computed. */
+  /**
+   * Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it
+   * already. Answers why an object's keys cannot be computed.
+   */
   async #fill(lock: SessionLock, table: Table, column: Column): Promise<string | undefined> {
     let after = { namespace: '', name: '' };
     for (;;) {
@@ -170,15 +204,32 @@ export class IndexBuilder {
       if (rows.length === 0) return undefined;
       const { keys, faults } = await this.#keysOf(table, column, rows);
       await this.#fillRows(table, column, rows, keys);
-      for (const fault of faults) if (await this.#isPresent(table, fault)) return `the function fails for ${[fault.namespace, fault.name].filter((part) => part !== '').join('/')}`;
+      for (const fault of faults)
+        if (await this.#isPresent(table, fault))
+          return `the function fails for ${[fault.namespace, fault.name].filter((part) => part !== '').join('/')}`;
       after = rows.at(-1)!;
     }
   }
 
-  /** A value that the index cannot hold counts as none. Faults are the objects that a function fails for, but for those on their way out: its words are not for whoever reads definitions. */
-  async #keysOf(table: Table, { index, ...column }: Column, rows: readonly FillRow[]): Promise<{ keys: IndexKey[]; faults: FillRow[] }> {
-    if (!isComputedIndex(index)) return { keys: rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!), faults: [] };
-    const computed = await this.#computer.ofBodies(table, [{ index, ...column }], rows.map(({ body }) => body));
+  /**
+   * A value that the index cannot hold counts as none. Faults are the objects that a function fails for, but for those
+   * on their way out: its words are not for whoever reads definitions.
+   */
+  async #keysOf(
+    table: Table,
+    { index, ...column }: Column,
+    rows: readonly FillRow[],
+  ): Promise<{ keys: IndexKey[]; faults: FillRow[] }> {
+    if (!isComputedIndex(index))
+      return {
+        keys: rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!),
+        faults: [],
+      };
+    const computed = await this.#computer.ofBodies(
+      table,
+      [{ index, ...column }],
+      rows.map(({ body }) => body),
+    );
     // Another replica declared something else: the next round begins with that.
     if (computed === undefined) throw new Error('the functions of this index are others by now');
     const faults = rows.filter((row, i) => !row.terminating && computed[i]!.isFault);
@@ -187,15 +238,29 @@ export class IndexBuilder {
 
   /** Is the row still what it was? What has been written since was judged when it was. */
   async #isPresent(table: Table, { namespace, name, rev }: FillRow): Promise<boolean> {
-    const { rows } = await this.#pool.query(`SELECT FROM ${tableName(table)} WHERE namespace = $1 AND name = $2 AND rev = $3`, [namespace, name, rev]);
+    const { rows } = await this.#pool.query(
+      `SELECT FROM ${tableName(table)} WHERE namespace = $1 AND name = $2 AND rev = $3`,
+      [namespace, name, rev],
+    );
     return rows.length > 0;
   }
 
-  async #fillRows(table: Table, { name, index }: Column, rows: readonly FillRow[], keys: readonly IndexKey[]): Promise<void> {
+  async #fillRows(
+    table: Table,
+    { name, index }: Column,
+    rows: readonly FillRow[],
+    keys: readonly IndexKey[],
+  ): Promise<void> {
     const type = sqlType(index);
     const isDate = index.type === 'date';
     const filled = `held.value${index.multi ? `::${type}[]` : ''}`;
-    const values = keys.map((key) => (Array.isArray(key) ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate)))) : index.multi ? '{}' : toSqlValue(key, isDate)));
+    const values = keys.map((key) =>
+      Array.isArray(key)
+        ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate))))
+        : index.multi
+          ? '{}'
+          : toSqlValue(key, isDate),
+    );
     await this.#pool.query(
       `WITH filled AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::${index.multi ? 'text' : type}[]) AS f(namespace, name, rev, value)), ` +
         // Rows first and in key order, then the lock: as a batch does, so that neither waits for the other in a circle.
@@ -231,7 +296,8 @@ export class IndexBuilder {
         const unused = columns.filter(({ state }) => state === 'dropping');
         if (unused.length === 0) return columns;
         await client.query('SET LOCAL lock_timeout = 200');
-        for (const { name } of unused) await client.query(`ALTER TABLE ${tableName(table)} DROP COLUMN IF EXISTS ${name}`);
+        for (const { name } of unused)
+          await client.query(`ALTER TABLE ${tableName(table)} DROP COLUMN IF EXISTS ${name}`);
         return columns.filter(({ state }) => state !== 'dropping');
       });
     } catch (error) {
@@ -252,7 +318,10 @@ function finished({ name, index }: Column, message: string | undefined): Column 
   return message === undefined ? { name, index, state: 'ready' } : { name, index, state: 'failed', message };
 }
 
-/** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index, which goes first; a valid one is kept. */
+/**
+ * Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index,
+ * which goes first; a valid one is kept.
+ */
 async function createIndex(lock: SessionLock, text: string, signal: AbortSignal): Promise<string | undefined> {
   // Cancelled is what is under way: what comes after must not begin.
   const run = async (statement: string): Promise<void> => {
@@ -275,6 +344,8 @@ async function createIndex(lock: SessionLock, text: string, signal: AbortSignal)
 }
 
 async function isValid(session: { query(text: string): Promise<{ rows: object[] }> }, name: string): Promise<boolean> {
-  const { rows } = await session.query(`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('platform.${name}')`);
+  const { rows } = await session.query(
+    `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('platform.${name}')`,
+  );
   return rows.some((row) => 'valid' in row && row.valid === true);
 }

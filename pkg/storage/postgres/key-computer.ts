@@ -44,7 +44,11 @@ export class KeyComputer {
   }
 
   /** The same of stored bodies, for some of the table's columns. */
-  async ofBodies(table: Table, columns: readonly ComputedColumn[], bodies: readonly string[]): Promise<Computed[] | undefined> {
+  async ofBodies(
+    table: Table,
+    columns: readonly ComputedColumn[],
+    bodies: readonly string[],
+  ): Promise<Computed[] | undefined> {
     const script = await this.#scriptOf(table);
     if (script === undefined) return undefined;
     if (this.#evaluator === undefined) throw new StorageError('KeysUnavailable', 'this process computes no keys');
@@ -60,14 +64,25 @@ export class KeyComputer {
       }
       const isFault = row.some((result) => 'fault' in result);
       if (JSON.stringify(keys).length <= maxText) return { keys, causes, isFault };
-      return { keys: noKeys(columns), causes: [...causes, fieldError.tooLong(columns.map(({ index }) => index.name).join(', '), maxText)], isFault };
+      return {
+        keys: noKeys(columns),
+        causes: [...causes, fieldError.tooLong(columns.map(({ index }) => index.name).join(', '), maxText)],
+        isFault,
+      };
     });
   }
 
-  /** What was read before a column was filled lacks its keys: they are in the row by now. Undefined where the table is another. */
+  /**
+   * What was read before a column was filled lacks its keys: they are in the row by now. Undefined where the table is
+   * another.
+   */
   async #oldText(table: Table, from: Extract<Write, { type: 'update' }>['from']): Promise<string | undefined> {
     const known = from.keys === undefined ? undefined : (JSON.parse(from.keys) as ComputedKeys);
-    if (from.keys !== undefined && readyColumns(table.computed ?? []).every(({ index }) => Object.hasOwn(known!, index.computed.id))) return from.keys;
+    if (
+      from.keys !== undefined &&
+      readyColumns(table.computed ?? []).every(({ index }) => Object.hasOwn(known!, index.computed.id))
+    )
+      return from.keys;
     // Where the row is another now, the write is a Conflict whatever its keys.
     try {
       return (await this.#reader.get(table, from))?.keys ?? '{}';
@@ -81,7 +96,10 @@ export class KeyComputer {
     const hash = table.computed![0]!.index.computed.script;
     const known = this.#scripts.get(hash);
     if (known !== undefined) return known;
-    const { rows } = await this.#pool.query<{ key_script: string | null }>('SELECT key_script FROM platform.models WHERE id = $1 AND shape = $2', [table.id, table.shape]);
+    const { rows } = await this.#pool.query<{ key_script: string | null }>(
+      'SELECT key_script FROM platform.models WHERE id = $1 AND shape = $2',
+      [table.id, table.shape],
+    );
     const text = rows[0]?.key_script;
     if (text === undefined || text === null) return undefined;
     const script = { hash, text };

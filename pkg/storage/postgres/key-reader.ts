@@ -33,8 +33,8 @@ interface PendingRead {
 
 /**
  * Reads by key. Those of one turn of the event loop go to PostgreSQL together, which costs both sides less than half;
- * each still begins after it was asked for, so it sees every write that was acknowledged by then. Those of a namespace whose objects are heavy go apart,
- * about a megabyte at a time: nobody waits for the bodies of others.
+ * each still begins after it was asked for, so it sees every write that was acknowledged by then. Those of a namespace
+ * whose objects are heavy go apart, about a megabyte at a time: nobody waits for the bodies of others.
  */
 export class KeyReader {
   readonly #pool: Pool;
@@ -106,7 +106,8 @@ export class KeyReader {
 
   #finish(table: Table, read: PendingRead, row: KeyedRow | undefined): void {
     // What is larger has not come with its row.
-    if (row?.body != null && (this.#heavy.size > 0 || row.body.length > heavyBytes)) this.#remember(placeOf(table, read.key), row.body.length);
+    if (row?.body != null && (this.#heavy.size > 0 || row.body.length > heavyBytes))
+      this.#remember(placeOf(table, read.key), row.body.length);
     read.done(row);
   }
 
@@ -130,7 +131,11 @@ export class KeyReader {
   }
 
   /** It may change meanwhile: what is answered is all of one moment, and no older than the question. */
-  async #large(table: Table, { namespace, name }: ObjectKey, room: ReadRoom | undefined): Promise<StoredObject | undefined> {
+  async #large(
+    table: Table,
+    { namespace, name }: ObjectKey,
+    room: ReadRoom | undefined,
+  ): Promise<StoredObject | undefined> {
     const from = `FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`;
     const values = [namespace, name];
     // Larger than what comes at once, by how much is asked only where somebody's memory is counted.
@@ -140,7 +145,9 @@ export class KeyReader {
       bytes = rows[0]?.size ?? 0;
       await room.admit(bytes);
     }
-    const { rows } = await this.#largeReads.run({ owner: room?.owner, bytes }, () => this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values));
+    const { rows } = await this.#largeReads.run({ owner: room?.owner, bytes }, () =>
+      this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values),
+    );
     return rows[0] === undefined ? undefined : storedWithKeys(rows[0]);
   }
 

@@ -32,7 +32,9 @@ beforeAll(async () => {
   store = await PostgresStore.open({ database, log: silentLog });
   await store.ensureModel(model);
   // Small ones between: how many come at a time is not to be told from those before.
-  const objects = Array.from({ length: count }, (_, i) => sampleObject(`o-${100 + i}`, { spec: { rank: i, text: 'x'.repeat(i % 5 === 0 ? 10 : size) } }));
+  const objects = Array.from({ length: count }, (_, i) =>
+    sampleObject(`o-${100 + i}`, { spec: { rank: i, text: 'x'.repeat(i % 5 === 0 ? 10 : size) } }),
+  );
   stored = await Promise.all(objects.map((object) => store.write(createOf(model, object))));
 });
 
@@ -44,7 +46,9 @@ afterAll(async () => {
 
 /** What a failing test prints. */
 function brief(objects: readonly StoredObject[]): string[] {
-  return objects.map(({ name, revision, body }) => `${name} ${revision} ${createHash('sha256').update(body).digest('hex')}`);
+  return objects.map(
+    ({ name, revision, body }) => `${name} ${revision} ${createHash('sha256').update(body).digest('hex')}`,
+  );
 }
 
 async function readAll({ objects }: ObjectStream): Promise<StoredObject[]> {
@@ -72,7 +76,13 @@ async function chunks(query: Omit<ChunkQuery, 'after'>, between?: () => Promise<
 
 function rewrite(from: StoredObject): Promise<StoredObject> {
   const object = { ...decodeBody(from.body, from.revision) };
-  return store.write({ type: 'update', resource, object: { ...object, metadata: { ...object.metadata, labels: { seen: 'yes' } } }, fingerprint: 'f1', from });
+  return store.write({
+    type: 'update',
+    resource,
+    object: { ...object, metadata: { ...object.metadata, labels: { seen: 'yes' } } },
+    fingerprint: 'f1',
+    from,
+  });
 }
 
 describe('lists of large objects', () => {
@@ -81,7 +91,15 @@ describe('lists of large objects', () => {
     ['by an index', byRank, true],
   ])('a page %s comes whole, piece by piece', async (_, query, isReversed) => {
     const { items, rest, ...facts } = await store.page(resource, { ...query, ...pageOfAll });
-    expect([items, facts]).toEqual([[], { revision: Math.max(...stored.map(({ revision }) => revision)), total: count, totalIsLowerBound: false, hasNext: false }]);
+    expect([items, facts]).toEqual([
+      [],
+      {
+        revision: Math.max(...stored.map(({ revision }) => revision)),
+        total: count,
+        totalIsLowerBound: false,
+        hasNext: false,
+      },
+    ]);
     const read = await readAll(rest!);
     expect(brief(read)).toEqual(brief(isReversed ? stored.toReversed() : stored));
     const part = await store.page(resource, { ...query, ...pageOfAll, page: 2, size: 35 });
@@ -98,8 +116,16 @@ describe('lists of large objects', () => {
     const snapshots = database.newPool({ max: 1 });
     const bounds = new MatchBounds(store.changes);
     const counter = new ObjectCounter(broken, store.changes);
-    const pages = new PageReader({ pool: database.pool, counter, bounds, snapshots: new Snapshots(snapshots), large: new LargeReads(1) });
-    await expect(pages.read(await new TableCatalog(database.pool).get(resource), { ...nothing, ...pageOfAll })).rejects.toThrow();
+    const pages = new PageReader({
+      pool: database.pool,
+      counter,
+      bounds,
+      snapshots: new Snapshots(snapshots),
+      large: new LargeReads(1),
+    });
+    await expect(
+      pages.read(await new TableCatalog(database.pool).get(resource), { ...nothing, ...pageOfAll }),
+    ).rejects.toThrow();
     expect([snapshots.totalCount, snapshots.idleCount]).toEqual([1, 1]);
     counter.close();
     bounds.close();
@@ -137,7 +163,11 @@ describe('lists of large objects', () => {
   test('one owner never has all the places, and leaves some to others', async () => {
     const held: ObjectStream[] = [];
     const open = async (owner: string): Promise<ObjectStream> => {
-      const stream = await store.stream(resource, { ...nothing, order: 'sort', room: { owner, admit: async () => undefined, settle: () => undefined } });
+      const stream = await store.stream(resource, {
+        ...nothing,
+        order: 'sort',
+        room: { owner, admit: async () => undefined, settle: () => undefined },
+      });
       held.push(stream);
       return stream;
     };

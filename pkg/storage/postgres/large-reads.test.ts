@@ -13,7 +13,11 @@ class Reads {
   }
 
   ask(owner: string | undefined, ...names: string[]): void {
-    for (const name of names) this.outcomes.set(name, this.large.run({ owner, bytes: 1000 }, () => this.#read(name)).catch((error: unknown) => error));
+    for (const name of names)
+      this.outcomes.set(
+        name,
+        this.large.run({ owner, bytes: 1000 }, () => this.#read(name)).catch((error: unknown) => error),
+      );
   }
 
   async end(name: string, error?: Error): Promise<unknown> {
@@ -23,7 +27,9 @@ class Reads {
 
   #read(name: string): Promise<string> {
     this.begun.push(name);
-    return new Promise((resolve, reject) => this.#ends.set(name, (error) => (error === undefined ? resolve(name) : reject(error))));
+    return new Promise((resolve, reject) =>
+      this.#ends.set(name, (error) => (error === undefined ? resolve(name) : reject(error))),
+    );
   }
 }
 

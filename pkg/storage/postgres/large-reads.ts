@@ -7,8 +7,8 @@ export interface LargeRead {
 }
 
 /**
- * Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection that takes megabytes, and what arrives
- * of several at once would hold the event loop.
+ * Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection
+ * that takes megabytes, and what arrives of several at once would hold the event loop.
  */
 export class LargeReads {
   readonly #limit: number;

@@ -10,7 +10,14 @@ import { isStorageError } from '../storage-error.ts';
 import type { Write, WriteOptions } from '../store.ts';
 import { leaseOf, leases, next } from '../storetest/fence-cases.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
-import { batchRows, batchStatement, revisionLock, type BatchMark, type BatchRow, type SentRow } from './batch-statement.ts';
+import {
+  batchRows,
+  batchStatement,
+  revisionLock,
+  type BatchMark,
+  type BatchRow,
+  type SentRow,
+} from './batch-statement.ts';
 import { platformMigrations } from './migrations.ts';
 import { toOperation, type Operation } from './operation.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -28,7 +35,9 @@ let leaseTable: string;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  databases = await Promise.all([1, 2].map(() => Database.connect({ connection: testDatabase.connection, log: silentLog })));
+  databases = await Promise.all(
+    [1, 2].map(() => Database.connect({ connection: testDatabase.connection, log: silentLog })),
+  );
   stores = await Promise.all(databases.map((database) => PostgresStore.open({ database, log: silentLog })));
   for (const each of [leases, model]) await stores[0]!.ensureModel(each);
   client = await databases[0]!.newClient();
@@ -43,35 +52,52 @@ afterAll(async () => {
 });
 
 const held = (lease: string, transitions = 0): Fence => ({ namespace: 'default', lease, transitions });
-const operationOf = async (write: Write, fence?: Fence): Promise<Operation> => toOperation(write, await new TableCatalog(databases[0]!.pool).get(write.resource), fence === undefined ? {} : { fence });
+const operationOf = async (write: Write, fence?: Fence): Promise<Operation> =>
+  toOperation(
+    write,
+    await new TableCatalog(databases[0]!.pool).get(write.resource),
+    fence === undefined ? {} : { fence },
+  );
 const mark = (): BatchMark => ({ batch: randomUUID(), origin: undefined });
 
 /** The two ways of one write; both answer as a batch does. */
 const ways: Record<string, (operation: Operation, session: Client) => Promise<BatchRow>> = {
-  single: async (operation, session) => batchRowOf(operation, (await session.query<SingleRow>(singleStatement(operation, mark()))).rows[0]!),
-  general: async (operation, session) => batchRows(1, (await session.query<SentRow>(batchStatement([operation], mark()))).rows)[0]!,
+  single: async (operation, session) =>
+    batchRowOf(operation, (await session.query<SingleRow>(singleStatement(operation, mark()))).rows[0]!),
+  general: async (operation, session) =>
+    batchRows(1, (await session.query<SentRow>(batchStatement([operation], mark()))).rows)[0]!,
 };
 
 async function waitsForLock(pid: number): Promise<void> {
   for (;;) {
-    const { rows } = await databases[0]!.pool.query<{ waits: boolean }>("SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND locktype = 'advisory' AND NOT granted) AS waits", [pid]);
+    const { rows } = await databases[0]!.pool.query<{ waits: boolean }>(
+      "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND locktype = 'advisory' AND NOT granted) AS waits",
+      [pid],
+    );
     if (rows[0]!.waits) return;
     await delay(5);
   }
 }
 
 async function anyWaits(): Promise<void> {
-  const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  const waiting =
+    "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
   while ((await databases[0]!.pool.query(waiting)).rowCount === 0) await delay(5);
 }
 
 const passOn = (name: string): Promise<unknown> =>
-  client.query(`UPDATE ${leaseTable} SET body = jsonb_set(body::jsonb, '{spec,leaseTransitions}', '1')::text WHERE name = $1`, [name]);
+  client.query(
+    `UPDATE ${leaseTable} SET body = jsonb_set(body::jsonb, '{spec,leaseTransitions}', '1')::text WHERE name = $1`,
+    [name],
+  );
 
 test('a statement without a fence knows nothing of fences', async () => {
   const plain = await operationOf(createOf(model, sampleObject('plain')));
   const fenced = await operationOf(createOf(model, sampleObject('plain')), held('a'));
-  for (const make of [(operation: Operation) => singleStatement(operation, mark()), (operation: Operation) => batchStatement([operation], mark())]) {
+  for (const make of [
+    (operation: Operation) => singleStatement(operation, mark()),
+    (operation: Operation) => batchStatement([operation], mark()),
+  ]) {
     expect(make(plain).text).not.toMatch(/fence|lease_held/);
     expect(make(fenced).text).toMatch(/lease_held/);
   }
@@ -85,21 +111,44 @@ describe.each(Object.keys(ways))('the %s statement', (way) => {
     const from = await stores[0]!.write(createOf(model, sampleObject(`asked-${way}`)));
     const write = next(model, from, { by: 'me' });
     const stale: Write = next(model, { ...from, revision: 1 }, {});
-    expect(await run(await operationOf(write, held(`asked-${way}`, 1)), client)).toMatchObject({ rev: null, first: null, fence_holds: false });
-    expect(await run(await operationOf(stale, held(`asked-${way}`, 1)), client)).toMatchObject({ rev: null, found: String(from.revision), fence_holds: null });
-    expect(await run(await operationOf(write, held(`asked-${way}`)), client)).toMatchObject({ rev: String(from.revision + 1), shapes_match: true, fence_holds: true });
+    expect(await run(await operationOf(write, held(`asked-${way}`, 1)), client)).toMatchObject({
+      rev: null,
+      first: null,
+      fence_holds: false,
+    });
+    expect(await run(await operationOf(stale, held(`asked-${way}`, 1)), client)).toMatchObject({
+      rev: null,
+      found: String(from.revision),
+      fence_holds: null,
+    });
+    expect(await run(await operationOf(write, held(`asked-${way}`)), client)).toMatchObject({
+      rev: String(from.revision + 1),
+      shapes_match: true,
+      fence_holds: true,
+    });
   });
 
   test.each<[string, (name: string) => Promise<unknown>]>([
     ['passed on', passOn],
-    ['given back', (name) => client.query(`UPDATE ${leaseTable} SET body = jsonb_set(body::jsonb, '{spec,holderIdentity}', '""')::text WHERE name = $1`, [name])],
+    [
+      'given back',
+      (name) =>
+        client.query(
+          `UPDATE ${leaseTable} SET body = jsonb_set(body::jsonb, '{spec,holderIdentity}', '""')::text WHERE name = $1`,
+          [name],
+        ),
+    ],
     ['deleted', (name) => client.query(`DELETE FROM ${leaseTable} WHERE name = $1`, [name])],
   ])('sees that the lease was %s before it won the revision lock, though its snapshot is older', async (how, lose) => {
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const name = `${way}-${how.replace(' ', '-')}`;
     await stores[0]!.write(leaseOf(name, { holderIdentity: 'me' }));
     const from = await stores[0]!.write(createOf(model, sampleObject(name)));
-    for (const write of [createOf(model, sampleObject(`${name}-new`)), next(model, from, { by: 'late' }), next(model, from)]) {
+    for (const write of [
+      createOf(model, sampleObject(`${name}-new`)),
+      next(model, from, { by: 'late' }),
+      next(model, from),
+    ]) {
       await client.query('BEGIN');
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
       const waiting = run(await operationOf(write, held(name)), other);
@@ -122,9 +171,12 @@ test('a write whose connection was lost is sent again under its fence', async ()
     store!.write(createOf(model, sampleObject('cut-fenced')), { fence }),
     store!.write(createOf(model, sampleObject('cut-plain'))),
   ]);
-  const waiting = "pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) AND datname = current_database()";
+  const waiting =
+    "pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) AND datname = current_database()";
   for (let cut = 0; cut === 0; await delay(5)) {
-    cut = (await databases[1]!.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${waiting}`)).rowCount ?? 0;
+    cut =
+      (await databases[1]!.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${waiting}`))
+        .rowCount ?? 0;
   }
   await passOn('cut');
   await client.query('COMMIT');
@@ -138,50 +190,71 @@ test('leases that were made before fences were fence after the migration', async
   await platformMigrations.find(({ name }) => name === '0005_lease_held')!.up(databases[0]!.kysely);
   await stores[0]!.write(leaseOf('early', { holderIdentity: 'me' }));
   await stores[0]!.write(createOf(model, sampleObject('early')), { fence: held('early') });
-  await expect(stores[0]!.write(createOf(model, sampleObject('early-lost')), { fence: held('early', 1) })).rejects.toMatchObject({ code: 'FenceLost' });
+  await expect(
+    stores[0]!.write(createOf(model, sampleObject('early-lost')), { fence: held('early', 1) }),
+  ).rejects.toMatchObject({ code: 'FenceLost' });
 });
 
-test.each(['repeatable read', 'serializable'])('a write sees what was committed before it won the revision lock where the database says %s', async (isolation) => {
-  await client.query(`ALTER DATABASE ${testDatabase.name} SET default_transaction_isolation = '${isolation}'`);
-  const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-  const store = await PostgresStore.open({ database, log: silentLog });
-  const name = `strict-${isolation.replace(' ', '-')}`;
-  const reshaped = sampleModel(name);
-  await store.ensureModel(reshaped);
-  await store.write(leaseOf(name, { holderIdentity: 'me' }));
-  await store.write(createOf(model, sampleObject(`${name}-before`)), { fence: held(name) });
-  await client.query('BEGIN');
-  await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-  const fenced = store.write(createOf(model, sampleObject(name)), { fence: held(name) });
-  const outcome = fenced.then(() => 'written', (error: unknown) => error);
-  await anyWaits();
-  await passOn(name);
-  await client.query('COMMIT');
-  expect(await outcome).toMatchObject({ code: 'FenceLost' });
+test.each(['repeatable read', 'serializable'])(
+  'a write sees what was committed before it won the revision lock where the database says %s',
+  async (isolation) => {
+    await client.query(`ALTER DATABASE ${testDatabase.name} SET default_transaction_isolation = '${isolation}'`);
+    const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+    const store = await PostgresStore.open({ database, log: silentLog });
+    const name = `strict-${isolation.replace(' ', '-')}`;
+    const reshaped = sampleModel(name);
+    await store.ensureModel(reshaped);
+    await store.write(leaseOf(name, { holderIdentity: 'me' }));
+    await store.write(createOf(model, sampleObject(`${name}-before`)), { fence: held(name) });
+    await client.query('BEGIN');
+    await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+    const fenced = store.write(createOf(model, sampleObject(name)), { fence: held(name) });
+    const outcome = fenced.then(
+      () => 'written',
+      (error: unknown) => error,
+    );
+    await anyWaits();
+    await passOn(name);
+    await client.query('COMMIT');
+    expect(await outcome).toMatchObject({ code: 'FenceLost' });
 
-  await client.query('BEGIN');
-  await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-  const stale = store.write(createOf(reshaped, sampleObject(name))).then(() => 'written', (error: unknown) => error);
-  await anyWaits();
-  await client.query('DELETE FROM platform.models WHERE resource = $1', [name]);
-  await client.query('COMMIT');
-  expect(await stale).toMatchObject({ code: 'ModelNotFound' });
+    await client.query('BEGIN');
+    await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+    const stale = store.write(createOf(reshaped, sampleObject(name))).then(
+      () => 'written',
+      (error: unknown) => error,
+    );
+    await anyWaits();
+    await client.query('DELETE FROM platform.models WHERE resource = $1', [name]);
+    await client.query('COMMIT');
+    expect(await stale).toMatchObject({ code: 'ModelNotFound' });
 
-  await store.close();
-  await database.close();
-  await client.query(`ALTER DATABASE ${testDatabase.name} RESET default_transaction_isolation`);
-});
+    await store.close();
+    await database.close();
+    await client.query(`ALTER DATABASE ${testDatabase.name} RESET default_transaction_isolation`);
+  },
+);
 
 const rounds = 300;
 
 test(`in ${rounds} turns no write of a deposed leader is made after the lease has passed on`, async () => {
   let lease = await stores[0]!.write(leaseOf('raced', { holderIdentity: 'leader-0', leaseTransitions: 0 }));
-  const objects = await Promise.all(Array.from({ length: 4 }, (_, i) => stores[0]!.write(createOf(model, sampleObject(`raced-${i}`)))));
+  const objects = await Promise.all(
+    Array.from({ length: 4 }, (_, i) => stores[0]!.write(createOf(model, sampleObject(`raced-${i}`)))),
+  );
   let acknowledged = 0;
   let refused = 0;
 
-  /** A leader's lane: changes one object, makes and removes another, until it is told that it leads no more; `begun` as soon as that has gone well once. */
-  async function lead(store: PostgresStore, lane: number, options: WriteOptions & { fence: Fence }, begun: () => void): Promise<number> {
+  /**
+   * A leader's lane: changes one object, makes and removes another, until it is told that it leads no more; `begun` as
+   * soon as that has gone well once.
+   */
+  async function lead(
+    store: PostgresStore,
+    lane: number,
+    options: WriteOptions & { fence: Fence },
+    begun: () => void,
+  ): Promise<number> {
     const { transitions } = options.fence;
     let last = 0;
     try {
@@ -209,13 +282,19 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
     const [leader, successor] = round % 2 === 0 ? [stores[0]!, stores[1]!] : [stores[1]!, stores[0]!];
     const fence = held('raced', round);
     const lanes: Promise<number>[] = [];
-    const begun = objects.map((_, lane) => new Promise<void>((resolve) => lanes.push(lead(leader, lane, { fence }, resolve))));
+    const begun = objects.map(
+      (_, lane) => new Promise<void>((resolve) => lanes.push(lead(leader, lane, { fence }, resolve))),
+    );
     if (round % 3 === 0) await Promise.all(begun);
     if (round % 3 === 1) await successor.ping();
     for (let turns = round % 17; turns > 0; turns -= 1) await turn();
-    lease = await successor.write(next(leases, lease, { holderIdentity: `leader-${round + 1}`, leaseTransitions: round + 1 }));
+    lease = await successor.write(
+      next(leases, lease, { holderIdentity: `leader-${round + 1}`, leaseTransitions: round + 1 }),
+    );
     // Sent after the acknowledgement, from either replica: refused.
-    const late = await Promise.allSettled(stores.map((store, i) => store.write(createOf(model, sampleObject(`late-${round}-${i}`)), { fence })));
+    const late = await Promise.allSettled(
+      stores.map((store, i) => store.write(createOf(model, sampleObject(`late-${round}-${i}`)), { fence })),
+    );
     for (const outcome of late) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'FenceLost' } });
     for (const last of await Promise.all(lanes)) expect(last).toBeLessThan(lease.revision);
   }

@@ -2,11 +2,31 @@ import type { Pool, PoolClient } from 'pg';
 import { compareBySort, KeyNotComputed, type ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk } from '../store.ts';
-import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type PageBound } from './list-query.ts';
+import {
+  boundedObjects,
+  compileList,
+  orderAliases,
+  selects,
+  sparseLimit,
+  storedObject,
+  topmostKeys,
+  type CompiledList,
+  type PageBound,
+} from './list-query.ts';
 import type { LargeReads } from './large-reads.ts';
 import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
-import { keyColumns, placedOld, placedRow, positionKeys, readsComputed, type ChangedRow, type Place, type Placed, type PlacedRow } from './placed.ts';
+import {
+  keyColumns,
+  placedOld,
+  placedRow,
+  positionKeys,
+  readsComputed,
+  type ChangedRow,
+  type Place,
+  type Placed,
+  type PlacedRow,
+} from './placed.ts';
 import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
 import { PageRoom, unasked } from './page-room.ts';
 import { soon } from './soon.ts';
@@ -60,7 +80,17 @@ export class ChunkReader {
   readonly #large: LargeReads;
   readonly #room: PageRoom;
 
-  constructor({ pool, counter, bounds, large }: { pool: Pool; counter: ObjectCounter; bounds: MatchBounds; large: LargeReads }) {
+  constructor({
+    pool,
+    counter,
+    bounds,
+    large,
+  }: {
+    pool: Pool;
+    counter: ObjectCounter;
+    bounds: MatchBounds;
+    large: LargeReads;
+  }) {
     this.#large = large;
     this.#room = new PageRoom(chunkBytes, large);
     this.#pool = pool;
@@ -82,12 +112,17 @@ export class ChunkReader {
     return this.#chunk(table, query, snapshot, part);
   }
 
-  /** The log has what was computed since an index is ready, which it was for the first chunk: unless it has been made anew. */
+  /**
+   * The log has what was computed since an index is ready, which it was for the first chunk: unless it has been made
+   * anew.
+   */
   async #old(rows: readonly ChangedRow[], query: ChunkQuery, upTo: Place | undefined): Promise<Placed[]> {
     try {
       return await placedOld(rows, query, upTo);
     } catch (error) {
-      throw error instanceof KeyNotComputed ? new StorageError('Compacted', 'the continue token is too old', { cause: error }) : error;
+      throw error instanceof KeyNotComputed
+        ? new StorageError('Compacted', 'the continue token is too old', { cause: error })
+        : error;
     }
   }
 
@@ -95,13 +130,21 @@ export class ChunkReader {
     const { after, limit } = query;
     const taken = items.slice(0, limit);
     const served = (after?.served ?? 0) + taken.length;
-    const total = selects(query) ? undefined : (after?.total ?? (after === undefined ? await this.#counter.countAt(table, query.namespace, revision) : undefined));
+    const total = selects(query)
+      ? undefined
+      : (after?.total ??
+        (after === undefined ? await this.#counter.countAt(table, query.namespace, revision) : undefined));
     const last = items.length > limit ? taken.at(-1) : upTo;
     const objects = taken.map(({ object }) => object);
     if (last === undefined) return { revision, items: objects };
     const { namespace, name, keys } = last;
     const next: ChunkPosition = { namespace, name, revision, keys, served, ...(total === undefined ? {} : { total }) };
-    return { revision, items: objects, next, ...(total === undefined ? {} : { remaining: Math.max(total - served, 0) }) };
+    return {
+      revision,
+      items: objects,
+      next,
+      ...(total === undefined ? {} : { remaining: Math.max(total - served, 0) }),
+    };
   }
 
   /** Rows of the table after the position, and the newest revision in the same snapshot. */
@@ -113,49 +156,89 @@ export class ChunkReader {
       if (gathered.matched <= sparseLimit) return gathered;
       found(gathered.matched);
     }
-    const ordered = (runner: Pick<PoolClient, 'query'>): Promise<ChunkRows> => this.#query(compileList(table, query, 'ordered'), query, { way: 'ordered', runner });
+    const ordered = (runner: Pick<PoolClient, 'query'>): Promise<ChunkRows> =>
+      this.#query(compileList(table, query, 'ordered'), query, { way: 'ordered', runner });
     if (!list.narrows) return ordered(this.#pool);
-    return (await soon(this.#pool, ordered)) ?? this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' });
+    return (
+      (await soon(this.#pool, ordered)) ?? this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' })
+    );
   }
 
-  async #query(list: CompiledList, query: ChunkQuery, { way, runner = this.#pool }: { way: 'gathered' | 'ordered' | 'topmost'; runner?: Pick<PoolClient, 'query'> }): Promise<ChunkRows> {
+  async #query(
+    list: CompiledList,
+    query: ChunkQuery,
+    { way, runner = this.#pool }: { way: 'gathered' | 'ordered' | 'topmost'; runner?: Pick<PoolClient, 'query'> },
+  ): Promise<ChunkRows> {
     const { table } = list;
     const conditions = [list.where];
     const { after } = query;
-    const branches = after === undefined ? [] : keysetBranches(list.order, positionValues(table, query, after), list.parameters);
-    if (after !== undefined && after.revision > 0) conditions.push(`t.rev <= ${list.parameters.bind(after.revision, 'bigint')}`);
-    if (way !== 'ordered' && after !== undefined) conditions.push(`(${branches.map((branch) => `(${branch})`).join(' OR ')})`);
+    const branches =
+      after === undefined ? [] : keysetBranches(list.order, positionValues(table, query, after), list.parameters);
+    if (after !== undefined && after.revision > 0)
+      conditions.push(`t.rev <= ${list.parameters.bind(after.revision, 'bigint')}`);
+    if (way !== 'ordered' && after !== undefined)
+      conditions.push(`(${branches.map((branch) => `(${branch})`).join(' OR ')})`);
     const where = conditions.join(' AND ');
     const take = query.limit + 1;
-    const keys = way === 'ordered' ? orderedKeys(list, { where, take, branches }) : { gathered: gatheredKeys, topmost: topmostKeys }[way](list, { where, skip: 0, take });
+    const keys =
+      way === 'ordered'
+        ? orderedKeys(list, { where, take, branches })
+        : { gathered: gatheredKeys, topmost: topmostKeys }[way](list, { where, skip: 0, take });
     const matched = way === 'gathered' ? '(SELECT count(*) FROM gathered)' : '0';
-    const read = (bound: PageBound): Promise<{ rows: ChunkRow[] }> => runner.query<ChunkRow>(
-      `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
-        `LEFT JOIN (${boundedObjects(list, bound, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
-      list.parameters.values,
+    const read = (bound: PageBound): Promise<{ rows: ChunkRow[] }> =>
+      runner.query<ChunkRow>(
+        `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
+          `LEFT JOIN (${boundedObjects(list, bound, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
+        list.parameters.values,
+      );
+    const { rows } = await this.#room.read(
+      table,
+      { limit: query.limit, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool },
+      {
+        read,
+        isCut: (found) => isChunkCut(found.rows, query),
+        itemsOf: (found) => found.rows.filter((row) => row.rev !== null).map(storedObject),
+      },
     );
-    const { rows } = await this.#room.read(table, { limit: query.limit, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool }, {
-      read,
-      isCut: (found) => isChunkCut(found.rows, query),
-      itemsOf: (found) => found.rows.filter((row) => row.rev !== null).map(storedObject),
-    });
     const header = rows[0]!;
     const oldest = Math.max(Number(header.compacted), table.replaces);
     // One from beyond the newest is of a history that was lost.
-    if (after !== undefined && after.revision > 0 && (after.revision < oldest || after.revision > Number(header.revision))) {
+    if (
+      after !== undefined &&
+      after.revision > 0 &&
+      (after.revision < oldest || after.revision > Number(header.revision))
+    ) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
     const items = rows.filter((row) => row.rev !== null).map((row) => placedRow(row, query.sort));
-    return { items, isAll: items.length === Number(header.found), revision: Number(header.revision), matched: Number(header.matched) };
+    return {
+      items,
+      isAll: items.length === Number(header.found),
+      revision: Number(header.revision),
+      matched: Number(header.matched),
+    };
   }
 
-  /** Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in the chunk's range. */
-  async #changedSince(table: Table, query: ChunkQuery, { from, to, part: { items, upTo } }: { from: number; to: number; part: Part }): Promise<Part> {
+  /**
+   * Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in
+   * the chunk's range.
+   */
+  async #changedSince(
+    table: Table,
+    query: ChunkQuery,
+    { from, to, part: { items, upTo } }: { from: number; to: number; part: Part },
+  ): Promise<Part> {
     const { after, sort, namespace, room } = query;
     const parameters = new Parameters();
-    const conditions = [`model = ${parameters.bind(table.id, 'int')}`, `rev > ${parameters.bind(from, 'bigint')}`, `rev <= ${parameters.bind(to, 'bigint')}`];
-    const bound = (operator: string, key: ObjectKey): string => `(namespace, name) ${operator} (${parameters.bind(key.namespace, 'text')}, ${parameters.bind(key.name, 'text')})`;
-    if (namespace !== undefined && namespace !== '') conditions.push(`namespace = ${parameters.bind(namespace, 'text')}`);
+    const conditions = [
+      `model = ${parameters.bind(table.id, 'int')}`,
+      `rev > ${parameters.bind(from, 'bigint')}`,
+      `rev <= ${parameters.bind(to, 'bigint')}`,
+    ];
+    const bound = (operator: string, key: ObjectKey): string =>
+      `(namespace, name) ${operator} (${parameters.bind(key.namespace, 'text')}, ${parameters.bind(key.name, 'text')})`;
+    if (namespace !== undefined && namespace !== '')
+      conditions.push(`namespace = ${parameters.bind(namespace, 'text')}`);
     if (sort.length === 0 && after !== undefined) conditions.push(bound('>', after));
     if (sort.length === 0 && upTo !== undefined) conditions.push(bound('<=', upTo));
     const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint${readsComputed(query) ? ', old_keys' : ''} FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
@@ -172,14 +255,20 @@ export class ChunkReader {
     let rows = await read(unasked);
     if (isChangedCut(rows)) {
       await room?.admit(size + changedBytes);
-      rows = await this.#large.run({ owner: room?.owner, bytes: changedBytes }, () => read({ bytes: changedBytes, oneMore: true }));
+      rows = await this.#large.run({ owner: room?.owner, bytes: changedBytes }, () =>
+        read({ bytes: changedBytes, oneMore: true }),
+      );
     }
     room?.settle(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
     const isCut = isChangedCut(rows) || rows.length > maxChanged;
     // Cut in the order of keys: in another order the rest of it may lie anywhere.
-    if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0)) throw new StorageError('Compacted', 'the continue token is too old');
+    if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0))
+      throw new StorageError('Compacted', 'the continue token is too old');
     const last = rows.at(-1)!;
-    return { items: await this.#old(rows, query, upTo), upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo };
+    return {
+      items: await this.#old(rows, query, upTo),
+      upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo,
+    };
   }
 }
 
@@ -198,11 +287,20 @@ function sizeOf(items: readonly Placed[]): number {
 }
 
 /** One range of the order's index after the other, each only as far as those before did not find enough. */
-function orderedKeys(list: CompiledList, { where, take, branches }: { where: string; take: number; branches: string[] }): string {
+function orderedKeys(
+  list: CompiledList,
+  { where, take, branches }: { where: string; take: number; branches: string[] },
+): string {
   const order = orderBy(list.order);
   const ranges = branches.length === 0 ? ['true'] : branches;
   const parts = ranges.map((range, i) => {
-    const found = i === 0 ? '0' : ranges.slice(0, i).map((_, j) => `(SELECT count(*) FROM range_${j})`).join(' + ');
+    const found =
+      i === 0
+        ? '0'
+        : ranges
+            .slice(0, i)
+            .map((_, j) => `(SELECT count(*) FROM range_${j})`)
+            .join(' + ');
     const enough = i === 0 ? '' : ` AND ${found} < ${take}`;
     return (
       `range_${i} AS MATERIALIZED (SELECT t.namespace, t.name, row_number() OVER (ORDER BY ${order}) + ${found} AS position FROM ${list.from} ` +
@@ -234,6 +332,9 @@ function merge(rows: Part, changed: Part, { sort }: ChunkQuery): Part {
 function positionValues(table: Table, { sort }: ChunkQuery, after: ChunkPosition): unknown[] {
   const keys = positionKeys(sort, after).map((key, i) => (key === null ? null : sqlValue(sort[i]!.index, key)));
   const names = new Set(sort.map(({ index }) => index.name));
-  const ties = [...(table.namespaced && !names.has('metadata.namespace') ? [after.namespace] : []), ...(names.has('metadata.name') ? [] : [after.name])];
+  const ties = [
+    ...(table.namespaced && !names.has('metadata.namespace') ? [after.namespace] : []),
+    ...(names.has('metadata.name') ? [] : [after.name]),
+  ];
   return [...keys, ...ties];
 }

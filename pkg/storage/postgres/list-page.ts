@@ -1,6 +1,17 @@
 import type { Pool, PoolClient } from 'pg';
 import type { ObjectPage, PageQuery, StoredObject } from '../store.ts';
-import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type ObjectRow, type PageBound } from './list-query.ts';
+import {
+  boundedObjects,
+  compileList,
+  orderAliases,
+  selects,
+  sparseLimit,
+  storedObject,
+  topmostKeys,
+  type CompiledList,
+  type ObjectRow,
+  type PageBound,
+} from './list-query.ts';
 import type { LargeReads } from './large-reads.ts';
 import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
@@ -61,17 +72,31 @@ export class PageReader {
     if (!selects(query)) return this.#unselected(table, query);
     const list = compileList(table, query, 'gathered');
     if (!list.narrows) return (await this.#abundant(list, query)) ?? this.#scanned(table, query);
-    return (await this.#abundant(list, query)) ?? (await this.#gathered(list, query)) ?? (await this.#abundant(list, query)) ?? this.#dense(list, query);
+    return (
+      (await this.#abundant(list, query)) ??
+      (await this.#gathered(list, query)) ??
+      (await this.#abundant(list, query)) ??
+      this.#dense(list, query)
+    );
   }
 
-  /** Where more is known to match than is counted, a page along the order is all there is to do. Undefined if that is not known for certain. */
+  /**
+   * Where more is known to match than is counted, a page along the order is all there is to do. Undefined if that is
+   * not known for certain.
+   */
   async #abundant({ table, narrows }: CompiledList, query: PageQuery): Promise<ObjectPage | undefined> {
     const limit = Math.max(narrows ? sparseLimit : 0, query.exactTotalLimit);
     if (query.exactTotal || !this.#bounds.exceeds(table, query, limit)) return undefined;
     const plan = ordered(compileList(table, query, 'ordered'), query);
-    const rows = narrows ? (await soon(this.#pool, (runner) => this.#query(plan, query, runner)))?.rows : (await this.#query(plan, query, this.#pool)).rows;
-    const page = rows === undefined ? await this.#run(topmost(compileList(table, query, 'gathered'), query), query) : await this.#page(plan, query, rows);
-    if (await orClose(page, this.#bounds.exceedsAt(table, query, { revision: page.revision, limit }))) return { ...page, total: query.exactTotalLimit, totalIsLowerBound: true };
+    const rows = narrows
+      ? (await soon(this.#pool, (runner) => this.#query(plan, query, runner)))?.rows
+      : (await this.#query(plan, query, this.#pool)).rows;
+    const page =
+      rows === undefined
+        ? await this.#run(topmost(compileList(table, query, 'gathered'), query), query)
+        : await this.#page(plan, query, rows);
+    if (await orClose(page, this.#bounds.exceedsAt(table, query, { revision: page.revision, limit })))
+      return { ...page, total: query.exactTotalLimit, totalIsLowerBound: true };
     await page.rest?.close();
     return undefined;
   }
@@ -111,7 +136,9 @@ export class PageReader {
   async #dense(list: CompiledList, query: PageQuery): Promise<ObjectPage> {
     const plan = counted(compileList(list.table, query, 'ordered'), query);
     const found = await soon(this.#pool, (runner) => this.#query(plan, query, runner));
-    return found === undefined ? this.#run(gathered(compileList(list.table, query, 'gathered'), query), query) : this.#page(plan, query, found.rows);
+    return found === undefined
+      ? this.#run(gathered(compileList(list.table, query, 'gathered'), query), query)
+      : this.#page(plan, query, found.rows);
   }
 
   async #run(plan: PagePlan, query: PageQuery): Promise<ObjectPage> {
@@ -122,9 +149,16 @@ export class PageReader {
     const { list } = plan;
     const read = (bound: PageBound): Promise<{ rows: PageRow[] }> => {
       const objects = boundedObjects(list, bound, `keys.position <= ${query.page * query.size}`);
-      return runner.query<PageRow>(`${headed(plan)} LEFT JOIN (${objects}) r ON true ORDER BY r.position`, list.parameters.values);
+      return runner.query<PageRow>(
+        `${headed(plan)} LEFT JOIN (${objects}) r ON true ORDER BY r.position`,
+        list.parameters.values,
+      );
     };
-    return this.#room.read(list.table, { limit: query.size, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool }, { read, isCut: ({ rows }) => isCut(rows, query), itemsOf: ({ rows }) => itemsOf(rows) });
+    return this.#room.read(
+      list.table,
+      { limit: query.size, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool },
+      { read, isCut: ({ rows }) => isCut(rows, query), itemsOf: ({ rows }) => itemsOf(rows) },
+    );
   }
 
   async #page(plan: PagePlan, query: PageQuery, rows: readonly PageRow[]): Promise<ObjectPage> {
@@ -143,9 +177,17 @@ export class PageReader {
     try {
       const { rows } = await snapshot.client.query<PageHeader>(headed(plan), values);
       const text = `WITH ${plan.keys} SELECT * FROM (${objects}) o ORDER BY position`;
-      const cursor = await ObjectCursor.open({ snapshot, table: list.table, large: this.#largeReads }, { text, values });
+      const cursor = await ObjectCursor.open(
+        { snapshot, table: list.table, large: this.#largeReads },
+        { text, values },
+      );
       const { revision, ...rest } = facts(rows[0]!, query);
-      return { ...rest, revision, items: [], rest: { revision, objects: cursor.objects(query.room), close: () => cursor.close() } };
+      return {
+        ...rest,
+        revision,
+        items: [],
+        rest: { revision, objects: cursor.objects(query.room), close: () => cursor.close() },
+      };
     } catch (error) {
       await snapshot.end();
       throw error;
@@ -203,7 +245,10 @@ function gathered(list: CompiledList, { page, size }: PageQuery, limit?: number)
   return { list, keys, total: '(SELECT count(*) FROM matches)' };
 }
 
-/** The same without their number. The inner select is not to be seen through: the order's index is what was tried in vain. */
+/**
+ * The same without their number. The inner select is not to be seen through: the order's index is what was tried in
+ * vain.
+ */
 function topmost(list: CompiledList, { page, size }: PageQuery): PagePlan {
   return { list, keys: topmostKeys(list, { skip: (page - 1) * size, take: size + 1 }), total: 'NULL::bigint' };
 }
@@ -211,5 +256,10 @@ function topmost(list: CompiledList, { page, size }: PageQuery): PagePlan {
 function facts({ revision, matched, found }: PageHeader, query: PageQuery): Omit<ObjectPage, 'items'> {
   const matches = Number(matched ?? 0);
   const totalIsLowerBound = !query.exactTotal && matches > query.exactTotalLimit;
-  return { revision: Number(revision), total: totalIsLowerBound ? query.exactTotalLimit : matches, totalIsLowerBound, hasNext: Number(found) > query.size };
+  return {
+    revision: Number(revision),
+    total: totalIsLowerBound ? query.exactTotalLimit : matches,
+    totalIsLowerBound,
+    hasNext: Number(found) > query.size,
+  };
 }

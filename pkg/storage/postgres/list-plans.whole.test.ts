@@ -3,7 +3,12 @@ import { builtinIndexes, parseFieldSelector, parseLabelSelector, parseSort } fro
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import type { ListQuery } from '../store.ts';
-import { ExplainedDatabase, sequentialScans, visited, type ExplainedStatement } from '../storetest/explained-database.ts';
+import {
+  ExplainedDatabase,
+  sequentialScans,
+  visited,
+  type ExplainedStatement,
+} from '../storetest/explained-database.ts';
 import { fillText, listForms, type ListForm } from '../storetest/list-forms.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
 import { sparseLimit } from './list-query.ts';
@@ -33,12 +38,16 @@ beforeAll(async () => {
   store = await PostgresStore.open({ database: explained.database, log: silentLog });
   await store.ensureModel(model);
   const table = await new TableCatalog(database.pool).get(resource);
-  await database.pool.query(fillText(tableName(table), (index) => table.columns.find((column) => column.index.name === index)!.name), [objects]);
+  await database.pool.query(
+    fillText(tableName(table), (index) => table.columns.find((column) => column.index.name === index)!.name),
+    [objects],
+  );
   await database.pool.query(`VACUUM ANALYZE ${tableName(table)}`);
   // The log, which the rows did not go through, is no older than they.
   await store.write(createOf(model, sampleObject('newest', { namespace: 'n1' })));
   // Totals of everything are counted once, and then kept up.
-  for (const namespace of [undefined, 'n7']) await store.page(resource, { ...queryOf({}, [], namespace), ...limits, page: 1, size });
+  for (const namespace of [undefined, 'n7'])
+    await store.page(resource, { ...queryOf({}, [], namespace), ...limits, page: 1, size });
 }, 120_000);
 
 afterAll(async () => {
@@ -48,7 +57,10 @@ afterAll(async () => {
 });
 
 function queryOf({ labels, fields }: Omit<ListForm, 'share'>, sort: string[] = [], namespace?: string): ListQuery {
-  const selector = { labels: parseLabelSelector(labels === undefined ? [] : [labels]), fields: parseFieldSelector(fields === undefined ? [] : [fields], indexes) };
+  const selector = {
+    labels: parseLabelSelector(labels === undefined ? [] : [labels]),
+    fields: parseFieldSelector(fields === undefined ? [] : [fields], indexes),
+  };
   return { selector, sort: parseSort(sort, indexes), ...(namespace === undefined ? {} : { namespace }) };
 }
 
@@ -70,8 +82,9 @@ const readers: ((query: ListQuery) => Promise<unknown>)[] = [
 ];
 
 /**
- * What finds its matches by an index looks at those, twice at most, and at the objects of the page. Only what finds too many to gather them, or only leaves
- * out, may look at everything: along the order's index, until it has a page, and once more until it has counted as many as are counted.
+ * What finds its matches by an index looks at those, twice at most, and at the objects of the page. Only what finds too
+ * many to gather them, or only leaves out, may look at everything: along the order's index, until it has a page, and
+ * once more until it has counted as many as are counted.
  */
 function mostVisited(share: number): number {
   const gathered = share * objects <= sparseLimit && share < 1;
@@ -79,9 +92,14 @@ function mostVisited(share: number): number {
 }
 
 describe(`plans at ${objects} objects`, () => {
-  const forms = listForms(indexes).map((form): [string, ListForm] => [[form.labels, form.fields].filter((part) => part !== undefined).join(' with '), form]);
+  const forms = listForms(indexes).map((form): [string, ListForm] => [
+    [form.labels, form.fields].filter((part) => part !== undefined).join(' with '),
+    form,
+  ]);
   test.each(forms)('%s: no table is read from end to end, and no more of one than must be', async (_, form) => {
-    for (const sort of isWhole ? [[], ['spec.rank,desc'], ['spec.due'], ['metadata.creationTimestamp,desc']] : [['spec.rank,desc']]) {
+    for (const sort of isWhole
+      ? [[], ['spec.rank,desc'], ['spec.due'], ['metadata.creationTimestamp,desc']]
+      : [['spec.rank,desc']]) {
       for (const namespace of isWhole ? [undefined, 'n7'] : [undefined]) {
         for (const read of readers) {
           for (const statement of await statementsOf(() => read(queryOf(form, sort, namespace)))) {
@@ -97,11 +115,17 @@ describe(`plans at ${objects} objects`, () => {
     for (const sort of [[name], [`${name},desc`]]) {
       for (const namespace of name === 'metadata.namespace' ? [undefined, 'n7'] : [undefined]) {
         const query = queryOf({}, sort, namespace);
-        for (const read of readers) for (const statement of await statementsOf(() => read(query))) expect(visited(statement)).toBeLessThanOrEqual(500);
+        for (const read of readers)
+          for (const statement of await statementsOf(() => read(query)))
+            expect(visited(statement)).toBeLessThanOrEqual(500);
         const page = objects / size / 10;
-        for (const statement of await statementsOf(() => store.page(resource, { ...query, ...limits, page, size }))) expect(visited(statement)).toBeLessThanOrEqual(page * size + 500);
+        for (const statement of await statementsOf(() => store.page(resource, { ...query, ...limits, page, size })))
+          expect(visited(statement)).toBeLessThanOrEqual(page * size + 500);
         const { next } = await store.chunk(resource, { ...query, limit: objects / 100 });
-        for (const statement of await statementsOf(() => store.chunk(resource, { ...query, limit: size, after: next! }))) expect(visited(statement)).toBeLessThanOrEqual(500);
+        for (const statement of await statementsOf(() =>
+          store.chunk(resource, { ...query, limit: size, after: next! }),
+        ))
+          expect(visited(statement)).toBeLessThanOrEqual(500);
       }
     }
   });
@@ -110,7 +134,9 @@ describe(`plans at ${objects} objects`, () => {
     ['the matches, counted exactly', { labels: 'tier=front' }],
     ['everything, counted exactly', {}],
   ])('%s: no table is read from end to end for a page', async (_, form) => {
-    const statements = await statementsOf(() => store.page(resource, { ...queryOf(form), exactTotal: true, exactTotalLimit: sparseLimit, page: 1, size }));
+    const statements = await statementsOf(() =>
+      store.page(resource, { ...queryOf(form), exactTotal: true, exactTotalLimit: sparseLimit, page: 1, size }),
+    );
     expect(statements.flatMap(sequentialScans)).toEqual([]);
   });
 

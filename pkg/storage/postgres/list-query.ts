@@ -7,11 +7,16 @@ import { tableName, type Table } from './table.ts';
 /** Matches that are gathered and sorted; beyond it an ordered scan finds a page sooner. */
 export const sparseLimit = 10_000;
 /**
- * In force where lists run: whatever gives the order or the matches, it is an index. Up to PostgreSQL 17 a plan that had to do without one is
- * given an absurd cost, at which every statement would be compiled first: 200 ms for a list that takes one. A bitmap of a million rows is to stay exact, and no
- * list is to take every core.
+ * In force where lists run: whatever gives the order or the matches, it is an index. Up to PostgreSQL 17 a plan that
+ * had to do without one is given an absurd cost, at which every statement would be compiled first: 200 ms for a list
+ * that takes one. A bitmap of a million rows is to stay exact, and no list is to take every core.
  */
-export const readSettings = { enable_seqscan: 'off', jit: 'off', work_mem: '32MB', max_parallel_workers_per_gather: '0' };
+export const readSettings = {
+  enable_seqscan: 'off',
+  jit: 'off',
+  work_mem: '32MB',
+  max_parallel_workers_per_gather: '0',
+};
 
 /** A selector, an order and what lies behind a position, ready to be put into a statement. */
 export interface CompiledList {
@@ -23,7 +28,11 @@ export interface CompiledList {
   parameters: Parameters;
 }
 
-export function compileList(table: Table, query: { namespace?: string; selector: Selector; sort: Sort }, mode: 'ordered' | 'gathered'): CompiledList {
+export function compileList(
+  table: Table,
+  query: { namespace?: string; selector: Selector; sort: Sort },
+  mode: 'ordered' | 'gathered',
+): CompiledList {
   const parameters = new Parameters();
   const { where, narrows } = compileSelectorSql(table, query, parameters, mode);
   return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
@@ -58,8 +67,16 @@ export function hasBody<Row extends BriefRow>(row: Row): row is Row & { body: st
   return row.body !== null;
 }
 
-export function storedObject(row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' | 'fingerprint' | 'body'>): StoredObject {
-  return { namespace: row.namespace, name: row.name, revision: Number(row.rev), fingerprint: row.fingerprint, body: row.body };
+export function storedObject(
+  row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' | 'fingerprint' | 'body'>,
+): StoredObject {
+  return {
+    namespace: row.namespace,
+    name: row.name,
+    revision: Number(row.rev),
+    fingerprint: row.fingerprint,
+    body: row.body,
+  };
 }
 
 /** Bodies read at once. */
@@ -70,10 +87,15 @@ export interface PageBound {
 }
 
 /**
- * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of bodies.
- * `more`: columns of `t` besides, each with a comma before it.
+ * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of
+ * bodies. `more`: columns of `t` besides, each with a comma before it.
  */
-export function boundedObjects(list: CompiledList, { bytes, oneMore }: PageBound, condition: string, more = ''): string {
+export function boundedObjects(
+  list: CompiledList,
+  { bytes, oneMore }: PageBound,
+  condition: string,
+  more = '',
+): string {
   return (
     `SELECT * FROM (SELECT keys.position, ${objectColumns}${more}, sum(octet_length(t.body)) OVER (ORDER BY keys.position)${oneMore ? ' - octet_length(t.body)' : ''} AS upto ` +
     `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE upto < ${bytes}`
@@ -86,8 +108,14 @@ export function orderAliases(list: CompiledList): { select: string; order: strin
   return { select: list.order.map(({ sql }, i) => `${sql} AS o_${i}`).join(', '), order: orderBy(aliased) };
 }
 
-/** A relation `keys` of the first matches: all are found by the selectors' indexes, since OFFSET 0 keeps the planner from walking the order's. */
-export function topmostKeys(list: CompiledList, { skip, take, where = list.where }: { skip: number; take: number; where?: string }): string {
+/**
+ * A relation `keys` of the first matches: all are found by the selectors' indexes, since OFFSET 0 keeps the planner
+ * from walking the order's.
+ */
+export function topmostKeys(
+  list: CompiledList,
+  { skip, take, where = list.where }: { skip: number; take: number; where?: string },
+): string {
   const { select, order } = orderAliases(list);
   const top = `SELECT * FROM (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${where} OFFSET 0) matches ORDER BY ${order} LIMIT ${skip + take}`;
   return `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM (${top}) top ORDER BY position LIMIT ${take} OFFSET ${skip})`;

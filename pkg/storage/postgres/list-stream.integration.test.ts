@@ -30,7 +30,11 @@ afterAll(async () => {
 
 test('a stream that was closed takes nothing from the one that has its connection now', async () => {
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
-  const streams = new StreamReader({ reads: database.pool, snapshots: new Snapshots(database.newPool({ max: 1, settings: readSettings })), large: new LargeReads(1) });
+  const streams = new StreamReader({
+    reads: database.pool,
+    snapshots: new Snapshots(database.newPool({ max: 1, settings: readSettings })),
+    large: new LargeReads(1),
+  });
   const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };
   const closed = await streams.read(table, query);
   const late = closed.objects[Symbol.asyncIterator]();
@@ -45,7 +49,11 @@ test('a stream that was closed takes nothing from the one that has its connectio
 
 test('readers that read nothing make others come back later, and free their places when they leave', async () => {
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
-  const streams = new StreamReader({ reads: database.pool, snapshots: new Snapshots(database.newPool({ max: 2, settings: readSettings }), 1000), large: new LargeReads(1) });
+  const streams = new StreamReader({
+    reads: database.pool,
+    snapshots: new Snapshots(database.newPool({ max: 2, settings: readSettings }), 1000),
+    large: new LargeReads(1),
+  });
   const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };
   const held = await Promise.all([streams.read(table, query), streams.read(table, query)]);
   await expect(streams.read(table, query)).rejects.toMatchObject({ code: 'Overloaded' });

@@ -7,7 +7,9 @@ import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Table } from './table.ts';
 
-/** A list no longer and no larger than this is read whole, and holds nothing while its reader takes it. Objects, bytes. */
+/**
+ * A list no longer and no larger than this is read whole, and holds nothing while its reader takes it. Objects, bytes.
+ */
 const short = { count: 100, bytes: 512 * 1024 };
 
 interface FirstRow extends BriefRow {
@@ -49,9 +51,14 @@ export class StreamReader {
     const list = compileList(table, query, 'ordered');
     await query.room?.admit(pieceBytes);
     const snapshot = await this.#snapshots.begin(query.room?.owner);
-    const cursor = await ObjectCursor.open({ snapshot, table, large: this.#large }, { text: selectText(list, query, cursorColumns), values: list.parameters.values });
+    const cursor = await ObjectCursor.open(
+      { snapshot, table, large: this.#large },
+      { text: selectText(list, query, cursorColumns), values: list.parameters.values },
+    );
     try {
-      const { rows } = await snapshot.client.query<{ revision: string }>('SELECT max(rev) AS revision FROM platform.change_log');
+      const { rows } = await snapshot.client.query<{ revision: string }>(
+        'SELECT max(rev) AS revision FROM platform.change_log',
+      );
       return { revision: Number(rows[0]!.revision), objects: cursor.objects(query.room), close: () => cursor.close() };
     } catch (error) {
       await cursor.close();

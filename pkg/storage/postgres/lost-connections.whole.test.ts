@@ -41,16 +41,31 @@ interface Acknowledged {
   revision: number;
 }
 
-const claimOf = (name: string, step: number): IdempotencyClaim => ({ user: 'u', method: 'PUT', path: `/${name}`, key: String(step), bodyHash: 'h' });
+const claimOf = (name: string, step: number): IdempotencyClaim => ({
+  user: 'u',
+  method: 'PUT',
+  path: `/${name}`,
+  key: String(step),
+  bodyHash: 'h',
+});
 
-/** Writes one object over and over, from what the last acknowledgement said; what it says is what must have happened. */
-async function write(store: PostgresStore, name: string, { until, claims }: { until: number; claims: boolean }): Promise<Acknowledged[]> {
+/**
+ * Writes one object over and over, from what the last acknowledgement said; what it says is what must have happened.
+ */
+async function write(
+  store: PostgresStore,
+  name: string,
+  { until, claims }: { until: number; claims: boolean },
+): Promise<Acknowledged[]> {
   const acknowledged: Acknowledged[] = [];
   let last: StoredObject | undefined;
   for (let step = 0; Date.now() < until; step += 1) {
     const options = claims ? { idempotency: claimOf(name, step) } : {};
     try {
-      last = await store.write(last === undefined ? createOf(model, sampleObject(name, { spec: { step } })) : updateOf(model, last, { step }), options);
+      last = await store.write(
+        last === undefined ? createOf(model, sampleObject(name, { spec: { step } })) : updateOf(model, last, { step }),
+        options,
+      );
       acknowledged.push({ name, step, revision: last.revision });
     } catch (error) {
       // Only a database that stays away too long, or is busy restarting, may be given as a reason.
@@ -76,19 +91,36 @@ test('whatever connections are cut, every acknowledged write happened once, and 
     while (Date.now() < until - 300) {
       await delay(40);
       await proxy.cut(0.3);
-      await saboteur.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.1');
+      await saboteur.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.1',
+      );
     }
   })();
-  const histories = await Promise.all(Array.from({ length: 24 }, (_, i) => write(stores[i % 2]!, `o-${i}`, { until, claims: isClaiming(i) })));
+  const histories = await Promise.all(
+    Array.from({ length: 24 }, (_, i) => write(stores[i % 2]!, `o-${i}`, { until, claims: isClaiming(i) })),
+  );
   await sabotage;
   await Promise.all(stores.map((store) => store.changes.catchUp()));
   const acknowledged = histories.flat().toSorted((a, b) => a.revision - b.revision);
   expect(acknowledged.length).toBeGreaterThan(100);
-  const { rows } = await saboteur.query<{ rev: string; name: string; new: string }>("SELECT rev, name, new FROM platform.change_log WHERE type <> 'M' ORDER BY rev");
-  const logged = rows.map((row) => ({ name: row.name, step: (JSON.parse(row.new) as { spec: { step: number } }).spec.step, revision: Number(row.rev) }));
+  const { rows } = await saboteur.query<{ rev: string; name: string; new: string }>(
+    "SELECT rev, name, new FROM platform.change_log WHERE type <> 'M' ORDER BY rev",
+  );
+  const logged = rows.map((row) => ({
+    name: row.name,
+    step: (JSON.parse(row.new) as { spec: { step: number } }).spec.step,
+    revision: Number(row.rev),
+  }));
   expect(logged).toEqual(acknowledged);
-  const claimed = await saboteur.query<{ path: string; key: string; rev: string }>('SELECT path, key, rev FROM platform.idempotency_keys ORDER BY rev');
-  const claims = claimed.rows.map(({ path, key, rev }) => ({ name: path.slice(1), step: Number(key), revision: Number(rev) }));
+  const claimed = await saboteur.query<{ path: string; key: string; rev: string }>(
+    'SELECT path, key, rev FROM platform.idempotency_keys ORDER BY rev',
+  );
+  const claims = claimed.rows.map(({ path, key, rev }) => ({
+    name: path.slice(1),
+    step: Number(key),
+    revision: Number(rev),
+  }));
   expect(claims).toEqual(acknowledged.filter(({ name }) => isClaiming(Number(name.slice('o-'.length)))));
-  for (const changes of told) expect(changes.map(({ revision }) => revision)).toEqual(logged.map(({ revision }) => revision));
+  for (const changes of told)
+    expect(changes.map(({ revision }) => revision)).toEqual(logged.map(({ revision }) => revision));
 });

@@ -6,7 +6,16 @@ import type { Table } from './table.ts';
 const query = { selector: { labels: [], fields: [] }, sort: [] };
 
 function tableOf(id: number): Table {
-  return { id, resource: { group: '', resource: `r${id}` }, namespaced: false, shape: 1, replaces: 0, columns: [], ownersIndexed: true, computed: undefined };
+  return {
+    id,
+    resource: { group: '', resource: `r${id}` },
+    namespaced: false,
+    shape: 1,
+    replaces: 0,
+    columns: [],
+    ownersIndexed: true,
+    computed: undefined,
+  };
 }
 
 /** Bounds that are told of deletions in a model. */
@@ -18,8 +27,23 @@ function begin(): { bounds: MatchBounds; lose: (modelId: number, count: number) 
       return () => {};
     },
   };
-  const change = (modelId: number): Change => ({ revision: 1, modelId, type: 'delete', namespace: '', name: 'a', body: '', fingerprint: '' });
-  return { bounds: new MatchBounds(feed as ChangeFeed), lose: (modelId, count) => tell(Array.from({ length: count }, () => change(modelId)), 1) };
+  const change = (modelId: number): Change => ({
+    revision: 1,
+    modelId,
+    type: 'delete',
+    namespace: '',
+    name: 'a',
+    body: '',
+    fingerprint: '',
+  });
+  return {
+    bounds: new MatchBounds(feed as ChangeFeed),
+    lose: (modelId, count) =>
+      tell(
+        Array.from({ length: count }, () => change(modelId)),
+        1,
+      ),
+  };
 }
 
 test('a bound holds until so many were lost that it may not', () => {

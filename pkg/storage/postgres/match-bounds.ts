@@ -54,7 +54,11 @@ export class MatchBounds {
   }
 
   /** The same for a list at `revision`, for certain. */
-  async exceedsAt(table: Table, query: ListQuery, { revision, limit }: { revision: number; limit: number }): Promise<boolean> {
+  async exceedsAt(
+    table: Table,
+    query: ListQuery,
+    { revision, limit }: { revision: number; limit: number },
+  ): Promise<boolean> {
     return (await this.#feed.waitFor(revision, feedWait)) && this.exceeds(table, query, limit);
   }
 
@@ -80,7 +84,9 @@ export class MatchBounds {
     this.#uncounted = Math.max(this.#uncounted, most);
   }
 
-  /** Grows with each loss, and never goes back: where a model is forgotten, it may seem to have lost more than it did. */
+  /**
+   * Grows with each loss, and never goes back: where a model is forgotten, it may seem to have lost more than it did.
+   */
   #lossesOf(modelId: number): number {
     return this.#losses.get(modelId) ?? this.#uncounted;
   }

@@ -23,17 +23,26 @@ async function addIncarnation(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.meta ADD COLUMN incarnation text`.execute(db);
 }
 
-/** `shapes_match` for the statement of a single write, at less than half the cost; VOLATILE and in plpgsql for the same reason. */
+/**
+ * `shapes_match` for the statement of a single write, at less than half the cost; VOLATILE and in plpgsql for the same
+ * reason.
+ */
 async function createShapeIs(db: Kysely<unknown>): Promise<void> {
   const statement = sql`CREATE FUNCTION platform.shape_is(model int, wanted int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
     BEGIN RETURN EXISTS (SELECT FROM platform.models m WHERE m.id = model AND m.shape = wanted); END $$`;
   await statement.execute(db);
 }
 
-/** One model's history in order. Writers wait while it is made: a large log gets it from `IndexBuilder`, which stops nobody. */
+/**
+ * One model's history in order. Writers wait while it is made: a large log gets it from `IndexBuilder`, which stops
+ * nobody.
+ */
 async function indexSmallLog(db: Kysely<unknown>): Promise<void> {
-  const { rows } = await sql<{ small: boolean }>`SELECT pg_table_size('platform.change_log') < 32 * 1024 * 1024 AS small`.execute(db);
-  if (rows[0]?.small === true) await sql`CREATE INDEX IF NOT EXISTS change_log_model ON platform.change_log (model, rev)`.execute(db);
+  const { rows } = await sql<{
+    small: boolean;
+  }>`SELECT pg_table_size('platform.change_log') < 32 * 1024 * 1024 AS small`.execute(db);
+  if (rows[0]?.small === true)
+    await sql`CREATE INDEX IF NOT EXISTS change_log_model ON platform.change_log (model, rev)`.execute(db);
 }
 
 /** Replaced when the model of leases is made; until then nobody holds one. */
@@ -41,11 +50,16 @@ async function createLeaseHeld(db: Kysely<unknown>): Promise<void> {
   const nobody = sql`CREATE FUNCTION platform.lease_held(wanted_namespace text, wanted text, transitions int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
     BEGIN RETURN false; END $$`;
   await nobody.execute(db);
-  const { rows } = await sql<{ id: number }>`SELECT id FROM platform.models WHERE api_group = ${leases.group} AND resource = ${leases.resource}`.execute(db);
+  const { rows } = await sql<{
+    id: number;
+  }>`SELECT id FROM platform.models WHERE api_group = ${leases.group} AND resource = ${leases.resource}`.execute(db);
   if (rows[0] !== undefined) await sql.raw(leaseHeld(tableName(rows[0]))).execute(db);
 }
 
-/** Tables that are there, and those that a replica of an earlier release makes, get the index on owners from `OwnerIndexer`, one by one and stopping nobody. */
+/**
+ * Tables that are there, and those that a replica of an earlier release makes, get the index on owners from
+ * `OwnerIndexer`, one by one and stopping nobody.
+ */
 async function createOwners(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.models ADD COLUMN owners_indexed boolean NOT NULL DEFAULT false`.execute(db);
   for (const text of ownerFunctions) await sql.raw(text).execute(db);

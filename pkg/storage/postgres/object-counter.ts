@@ -68,7 +68,11 @@ export class ObjectCounter {
   }
 
   /** The feed is at least where the count is: what came after `revision` is taken back. */
-  #before({ value }: Count, revision: number, { modelId, namespace }: { modelId: number; namespace: string | undefined }): number {
+  #before(
+    { value }: Count,
+    revision: number,
+    { modelId, namespace }: { modelId: number; namespace: string | undefined },
+  ): number {
     let before = value;
     for (let i = this.#recent.length - 1; i >= 0 && this.#recent[i]!.revision > revision; i -= 1) {
       const step = this.#recent[i]!;
@@ -90,14 +94,21 @@ export class ObjectCounter {
   /** What the feed told while the database counted, and the count does not hold, is among the recent steps. */
   async #count({ id }: Table, namespace: string | undefined, key: string): Promise<void> {
     const { rows } = await this.#pool.query<{ revision: string; count: string }>(
-      `SELECT (SELECT max(rev) FROM platform.change_log) AS revision, count(*) AS count FROM ${tableName({ id })} t` + (namespace === undefined ? '' : ' WHERE t.namespace = $1'),
+      `SELECT (SELECT max(rev) FROM platform.change_log) AS revision, count(*) AS count FROM ${tableName({ id })} t` +
+        (namespace === undefined ? '' : ' WHERE t.namespace = $1'),
       namespace === undefined ? [] : [namespace],
     );
     const asOf = Number(rows[0]!.revision);
     // Too much happened meanwhile: who asked counts for itself.
     if (asOf < this.#forgotten) return;
-    const missed = this.#recent.filter((step) => step.revision > asOf && step.modelId === id && (namespace === undefined || step.namespace === namespace));
-    this.#counts.set(key, { value: missed.reduce((sum, { by }) => sum + by, Number(rows[0]!.count)), asOf: missed.at(-1)?.revision ?? asOf });
+    const missed = this.#recent.filter(
+      (step) =>
+        step.revision > asOf && step.modelId === id && (namespace === undefined || step.namespace === namespace),
+    );
+    this.#counts.set(key, {
+      value: missed.reduce((sum, { by }) => sum + by, Number(rows[0]!.count)),
+      asOf: missed.at(-1)?.revision ?? asOf,
+    });
     if (this.#counts.size > maxCounts) this.#counts.delete(this.#counts.keys().next().value!);
   }
 

@@ -49,7 +49,10 @@ export class ObjectCursor {
   }
 
   /** `text` selects `cursorColumns`; the snapshot is the cursor's from here on, also where this fails. */
-  static async open(source: CursorSource, { text, values }: { text: string; values: unknown[] }): Promise<ObjectCursor> {
+  static async open(
+    source: CursorSource,
+    { text, values }: { text: string; values: unknown[] },
+  ): Promise<ObjectCursor> {
     const cursor = new ObjectCursor(source);
     try {
       await source.snapshot.client.query(`DECLARE objects NO SCROLL CURSOR FOR ${text}`, values);
@@ -60,7 +63,10 @@ export class ObjectCursor {
     }
   }
 
-  /** May be iterated once; the snapshot is let go at its end, or when it is left. StorageError Timeout, and Unavailable where it was closed before. */
+  /**
+   * May be iterated once; the snapshot is let go at its end, or when it is left. StorageError Timeout, and Unavailable
+   * where it was closed before.
+   */
   async *objects(room?: ReadRoom): AsyncGenerator<StoredObject[]> {
     let size = firstFetch;
     try {

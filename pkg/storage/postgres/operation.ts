@@ -28,7 +28,10 @@ export interface Operation {
   computed: WriteKeys | undefined;
   /** The lease it depends on. */
   fence: Fence | undefined;
-  /** What no other operation of its batch may touch: its key, its claim, and unique values it takes or leaves; of a lease also what it fences. */
+  /**
+   * What no other operation of its batch may touch: its key, its claim, and unique values it takes or leaves; of a
+   * lease also what it fences.
+   */
   exclusives: string[];
   /** Bytes it brings to a batch. */
   size: number;
@@ -39,7 +42,12 @@ const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
 export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Throws StorageError InvalidKey where an index cannot hold the object. */
-export function toOperation(write: Write, table: Table, { idempotency, fence }: WriteOptions, computed?: WriteKeys): Operation {
+export function toOperation(
+  write: Write,
+  table: Table,
+  { idempotency, fence }: WriteOptions,
+  computed?: WriteKeys,
+): Operation {
   const { object } = write;
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
@@ -73,7 +81,11 @@ export function toOperation(write: Write, table: Table, { idempotency, fence }: 
 const none: string[] = [];
 
 function keysOf(table: Table, object: ApiObject, strict: boolean, computed: WriteKeys | undefined): IndexKey[] {
-  const { keys, causes } = extractIndexKeys(table.columns.map((column) => column.index), object, computed?.keys);
+  const { keys, causes } = extractIndexKeys(
+    table.columns.map((column) => column.index),
+    object,
+    computed?.keys,
+  );
   if (strict && computed !== undefined) causes.push(...computed.causes);
   if (strict && causes.length > 0) throw new StorageError('InvalidKey', 'an index cannot hold the object', { causes });
   return keys;
@@ -95,7 +107,14 @@ function exclusivesOf({ table, namespace, name, keys, from, claim, computed }: O
   if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;
-  const old = from === undefined ? undefined : extractIndexKeys(table.columns.map((column) => column.index), JSON.parse(from.body) as ApiObject, computed?.old).keys;
+  const old =
+    from === undefined
+      ? undefined
+      : extractIndexKeys(
+          table.columns.map((column) => column.index),
+          JSON.parse(from.body) as ApiObject,
+          computed?.old,
+        ).keys;
   for (const i of unique) {
     for (const value of new Set([keys[i], old?.[i]])) {
       if (value !== null && value !== undefined) exclusives.push(`${table.id}//${i}=${String(value)}`);

@@ -10,11 +10,19 @@ import { indexName, sqlType, tableName } from './table.ts';
  * Why an operation was not written, found out by reading; undefined if nothing stands in its way any more.
  * `found` is the revision of the row that the statement locked.
  */
-export async function explainFailure(pool: Pool, operation: Operation, found: number | undefined): Promise<StorageError | undefined> {
+export async function explainFailure(
+  pool: Pool,
+  operation: Operation,
+  found: number | undefined,
+): Promise<StorageError | undefined> {
   if (operation.type === 'C') return explainCreate(pool, operation);
   if (found === undefined) return notFound(operation);
   if (found !== operation.from?.revision) return conflict(operation);
-  if (operation.type === 'D' && isNamespaces(operation.table) && (await holds(pool, 'SELECT platform.namespace_in_use($1, 0) AS holds', [operation.name]))) {
+  if (
+    operation.type === 'D' &&
+    isNamespaces(operation.table) &&
+    (await holds(pool, 'SELECT platform.namespace_in_use($1, 0) AS holds', [operation.name]))
+  ) {
     return new StorageError('NamespaceNotEmpty', `namespace "${operation.name}" still holds objects`);
   }
   return undefined;
@@ -23,19 +31,37 @@ export async function explainFailure(pool: Pool, operation: Operation, found: nu
 /** What a write would run into, without writing: the checks of a dry run. */
 export async function explainDryRun(pool: Pool, operation: Operation): Promise<StorageError | undefined> {
   const { fence } = operation;
-  if (fence !== undefined && !(await holds(pool, 'SELECT platform.lease_held($1, $2, $3) AS holds', fenceValues(fence)))) return fenceLost(fence);
+  if (
+    fence !== undefined &&
+    !(await holds(pool, 'SELECT platform.lease_held($1, $2, $3) AS holds', fenceValues(fence)))
+  )
+    return fenceLost(fence);
   if (operation.type === 'C') return explainCreate(pool, operation);
-  const { rows } = await pool.query<{ rev: string }>(`SELECT rev FROM ${tableName(operation.table)} WHERE namespace = $1 AND name = $2`, [operation.namespace, operation.name]);
+  const { rows } = await pool.query<{ rev: string }>(
+    `SELECT rev FROM ${tableName(operation.table)} WHERE namespace = $1 AND name = $2`,
+    [operation.namespace, operation.name],
+  );
   const found = rows[0] === undefined ? undefined : Number(rows[0].rev);
-  return (await explainFailure(pool, operation, found)) ?? (operation.type === 'U' ? explainUniqueClash(pool, operation) : undefined);
+  return (
+    (await explainFailure(pool, operation, found)) ??
+    (operation.type === 'U' ? explainUniqueClash(pool, operation) : undefined)
+  );
 }
 
 async function explainCreate(pool: Pool, operation: Operation): Promise<StorageError | undefined> {
   const table = tableName(operation.table);
-  if (await holds(pool, `SELECT EXISTS (SELECT FROM ${table} WHERE namespace = $1 AND name = $2) AS holds`, [operation.namespace, operation.name])) {
+  if (
+    await holds(pool, `SELECT EXISTS (SELECT FROM ${table} WHERE namespace = $1 AND name = $2) AS holds`, [
+      operation.namespace,
+      operation.name,
+    ])
+  ) {
     return alreadyExists(operation);
   }
-  if (operation.table.namespaced && !(await holds(pool, 'SELECT platform.namespace_exists($1, 0) AS holds', [operation.namespace]))) {
+  if (
+    operation.table.namespaced &&
+    !(await holds(pool, 'SELECT platform.namespace_exists($1, 0) AS holds', [operation.namespace]))
+  ) {
     return new StorageError('NamespaceNotFound', `namespace "${operation.namespace}" not found`);
   }
   return explainUniqueClash(pool, operation);
@@ -47,7 +73,10 @@ async function explainUniqueClash(pool: Pool, operation: Operation): Promise<Sto
     const value = toSqlValue(operation.keys[i], column.index.type === 'date');
     if (!column.index.unique || column.state === 'failed' || value === null) continue;
     // While a column is filled anew it has old keys too: nothing clashes before there is an index to clash in.
-    const inForce = column.state === 'ready' ? 'true' : `to_regclass('platform.${indexName(table, column.name, 'unique')}') IS NOT NULL`;
+    const inForce =
+      column.state === 'ready'
+        ? 'true'
+        : `to_regclass('platform.${indexName(table, column.name, 'unique')}') IS NOT NULL`;
     const text = `SELECT ${inForce} AND EXISTS (SELECT FROM ${tableName(table)} WHERE ${column.name} = $1::${sqlType(column.index)} AND (namespace, name) <> ($2, $3)) AS holds`;
     if (await holds(pool, text, [value, operation.namespace, operation.name])) return uniqueClash(column.index.name);
   }

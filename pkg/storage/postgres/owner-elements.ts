@@ -18,7 +18,9 @@ export function ownerElements(object: ApiObject): string[] {
 /** How a body says that its object has owners; where it is another field's name, a second look tells. */
 const ownersInBody = '"ownerReferences":[';
 
-/** In SQL: does a row lack what its body says of owners? Rows of this program's own writes have it, and ask no further. */
+/**
+ * In SQL: does a row lack what its body says of owners? Rows of this program's own writes have it, and ask no further.
+ */
 export function lacksOwners(row: string): string {
   return `(NOT ${row}.labels @> '{${anyOwner}}' AND strpos(${row}.body, '${ownersInBody}') > 0)`;
 }
@@ -37,7 +39,8 @@ export const ownerFunctions = [
 ];
 
 /**
- * Completes what a replica of an earlier release writes, which knows nothing of owners. On other rows it costs a look for a word in their body.
+ * Completes what a replica of an earlier release writes, which knows nothing of owners. On other rows it costs a look
+ * for a word in their body.
  */
 export function ownersTrigger(table: Pick<Table, 'id'>): string {
   return `CREATE OR REPLACE TRIGGER owners BEFORE INSERT OR UPDATE ON ${tableName(table)} FOR EACH ROW WHEN ${lacksOwners('NEW')} EXECUTE FUNCTION platform.add_owners()`;

@@ -53,7 +53,12 @@ async function writeAsBefore(object: ApiObject): Promise<void> {
   );
 }
 
-const objectOf = (i: number): ApiObject => sampleObject(`o-${String(i).padStart(4, '0')}`, { namespace: 'n', ...(i % 2 === 0 ? { owners: [`u${i % 10}`, 'all'] } : {}), spec: { ownerReferences: [{ uid: 'no' }] } });
+const objectOf = (i: number): ApiObject =>
+  sampleObject(`o-${String(i).padStart(4, '0')}`, {
+    namespace: 'n',
+    ...(i % 2 === 0 ? { owners: [`u${i % 10}`, 'all'] } : {}),
+    spec: { ownerReferences: [{ uid: 'no' }] },
+  });
 
 test('what the release before wrote is found by its owners soon after the start, and what it goes on writing at once', async () => {
   await database.pool.query(`DROP TRIGGER owners ON ${table}`);
@@ -85,14 +90,18 @@ test.each([
   ['text that needs quotes', ['a"b\\c{},', "it's", '\u{1f600}']],
 ])('the program and the database find the same owners: %s', async (_, owners) => {
   const object = sampleObject('same', { owners, spec: { text: '"ownerReferences":[' } });
-  const { rows } = await database.pool.query<{ elements: string[] }>('SELECT platform.owner_elements($1) AS elements', [JSON.stringify(object)]);
+  const { rows } = await database.pool.query<{ elements: string[] }>('SELECT platform.owner_elements($1) AS elements', [
+    JSON.stringify(object),
+  ]);
   expect(rows[0]!.elements.toSorted()).toEqual(ownerElements(object).toSorted());
 });
 
 test('a uid that no index could hold is no owner', async () => {
   const object = sampleObject('long', { owners: ['x'.repeat(1025), 'y'] });
   expect(ownerElements(object)).toEqual(['@', '@=y']);
-  const { rows } = await database.pool.query<{ elements: string[] }>('SELECT platform.owner_elements($1) AS elements', [JSON.stringify(object)]);
+  const { rows } = await database.pool.query<{ elements: string[] }>('SELECT platform.owner_elements($1) AS elements', [
+    JSON.stringify(object),
+  ]);
   expect(rows[0]!.elements.toSorted()).toEqual(['@', '@=y']);
 });
 
@@ -102,6 +111,8 @@ test('an object that this release writes is found without the trigger', async ()
   await store.ensureModel(bare);
   await store.write(createOf(bare, sampleObject('a', { owners: ['x'] })));
   const fields = parseFieldSelector(['metadata.ownerReferences.uid=x'], builtinIndexes);
-  expect((await store.chunk(resourceOf(bare), { selector: { labels: [], fields }, sort: [], limit: 10 })).items).toHaveLength(1);
+  expect(
+    (await store.chunk(resourceOf(bare), { selector: { labels: [], fields }, sort: [], limit: 10 })).items,
+  ).toHaveLength(1);
   await database.pool.query(`ALTER TABLE ${table} ENABLE TRIGGER owners`);
 });

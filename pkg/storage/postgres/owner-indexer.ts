@@ -6,18 +6,24 @@ import { tableName } from './table.ts';
 
 /** Rows looked at in a statement, none of which leaves the database. */
 const stepRows = 500;
-/** Behind a statement that waits to change a table everybody else waits too: it gives up soon, and the next round tries again. */
+/**
+ * Behind a statement that waits to change a table everybody else waits too: it gives up soon, and the next round tries
+ * again.
+ */
 const lockWait = 200;
 
 /** Tables whose rows may lack their owners: made before there was an index on them, or by a replica of that time. */
 export async function tablesWithoutOwners(pool: Pool): Promise<number[]> {
-  const { rows } = await pool.query<{ id: number }>('SELECT id FROM platform.models WHERE NOT owners_indexed ORDER BY id');
+  const { rows } = await pool.query<{ id: number }>(
+    'SELECT id FROM platform.models WHERE NOT owners_indexed ORDER BY id',
+  );
   return rows.map(({ id }) => id);
 }
 
 /**
- * Brings the index on owners to a table that is there already. First comes the trigger, so that from then on whoever writes keeps it; then the rows, step
- * by step; then the table is said to have it. False if the table was in use, and is to be tried again. May be broken off and repeated anywhere.
+ * Brings the index on owners to a table that is there already. First comes the trigger, so that from then on whoever
+ * writes keeps it; then the rows, step by step; then the table is said to have it. False if the table was in use, and
+ * is to be tried again. May be broken off and repeated anywhere.
  */
 export async function indexOwners(pool: Pool, id: number, signal: AbortSignal): Promise<boolean> {
   try {
@@ -43,10 +49,15 @@ interface Position {
 }
 
 async function addTrigger(pool: Pool, id: number): Promise<void> {
-  await runTransaction(pool, (client) => client.query(ownersTrigger({ id })), { begin: `BEGIN; SET LOCAL lock_timeout = ${lockWait}` });
+  await runTransaction(pool, (client) => client.query(ownersTrigger({ id })), {
+    begin: `BEGIN; SET LOCAL lock_timeout = ${lockWait}`,
+  });
 }
 
-/** Touches the rows that lack their owners, for the trigger to add them. Rows are locked in key order, as a batch locks them. */
+/**
+ * Touches the rows that lack their owners, for the trigger to add them. Rows are locked in key order, as a batch locks
+ * them.
+ */
 async function fillStep(pool: Pool, id: number, { namespace, name }: Position): Promise<Position | undefined> {
   const m = tableName({ id });
   const { rows } = await pool.query<Position>(

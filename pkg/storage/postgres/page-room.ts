@@ -27,8 +27,9 @@ interface PageWork<T> {
 }
 
 /**
- * How much of a page or a chunk is read at once, and whether there is room for it: of each namespace of a table the size of the objects in the last one is
- * remembered, so that few pages are begun without room for them and read anew. Large objects of one namespace do not make lists of another wait.
+ * How much of a page or a chunk is read at once, and whether there is room for it: of each namespace of a table the
+ * size of the objects in the last one is remembered, so that few pages are begun without room for them and read anew.
+ * Large objects of one namespace do not make lists of another wait.
  */
 export class PageRoom {
   /** The average size of an object in bytes, of the place that was read last at the end. */
@@ -43,7 +44,11 @@ export class PageRoom {
   }
 
   /** Reads once more, with room for more, what was cut without. */
-  async read<T>(table: Table, { limit, namespace = '', room, holdsConnection }: PageQuestion, { read, isCut, itemsOf }: PageWork<T>): Promise<T> {
+  async read<T>(
+    table: Table,
+    { limit, namespace = '', room, holdsConnection }: PageQuestion,
+    { read, isCut, itemsOf }: PageWork<T>,
+  ): Promise<T> {
     const place = `${table.id}/${namespace}`;
     const expected = (this.#sizes.get(place) ?? 0) * limit;
     const readMost = async (bytes: number): Promise<T> => {

@@ -28,11 +28,15 @@ async function begin(origin: string): Promise<{ peers: Peers; changes: string[] 
   await notifications.start();
   await notifications.on(changesChannel, (payload) => void (peers.heard(payload) && changes.push(payload)));
   peers.start();
-  stops.push(() => notifications.stop(), () => peers.stop());
+  stops.push(
+    () => notifications.stop(),
+    () => peers.stop(),
+  );
   return { peers, changes };
 }
 
-const notify = (payload: string): Promise<unknown> => database.pool.query('SELECT pg_notify($1, $2)', [changesChannel, payload]);
+const notify = (payload: string): Promise<unknown> =>
+  database.pool.query('SELECT pg_notify($1, $2)', [changesChannel, payload]);
 
 test('a process that nobody answers knows that it is alone, until somebody comes or may have come', async () => {
   const first = await begin('first');
@@ -52,12 +56,18 @@ test('who has lost the connection takes it that somebody came meanwhile', async 
   const database2 = await Database.connect({ connection: (await createDatabaseOfItsOwn()).connection, log: silentLog });
   const notifications = new Notifications({ database: database2, log: silentLog });
   const peers = new Peers({ pool: database2.pool, notifications, origin: 'lone', log: silentLog });
-  stops.push(() => database2.close(), () => notifications.stop(), () => peers.stop());
+  stops.push(
+    () => database2.close(),
+    () => notifications.stop(),
+    () => peers.stop(),
+  );
   await notifications.start();
   await notifications.on(changesChannel, (payload) => void peers.heard(payload));
   peers.start();
   await waitUntil(() => !peers.present);
-  await database2.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'");
+  await database2.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+  );
   await waitUntil(() => peers.present);
   await waitUntil(() => !peers.present);
 });

@@ -19,11 +19,12 @@ export interface PeersOptions {
 }
 
 /**
- * Whether other processes listen for changes. A notification wakes every listener in the database, the writer's own among them: a process that
- * is alone spares itself that with each commit.
+ * Whether other processes listen for changes. A notification wakes every listener in the database, the writer's own
+ * among them: a process that is alone spares itself that with each commit.
  *
- * Whoever begins to listen says hello, and is answered; all say now and then that they are here. Until a process has heard its own greeting and,
- * for a second, no answer, it takes it that others are there. Where a greeting is lost, others see changes at their next poll, as with any lost notification.
+ * Whoever begins to listen says hello, and is answered; all say now and then that they are here. Until a process has
+ * heard its own greeting and, for a second, no answer, it takes it that others are there. Where a greeting is lost,
+ * others see changes at their next poll, as with any lost notification.
  */
 export class Peers {
   readonly #options: PeersOptions;

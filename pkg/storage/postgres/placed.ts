@@ -41,10 +41,15 @@ export interface ChangedRow {
 
 /** Is anything computed asked for? */
 export function readsComputed({ selector, sort }: Pick<ChunkQuery, 'selector' | 'sort'>): boolean {
-  return selector.fields.some(({ index }) => isComputedIndex(index)) || sort.some(({ index }) => isComputedIndex(index));
+  return (
+    selector.fields.some(({ index }) => isComputedIndex(index)) || sort.some(({ index }) => isComputedIndex(index))
+  );
 }
 
-/** The sort keys of a row are in its columns: a list that is sorted reads no bodies. A date is milliseconds, as in memory. */
+/**
+ * The sort keys of a row are in its columns: a list that is sorted reads no bodies. A date is milliseconds, as in
+ * memory.
+ */
 export function keyColumns(list: CompiledList, sort: Sort): string {
   const columns = sort.map(({ index }, i) => {
     const { sql } = list.order[i]!;
@@ -55,7 +60,12 @@ export function keyColumns(list: CompiledList, sort: Sort): string {
 
 export function placedRow(row: PlacedRow, sort: Sort): Placed {
   const { namespace, name } = row;
-  return { namespace, name, object: storedObject(row), keys: sort.map(({ index }, i) => ownKey(index, row) ?? keyFromRow(index, row[`k_${i}`])) };
+  return {
+    namespace,
+    name,
+    object: storedObject(row),
+    keys: sort.map(({ index }, i) => ownKey(index, row) ?? keyFromRow(index, row[`k_${i}`])),
+  };
 }
 
 /** Of `pg`, a bigint comes as a string. */
@@ -70,8 +80,15 @@ function ownKey({ name }: IndexDefinition, place: ObjectKey): string | undefined
   return name === 'metadata.namespace' ? place.namespace : undefined;
 }
 
-/** @throws KeyNotComputed. What changed objects were, of those that belong to the chunk. Large bodies take a while to read: others have their turn between them. */
-export async function placedOld(rows: readonly ChangedRow[], { selector, sort, after }: ChunkQuery, upTo: Place | undefined): Promise<Placed[]> {
+/**
+ * @throws KeyNotComputed. What changed objects were, of those that belong to the chunk. Large bodies take a while to
+ * read: others have their turn between them.
+ */
+export async function placedOld(
+  rows: readonly ChangedRow[],
+  { selector, sort, after }: ChunkQuery,
+  upTo: Place | undefined,
+): Promise<Placed[]> {
   const matches = compileSelector(selector);
   const compare = compareBySort(sort);
   const position = after === undefined ? undefined : { ...after, keys: positionKeys(sort, after) };
@@ -85,9 +102,13 @@ export async function placedOld(rows: readonly ChangedRow[], { selector, sort, a
     const computed = row.old_keys == null ? undefined : (JSON.parse(row.old_keys) as ComputedKeys);
     if (body !== undefined && !matches(body, computed)) continue;
     const { namespace, name } = row;
-    const keys = sort.map(({ index }) => ownKey(index, row) ?? (body === undefined ? null : (extractIndexKey(index, body, computed) as SortValue)));
+    const keys = sort.map(
+      ({ index }) =>
+        ownKey(index, row) ?? (body === undefined ? null : (extractIndexKey(index, body, computed) as SortValue)),
+    );
     const item = { namespace, name, keys, object: storedOld(row) };
-    if ((position === undefined || compare(item, position) > 0) && (upTo === undefined || compare(item, upTo) <= 0)) placed.push(item);
+    if ((position === undefined || compare(item, position) > 0) && (upTo === undefined || compare(item, upTo) <= 0))
+      placed.push(item);
   }
   return placed;
 }

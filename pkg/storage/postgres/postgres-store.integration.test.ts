@@ -12,8 +12,12 @@ let pair: StorePair | undefined;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  databases = await Promise.all([1, 2].map(() => Database.connect({ connection: testDatabase.connection, log: silentLog })));
-  const [store, other] = await Promise.all(databases.map((database) => PostgresStore.open({ database, log: silentLog, keyEvaluator: sampleKeyEvaluator })));
+  databases = await Promise.all(
+    [1, 2].map(() => Database.connect({ connection: testDatabase.connection, log: silentLog })),
+  );
+  const [store, other] = await Promise.all(
+    databases.map((database) => PostgresStore.open({ database, log: silentLog, keyEvaluator: sampleKeyEvaluator })),
+  );
   pair = { store: store!, other: other! };
 });
 

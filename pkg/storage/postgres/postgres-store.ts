@@ -63,10 +63,16 @@ export interface PostgresStoreOptions {
   readTimeout?: number;
   /** How long a write waits for a database that is away. Milliseconds, default 30 000. */
   outageLimit?: number;
-  /** PostgreSQL is on files that only this program uses, and its user a superuser: a copy of them that was put back is noticed. Default false. */
+  /**
+   * PostgreSQL is on files that only this program uses, and its user a superuser: a copy of them that was put back is
+   * noticed. Default false.
+   */
   ownsFiles?: boolean;
   observer?: StoreObserver;
-  /** Of computed indexes; it stays its owner's to stop. Without one, models that have such are read, and cannot be written. */
+  /**
+   * Of computed indexes; it stays its owner's to stop. Without one, models that have such are read, and cannot be
+   * written.
+   */
   keyEvaluator?: KeyEvaluator;
 }
 
@@ -122,13 +128,40 @@ export class PostgresStore implements Store {
     }
   }
 
-  private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000, ownsFiles = false, observer, keyEvaluator }: PostgresStoreOptions) {
+  private constructor({
+    database,
+    log,
+    readConnections = 8,
+    readTimeout = 30_000,
+    outageLimit = 30_000,
+    ownsFiles = false,
+    observer,
+    keyEvaluator,
+  }: PostgresStoreOptions) {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
-    this.#control = database.newPool({ name: 'control', max: controlConnections, settings: { jit: 'off' }, statementTimeoutMs: controlTimeout, queryTimeoutMs: controlTimeout + graceTime });
-    this.#reads = database.newPool({ name: 'reads', max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
-    this.#snapshots = database.newPool({ name: 'snapshots', max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
+    this.#control = database.newPool({
+      name: 'control',
+      max: controlConnections,
+      settings: { jit: 'off' },
+      statementTimeoutMs: controlTimeout,
+      queryTimeoutMs: controlTimeout + graceTime,
+    });
+    this.#reads = database.newPool({
+      name: 'reads',
+      max: readConnections,
+      settings: readSettings,
+      statementTimeoutMs: readTimeout,
+      queryTimeoutMs: readTimeout + graceTime,
+    });
+    this.#snapshots = database.newPool({
+      name: 'snapshots',
+      max: readConnections,
+      settings: readSettings,
+      statementTimeoutMs: readTimeout,
+      queryTimeoutMs: readTimeout + graceTime,
+    });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
@@ -136,11 +169,34 @@ export class PostgresStore implements Store {
     this.#keys = new KeyReader(this.#reads, large);
     this.#claims = new ClaimReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
-    this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, computer: this.#computer, log });
+    this.#builder = new IndexBuilder({
+      database,
+      pool: this.#admin,
+      definer: this.#definer,
+      catalog: this.#catalog,
+      computer: this.#computer,
+      log,
+    });
     const peers = new Peers({ pool: this.#control, notifications: this.#notifications, origin, log });
-    this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, peers, large, log, ownsFiles });
+    this.changes = new ChangeLog({
+      pool: this.#control,
+      notifications: this.#notifications,
+      catalog: this.#catalog,
+      peers,
+      large,
+      log,
+      ownsFiles,
+    });
     this.#connection = new WriterConnection(database);
-    const runner = new BatchRunner({ connection: this.#connection, pool: this.#control, origin, peers, sink: this.changes, outageLimit, observer });
+    const runner = new BatchRunner({
+      connection: this.#connection,
+      pool: this.#control,
+      origin,
+      peers,
+      sink: this.changes,
+      outageLimit,
+      observer,
+    });
     this.#batcher = new WriteBatcher(runner, outageLimit);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#bounds = new MatchBounds(this.changes);
@@ -171,7 +227,10 @@ export class PostgresStore implements Store {
   async indexStates(resource: GroupResource): Promise<IndexState[]> {
     this.#catalog.forget(resource);
     const table = await translated(this.#catalog.get(resource));
-    const states = table.columns.map(({ index, state, message }) => ({ name: index.name, state, ...(message === undefined ? {} : { message }) }) as IndexState);
+    const states = table.columns.map(
+      ({ index, state, message }) =>
+        ({ name: index.name, state, ...(message === undefined ? {} : { message }) }) as IndexState,
+    );
     // Whoever began to build them may be gone.
     if (states.some(({ state }) => state === 'building')) this.#builder.start(resource);
     return states;
@@ -191,7 +250,14 @@ export class PostgresStore implements Store {
     options.signal?.throwIfAborted();
     const revision = await translated(
       new Promise<number>((done, failed) => {
-        this.#batcher.add({ since: performance.now(), ...(options.requestId === undefined ? {} : { requestId: options.requestId }), operation, prepare, done, failed });
+        this.#batcher.add({
+          since: performance.now(),
+          ...(options.requestId === undefined ? {} : { requestId: options.requestId }),
+          operation,
+          prepare,
+          done,
+          failed,
+        });
       }),
     );
     return storedBy(operation, revision);
@@ -260,7 +326,12 @@ export class PostgresStore implements Store {
   /** What waits, and how far this process is. */
   state(): StoreState {
     const { totalCount, idleCount } = this.#snapshots;
-    return { queueLength: this.#batcher.queueLength, queueBytes: this.#batcher.queueBytes, cursor: this.changes.cursor, snapshots: totalCount - idleCount };
+    return {
+      queueLength: this.#batcher.queueLength,
+      queueBytes: this.#batcher.queueBytes,
+      cursor: this.changes.cursor,
+      snapshots: totalCount - idleCount,
+    };
   }
 
   /** Asks the database how much there is. */

@@ -1,4 +1,12 @@
-import { ownerUidIndex, type FieldRequirement, type IndexDefinition, type IndexValue, type LabelRequirement, type Selector, type Sort } from '#pkg/apimachinery/index';
+import {
+  ownerUidIndex,
+  type FieldRequirement,
+  type IndexDefinition,
+  type IndexValue,
+  type LabelRequirement,
+  type Selector,
+  type Sort,
+} from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import { arrayLiteral, toSqlValue } from './batch-statement.ts';
 import { anyOwner, ownerElement } from './owner-elements.ts';
@@ -26,20 +34,37 @@ export interface CompiledSelector {
  * `gathered`: the matches are to be found by the selectors' own indexes. A namespace is then asked of the label index
  * too, and a constant one not at all: either would tempt the planner to walk the primary key and to filter.
  */
-export function compileSelectorSql(table: Table, query: { namespace?: string; selector: Selector }, parameters: Parameters, mode: 'ordered' | 'gathered'): CompiledSelector {
+export function compileSelectorSql(
+  table: Table,
+  query: { namespace?: string; selector: Selector },
+  parameters: Parameters,
+  mode: 'ordered' | 'gathered',
+): CompiledSelector {
   const { selector } = query;
   const namespace = query.namespace === '' ? undefined : query.namespace;
   const owners = selector.fields.filter(isOfOwners);
-  if (owners.length > 0 && !table.ownersIndexed) throw new StorageError('IndexNotReady', `the index ${ownerUidIndex.name} is still being built`, { index: ownerUidIndex.name });
+  if (owners.length > 0 && !table.ownersIndexed)
+    throw new StorageError('IndexNotReady', `the index ${ownerUidIndex.name} is still being built`, {
+      index: ownerUidIndex.name,
+    });
   const fields = selector.fields.filter((requirement) => !isOfOwners(requirement));
-  const labels = compileElements([...selector.labels.map(labelClause), ...owners.map(ownerClause)], mode === 'gathered' && table.namespaced ? namespace : undefined, parameters);
+  const labels = compileElements(
+    [...selector.labels.map(labelClause), ...owners.map(ownerClause)],
+    mode === 'gathered' && table.namespaced ? namespace : undefined,
+    parameters,
+  );
   const conditions = [...labels.conditions];
-  const needsNamespace = mode === 'ordered' ? namespace !== undefined || !table.namespaced : namespace !== undefined && table.namespaced && !labels.narrows;
+  const needsNamespace =
+    mode === 'ordered'
+      ? namespace !== undefined || !table.namespaced
+      : namespace !== undefined && table.namespaced && !labels.narrows;
   if (needsNamespace) conditions.push(`t.namespace = ${parameters.bind(namespace ?? '', 'text')}`);
   for (const requirement of fields) conditions.push(compileField(table, requirement, parameters));
   return {
     where: conditions.length === 0 ? 'true' : conditions.join(' AND '),
-    narrows: labels.narrows || fields.some(({ operator }) => operator !== 'NotIn' && operator !== 'DoesNotExist' && operator !== 'Exists'),
+    narrows:
+      labels.narrows ||
+      fields.some(({ operator }) => operator !== 'NotIn' && operator !== 'DoesNotExist' && operator !== 'Exists'),
   };
 }
 
@@ -65,10 +90,15 @@ function ownerClause(requirement: FieldRequirement): ElementClause {
 }
 
 /** One containment for all that must be there, so that one look into the index answers it. */
-function compileElements(clauses: readonly ElementClause[], namespace: string | undefined, parameters: Parameters): { conditions: string[]; narrows: boolean } {
+function compileElements(
+  clauses: readonly ElementClause[],
+  namespace: string | undefined,
+  parameters: Parameters,
+): { conditions: string[]; narrows: boolean } {
   const wanted: string[] = [];
   const conditions: string[] = [];
-  const contains = (elements: readonly string[]): string => `t.labels ${elements.length === 1 ? '@>' : '&&'} ${parameters.bind(arrayLiteral(elements), 'text[]')}`;
+  const contains = (elements: readonly string[]): string =>
+    `t.labels ${elements.length === 1 ? '@>' : '&&'} ${parameters.bind(arrayLiteral(elements), 'text[]')}`;
   let narrows = false;
   for (const { any, isWanted } of clauses) {
     if (!isWanted) conditions.push(`NOT ${contains(any)}`);
@@ -107,7 +137,12 @@ function compileField(table: Table, requirement: FieldRequirement, parameters: P
   }
 }
 
-function compileSet(column: string, absent: string, { index, operator, values }: Extract<FieldRequirement, { operator: 'In' | 'NotIn' }>, parameters: Parameters): string {
+function compileSet(
+  column: string,
+  absent: string,
+  { index, operator, values }: Extract<FieldRequirement, { operator: 'In' | 'NotIn' }>,
+  parameters: Parameters,
+): string {
   const type = sqlType(index);
   const bound = values.map((value) => sqlValue(index, value));
   if (index.multi) {
@@ -115,7 +150,9 @@ function compileSet(column: string, absent: string, { index, operator, values }:
     return operator === 'In' ? `${column} && ${set}` : `NOT ${column} && ${set}`;
   }
   if (operator === 'In') {
-    return bound.length === 1 ? `${column} = ${parameters.bind(bound[0], type)}` : `${column} = ANY (${parameters.bind(bound, `${type}[]`)})`;
+    return bound.length === 1
+      ? `${column} = ${parameters.bind(bound[0], type)}`
+      : `${column} = ANY (${parameters.bind(bound, `${type}[]`)})`;
   }
   return `(${absent} OR ${column} <> ALL (${parameters.bind(bound, `${type}[]`)}))`;
 }
@@ -146,7 +183,11 @@ export function columnSql(table: Table, index: IndexDefinition): string {
     throw new StorageError('IndexNotReady', `the index ${index.name} is still being built`, { index: index.name });
   }
   if (column.state === 'failed') {
-    throw new StorageError('IndexNotReady', `the index ${index.name} could not be built: ${column.message ?? 'unknown reason'}`, { index: index.name });
+    throw new StorageError(
+      'IndexNotReady',
+      `the index ${index.name} could not be built: ${column.message ?? 'unknown reason'}`,
+      { index: index.name },
+    );
   }
   return `t.${column.name}`;
 }
@@ -169,7 +210,10 @@ export function sortColumns(table: Table, sort: Sort): SortColumn[] {
   const declared = sort.map(({ index, descending }) => ({
     sql: columnSql(table, index),
     type: sqlType(index),
-    nullable: index.name !== 'metadata.name' && index.name !== 'metadata.namespace' && index.name !== 'metadata.creationTimestamp',
+    nullable:
+      index.name !== 'metadata.name' &&
+      index.name !== 'metadata.namespace' &&
+      index.name !== 'metadata.creationTimestamp',
     nullsFirst: index.name !== 'metadata.name' && index.name !== 'metadata.namespace',
     descending,
   }));
@@ -181,14 +225,23 @@ export function sortColumns(table: Table, sort: Sort): SortColumn[] {
 }
 
 export function orderBy(columns: readonly SortColumn[]): string {
-  return columns.map(({ sql, descending, nullsFirst }) => `${sql}${descending ? ' DESC' : ''}${nullsFirst ? (descending ? ' NULLS LAST' : ' NULLS FIRST') : ''}`).join(', ');
+  return columns
+    .map(
+      ({ sql, descending, nullsFirst }) =>
+        `${sql}${descending ? ' DESC' : ''}${nullsFirst ? (descending ? ' NULLS LAST' : ' NULLS FIRST') : ''}`,
+    )
+    .join(', ');
 }
 
 /**
- * What comes after a position, as conditions in the order of the list, each of them one range of the order's index: an OR of them would be none.
- * Null is the least of all values. `values` are those of the position, one a column.
+ * What comes after a position, as conditions in the order of the list, each of them one range of the order's index: an
+ * OR of them would be none. Null is the least of all values. `values` are those of the position, one a column.
  */
-export function keysetBranches(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string[] {
+export function keysetBranches(
+  columns: readonly SortColumn[],
+  values: readonly unknown[],
+  parameters: Parameters,
+): string[] {
   const [column, ...others] = columns;
   if (column === undefined) return [];
   const row = rowCondition(columns, values, parameters);
@@ -196,17 +249,27 @@ export function keysetBranches(columns: readonly SortColumn[], values: readonly 
   const value = values[0] ?? null;
   const rest = keysetBranches(others, values.slice(1), parameters);
   // Bound only where it is used: PostgreSQL refuses a parameter that stands nowhere.
-  const equal = rest.length === 0 || value === null ? `${column.sql} IS NULL` : `${column.sql} = ${parameters.bind(value, column.type)}`;
+  const equal =
+    rest.length === 0 || value === null
+      ? `${column.sql} IS NULL`
+      : `${column.sql} = ${parameters.bind(value, column.type)}`;
   return [...rest.map((branch) => `${equal} AND ${branch}`), ...beyond(column, value, parameters)];
 }
 
 /**
- * All that comes after a position as one comparison of rows, from which an index scan starts at the very position, however many objects share its first value.
- * Possible where all columns go one way, and no null comes after the position: going up, nulls are before it, and compare as unknown.
+ * All that comes after a position as one comparison of rows, from which an index scan starts at the very position,
+ * however many objects share its first value. Possible where all columns go one way, and no null comes after the
+ * position: going up, nulls are before it, and compare as unknown.
  */
-function rowCondition(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string | undefined {
+function rowCondition(
+  columns: readonly SortColumn[],
+  values: readonly unknown[],
+  parameters: Parameters,
+): string | undefined {
   const descending = columns[0]?.descending ?? false;
-  const fits = columns.every((column, i) => column.descending === descending && (values[i] ?? null) !== null && !(descending && column.nullable));
+  const fits = columns.every(
+    (column, i) => column.descending === descending && (values[i] ?? null) !== null && !(descending && column.nullable),
+  );
   if (!fits) return undefined;
   const position = columns.map(({ type }, i) => parameters.bind(values[i], type));
   return `(${columns.map(({ sql }) => sql).join(', ')}) ${descending ? '<' : '>'} (${position.join(', ')})`;

@@ -21,8 +21,15 @@ const inlineBytes = 64 * 1024;
 /** Of any size. */
 const mostBytes = 2 ** 31 - 1;
 
-/** Reads what a claim led to: from the log row that compaction spares for it, or from the claim where nothing was changed. */
-export async function recallWrite(pool: Pool, claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+/**
+ * Reads what a claim led to: from the log row that compaction spares for it, or from the claim where nothing was
+ * changed.
+ */
+export async function recallWrite(
+  pool: Pool,
+  claim: IdempotencyClaim,
+  room?: ReadRoom,
+): Promise<RememberedWrite | undefined> {
   let row = await readClaim(pool, claim, room === undefined ? mostBytes : inlineBytes);
   if (row === undefined) return undefined;
   if (row.body === null && row.size !== null) {
@@ -31,7 +38,13 @@ export async function recallWrite(pool: Pool, claim: IdempotencyClaim, room?: Re
     if (row === undefined) return undefined;
   }
   if (row.body === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');
-  const object = { namespace: row.namespace, name: row.name, revision: Number(row.rev), body: row.body, fingerprint: row.fingerprint };
+  const object = {
+    namespace: row.namespace,
+    name: row.name,
+    revision: Number(row.rev),
+    body: row.body,
+    fingerprint: row.fingerprint,
+  };
   return { bodyHash: row.body_hash, type: changeTypes[row.type ?? 'U'], object };
 }
 

@@ -6,7 +6,10 @@ import { translated, translateError } from './translate-error.ts';
 
 /** Between two looks whether the connection still lives, and how long its answer may take. Milliseconds. */
 const probe = { interval: 5_000, answer: 5_000 };
-/** After so long without a word from us the server ends the session: later than we give the lock up ourselves. Milliseconds. */
+/**
+ * After so long without a word from us the server ends the session: later than we give the lock up ourselves.
+ * Milliseconds.
+ */
 const forsaken = 30_000;
 const settings = `SET idle_session_timeout = ${forsaken}; SET lock_timeout = 1000; SET statement_timeout = 0`;
 
@@ -47,7 +50,9 @@ export class SessionLock {
 
   /** A short statement of this session. Errors are the database's own. */
   async query<Row extends object>(text: string, values: unknown[] = []): Promise<QueryResult<Row>> {
-    return this.#counted(() => this.#client.query<Row>({ text, values, query_timeout: 2 * probe.answer } as { text: string; values: unknown[] }));
+    return this.#counted(() =>
+      this.#client.query<Row>({ text, values, query_timeout: 2 * probe.answer } as { text: string; values: unknown[] }),
+    );
   }
 
   /** A statement that may take hours, whatever limit the user's role has. */
@@ -72,7 +77,8 @@ export class SessionLock {
   }
 
   #lose(): void {
-    if (!this.#over.signal.aborted) this.#lost.abort(new StorageError('Unavailable', 'the lock was lost with its connection'));
+    if (!this.#over.signal.aborted)
+      this.#lost.abort(new StorageError('Unavailable', 'the lock was lost with its connection'));
     this.#over.abort();
   }
 

@@ -1,4 +1,14 @@
-import { arrayLiteral, changesChannel, isNamespaces, revisionLock, toSqlArray, toSqlValue, type BatchMark, type BatchRow, type BatchStatement } from './batch-statement.ts';
+import {
+  arrayLiteral,
+  changesChannel,
+  isNamespaces,
+  revisionLock,
+  toSqlArray,
+  toSqlValue,
+  type BatchMark,
+  type BatchRow,
+  type BatchStatement,
+} from './batch-statement.ts';
 import { fenceValues } from './lease-fence.ts';
 import type { Operation } from './operation.ts';
 import { sqlType, tableName, type Column, type Table } from './table.ts';
@@ -9,23 +19,43 @@ export interface SingleRow {
   rev: string | null;
   /** Revision of the row that was found and locked; null on create, and if there was none. */
   found: string | null;
-  /** The revision this statement drew, used or not; null if it did not get as far, or if the model has another shape by now. */
+  /**
+   * The revision this statement drew, used or not; null if it did not get as far, or if the model has another shape by
+   * now.
+   */
   drawn: string | null;
   /** Of an operation with a fence: does it hold? Null if the statement did not get as far. */
   fence_holds?: boolean | null;
 }
 
 /**
- * A batch of one operation without a claim: the same steps in the same order as `batchStatement`, with the same guarantees, in a statement that
- * costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends on nothing but table, type, whether there is a fence, and whether anybody is told.
+ * A batch of one operation without a claim: the same steps in the same order as `batchStatement`, with the same
+ * guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends
+ * on nothing but table, type, whether there is a fence, and whether anybody is told.
  */
 export function singleStatement(operation: Operation, { batch, origin }: BatchMark): BatchStatement {
-  const { table, type, namespace, name, from, uid, created, deleted, labels, fingerprint, body, keys, fence, computed } = operation;
+  const {
+    table,
+    type,
+    namespace,
+    name,
+    from,
+    uid,
+    created,
+    deleted,
+    labels,
+    fingerprint,
+    body,
+    keys,
+    fence,
+    computed,
+  } = operation;
   const values: unknown[] = [namespace, name, fingerprint, body, batch];
   if (type !== 'C') values.push(from?.revision);
   if (fence !== undefined) values.push(...fenceValues(fence));
   if (type === 'C') values.push(uid, created);
-  if (type !== 'D') values.push(deleted, arrayLiteral(labels), ...table.columns.map((column, i) => columnValue(column, keys[i])));
+  if (type !== 'D')
+    values.push(deleted, arrayLiteral(labels), ...table.columns.map((column, i) => columnValue(column, keys[i])));
   if (computed !== undefined) values.push(computed.oldText, computed.text);
   if (origin !== undefined) values.push(origin);
   return { text: textOf(table, type, { notify: origin !== undefined, fenced: fence !== undefined }), values };
@@ -68,9 +98,14 @@ function makeText(table: Table, type: Operation['type'], { notify, fenced }: Var
   } else {
     parts.push(`locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}))`);
   }
-  if (fenced) parts.push(`fence AS MATERIALIZED (SELECT platform.lease_held(${next('text')}, ${next('text')}, ${next('int')}) AS holds FROM locked)`);
+  if (fenced)
+    parts.push(
+      `fence AS MATERIALIZED (SELECT platform.lease_held(${next('text')}, ${next('text')}, ${next('int')}) AS holds FROM locked)`,
+    );
   const shapeIs = `platform.shape_is(${table.id}, ${table.shape})`;
-  parts.push(`drawn AS MATERIALIZED (SELECT CASE WHEN ${fenced ? `fence.holds AND ${shapeIs}` : shapeIs} THEN nextval('platform.revision') END AS rev FROM ${fenced ? 'fence' : 'locked'})`);
+  parts.push(
+    `drawn AS MATERIALIZED (SELECT CASE WHEN ${fenced ? `fence.holds AND ${shapeIs}` : shapeIs} THEN nextval('platform.revision') END AS rev FROM ${fenced ? 'fence' : 'locked'})`,
+  );
   if (type === 'C') {
     const guard = table.namespaced ? ' AND platform.namespace_exists($1::text, drawn.rev)' : '';
     parts.push(
@@ -85,16 +120,29 @@ function makeText(table: Table, type: Operation['type'], { notify, fenced }: Var
     );
   } else {
     const guard = isNamespaces(table) ? ' AND NOT platform.namespace_in_use($2::text, drawn.rev)' : '';
-    parts.push(`written AS (DELETE FROM ${m} m USING drawn WHERE ${key} AND drawn.rev IS NOT NULL${guard} RETURNING drawn.rev)`);
+    parts.push(
+      `written AS (DELETE FROM ${m} m USING drawn WHERE ${key} AND drawn.rev IS NOT NULL${guard} RETURNING drawn.rev)`,
+    );
   }
-  const old = type === 'C' ? { size: '', values: 'NULL, NULL, NULL', from: '' } : { size: ' + octet_length(found.body)', values: 'found.rev, found.body, found.fingerprint', from: ', found' };
+  const old =
+    type === 'C'
+      ? { size: '', values: 'NULL, NULL, NULL', from: '' }
+      : { size: ' + octet_length(found.body)', values: 'found.rev, found.body, found.fingerprint', from: ', found' };
   const logKeys = table.computed === undefined ? undefined : { old: next('text'), new: next('text') };
-  const keys = logKeys === undefined ? { columns: '', values: '', size: '' } : { columns: ', old_keys, new_keys', values: `, ${logKeys.old}, ${logKeys.new}`, size: ` + coalesce(octet_length(${logKeys.old}), 0) + coalesce(octet_length(${logKeys.new}), 0)` };
+  const keys =
+    logKeys === undefined
+      ? { columns: '', values: '', size: '' }
+      : {
+          columns: ', old_keys, new_keys',
+          values: `, ${logKeys.old}, ${logKeys.new}`,
+          size: ` + coalesce(octet_length(${logKeys.old}), 0) + coalesce(octet_length(${logKeys.new}), 0)`,
+        };
   parts.push(
     `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${keys.columns}) ` +
       `SELECT written.rev, octet_length($4::text)${old.size}${keys.size}, ${table.id}, '${type}', $1::text, $2::text, ${old.values}, $4::text, $3::text, $5::uuid${keys.values} FROM written${old.from} RETURNING rev)`,
   );
-  if (notify) parts.push(`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${next('text')}) FROM logged)`);
+  if (notify)
+    parts.push(`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${next('text')}) FROM logged)`);
   return (
     `WITH ${parts.join(',\n')}\n` +
     `SELECT (SELECT rev FROM logged) AS rev, ${type === 'C' ? 'NULL' : '(SELECT rev FROM found)'} AS found, (SELECT rev FROM drawn) AS drawn${fenced ? ', (SELECT holds FROM fence) AS fence_holds' : ''}${notify ? ', (SELECT count(*) FROM notified) AS notified' : ''}`
@@ -105,7 +153,10 @@ function columnType({ index }: Column): string {
   return index.multi ? `${sqlType(index)}[]` : sqlType(index);
 }
 
-/** The row as one of a batch. A create is ready as it is, any other once its row has the expected revision: what was ready and drew nothing met another shape, unless it was its fence. */
+/**
+ * The row as one of a batch. A create is ready as it is, any other once its row has the expected revision: what was
+ * ready and drew nothing met another shape, unless it was its fence.
+ */
 export function batchRowOf({ type, from }: Operation, { rev, found, drawn, fence_holds = null }: SingleRow): BatchRow {
   const isReady = type === 'C' || (found !== null && Number(found) === from?.revision);
   const shapesMatch = isReady && fence_holds !== false ? drawn !== null : null;

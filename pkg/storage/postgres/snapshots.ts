@@ -15,8 +15,8 @@ export interface Snapshot {
 }
 
 /**
- * Transactions that are held at the pace of whoever reads a long list. Their connections are apart, so that nothing else
- * waits for them, and one owner never has them all.
+ * Transactions that are held at the pace of whoever reads a long list. Their connections are apart, so that nothing
+ * else waits for them, and one owner never has them all.
  */
 export class Snapshots {
   readonly #pool: Pool;
@@ -32,7 +32,10 @@ export class Snapshots {
     this.#share = Math.max(1, pool.options.max - reserve);
   }
 
-  /** A client that reads nothing holds its snapshot until that expires: others wait a while, and are told to come back. StorageError Overloaded. */
+  /**
+   * A client that reads nothing holds its snapshot until that expires: others wait a while, and are told to come back.
+   * StorageError Overloaded.
+   */
   async begin(owner: string | undefined): Promise<Snapshot> {
     const late = new AbortController();
     const deadline = delay(this.#patience, undefined, { signal: late.signal }).then(() => Promise.reject(overloaded()));
@@ -56,11 +59,16 @@ export class Snapshots {
     try {
       client = await Promise.race([connecting, deadline]);
     } catch (error) {
-      connecting.then((late) => late.release(), () => undefined);
+      connecting.then(
+        (late) => late.release(),
+        () => undefined,
+      );
       throw error;
     }
     try {
-      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${snapshotTime}`);
+      await client.query(
+        `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${snapshotTime}`,
+      );
     } catch (error) {
       client.release(error instanceof Error ? error : true);
       throw error;

@@ -25,7 +25,11 @@ async function session(on = pool): Promise<number> {
 }
 
 test.each([
-  ['an answer', () => soon(pool, async (runner) => (await runner.query<{ n: number }>('SELECT 1 AS n')).rows[0]), { n: 1 }],
+  [
+    'an answer',
+    () => soon(pool, async (runner) => (await runner.query<{ n: number }>('SELECT 1 AS n')).rows[0]),
+    { n: 1 },
+  ],
   ['no answer in time', () => soon(pool, (runner) => runner.query('SELECT pg_sleep(10)')), undefined],
 ])('%s is told, on a connection that goes on', async (_, ask, expected) => {
   const before = await session();
@@ -35,7 +39,11 @@ test.each([
 
 test.each([
   ['what the database refuses', () => soon(pool, (runner) => runner.query('SELECT 1 / 0')), { code: '22012' }],
-  ['what its reader refuses', () => soon(pool, () => Promise.reject(new StorageError('Compacted', 'too old'))), { code: 'Compacted' }],
+  [
+    'what its reader refuses',
+    () => soon(pool, () => Promise.reject(new StorageError('Compacted', 'too old'))),
+    { code: 'Compacted' },
+  ],
 ])('%s costs no connection', async (_, ask, expected) => {
   const before = await session();
   await expect(ask()).rejects.toMatchObject(expected);

@@ -6,7 +6,10 @@ import { classifyFailure, isStatementTimeout } from './database-failure.ts';
 const patience = 250;
 
 /** Runs a query, and answers undefined if the database does not come to its end in a quarter of a second. */
-export async function soon<T>(pool: Pool, query: (runner: Pick<PoolClient, 'query'>) => Promise<T>): Promise<T | undefined> {
+export async function soon<T>(
+  pool: Pool,
+  query: (runner: Pick<PoolClient, 'query'>) => Promise<T>,
+): Promise<T | undefined> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
@@ -32,7 +35,10 @@ async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Pro
   }
 }
 
-/** Did the database say so, or what read its answer? A connection that went silent is of no use to whoever would get it next. */
+/**
+ * Did the database say so, or what read its answer? A connection that went silent is of no use to whoever would get it
+ * next.
+ */
 function isAnswer(error: unknown): boolean {
   return error instanceof StorageError || classifyFailure(error) !== 'unknown';
 }

@@ -6,10 +6,14 @@ interface MeasureRow {
   compacted: string;
   log_rows: string;
   log_bytes: string;
-  models: { group: string; resource: string; objects: number; bytes: number; building: number; failed: number }[] | null;
+  models:
+    { group: string; resource: string; objects: number; bytes: number; building: number; failed: number }[] | null;
 }
 
-/** Rows as PostgreSQL estimates them: those it counts as they come and go, or, after a crash has made it forget, those of the last ANALYZE. */
+/**
+ * Rows as PostgreSQL estimates them: those it counts as they come and go, or, after a crash has made it forget, those
+ * of the last ANALYZE.
+ */
 const rowsOf = (oid: string): string =>
   `greatest(pg_stat_get_live_tuples(${oid}), CASE WHEN pg_stat_get_live_tuples(${oid}) = 0 THEN (SELECT reltuples FROM pg_class WHERE oid = ${oid})::bigint ELSE 0 END, 0)`;
 

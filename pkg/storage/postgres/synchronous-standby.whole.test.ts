@@ -38,9 +38,14 @@ test('a write whose session ends while it waits for a standby is acknowledged wh
   await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 30_000, 'the write to wait');
   const sent = await waitingForStandby(database);
   await database.pool.query('SELECT pg_terminate_backend($1, 5000)', [sent]);
-  await waitUntil(async () => ![undefined, sent].includes(await waitingForStandby(database)), 30_000, 'another session to wait in its place');
+  await waitUntil(
+    async () => ![undefined, sent].includes(await waitingForStandby(database)),
+    30_000,
+    'another session to wait in its place',
+  );
   expect(isSettled).toBe(false);
-  // All see it already: a process that asked only whether it is there would acknowledge what this server may take with it.
+  // All see it already: a process that asked only whether it is there would acknowledge what this server may take with
+  // it.
   const seen = await store.get(resourceOf(model), kept);
   await awaitStandby(database, '');
   expect((await writing).revision).toBe(seen!.revision);

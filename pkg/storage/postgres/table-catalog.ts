@@ -15,7 +15,8 @@ export interface ModelRow {
   columns: Column[];
 }
 
-export const selectModel = 'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+export const selectModel =
+  'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
  * Which table holds which model, kept in memory. A stale entry is harmless: a write carries the shape it was made
@@ -32,7 +33,8 @@ export class TableCatalog {
   /** StorageError ModelNotFound if no replica has made this model. */
   async get(resource: GroupResource): Promise<Table> {
     const table = await this.find(resource);
-    if (table === undefined) throw new StorageError('ModelNotFound', `model ${formatGroupResource(resource)} does not exist`);
+    if (table === undefined)
+      throw new StorageError('ModelNotFound', `model ${formatGroupResource(resource)} does not exist`);
     return table;
   }
 
@@ -58,7 +60,11 @@ export class TableCatalog {
   }
 
   async #load(resource: GroupResource): Promise<Table | undefined> {
-    const { rows } = await this.#pool.query<ModelRow>({ name: 'model', text: selectModel, values: [resource.group, resource.resource] });
+    const { rows } = await this.#pool.query<ModelRow>({
+      name: 'model',
+      text: selectModel,
+      values: [resource.group, resource.resource],
+    });
     const row = rows[0];
     if (row === undefined) return undefined;
     return tableFromRow(row);

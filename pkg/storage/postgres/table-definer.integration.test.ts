@@ -3,7 +3,14 @@ import type { Client } from 'pg';
 import { Database, silentLog, type Log } from '#pkg/database/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
-import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from '../storetest/sample-model.ts';
+import {
+  createOf,
+  resourceOf,
+  sampleModel,
+  sampleObject,
+  widgetIndexes,
+  type StoreModel,
+} from '../storetest/sample-model.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { tableName } from './table.ts';
@@ -28,9 +35,12 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const tableOf = async (model: StoreModel): Promise<string> => tableName(await new TableCatalog(database.pool).get(resourceOf(model)));
+const tableOf = async (model: StoreModel): Promise<string> =>
+  tableName(await new TableCatalog(database.pool).get(resourceOf(model)));
 const read = (table: string): Promise<unknown> => reader.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`);
-const exists = async (table: string): Promise<boolean> => (await database.pool.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0]!.there;
+const exists = async (table: string): Promise<boolean> =>
+  (await database.pool.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0]!
+    .there;
 
 test('a start does not wait for who reads the table of a model that is gone; it goes when they are done', async () => {
   const left = ['platform.m_998', 'platform.m_999'];
@@ -49,9 +59,14 @@ test('a start does not wait for who reads the table of a model that is gone; it 
 });
 
 test('a table that cannot be dropped is told of once, and a start goes on', async () => {
-  await database.pool.query('CREATE TABLE platform.m_997 (n int); CREATE VIEW public.looks AS SELECT n FROM platform.m_997');
+  await database.pool.query(
+    'CREATE TABLE platform.m_997 (n int); CREATE VIEW public.looks AS SELECT n FROM platform.m_997',
+  );
   const told: string[] = [];
-  const started = await PostgresStore.open({ database, log: { ...silentLog, warn: (_details, message) => told.push(message) } });
+  const started = await PostgresStore.open({
+    database,
+    log: { ...silentLog, warn: (_details, message) => told.push(message) },
+  });
   await waitUntil(() => Promise.resolve(told.length > 0));
   await started.ensureModel(sampleModel('viewed'));
   await started.close();
@@ -64,8 +79,17 @@ test('the table of a model that was made while others were looked at stays', asy
   await database.pool.query(`CREATE TABLE ${table} (n int)`);
   await reader.query('BEGIN; SELECT pg_advisory_xact_lock(818)');
   const started = await PostgresStore.open({ database, log: silentLog });
-  await waitUntil(async () => (await database.pool.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 818 AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())")).rowCount === 1);
-  await reader.query("INSERT INTO platform.models (id, api_group, resource, namespaced, columns, columns_made) OVERRIDING SYSTEM VALUE VALUES (1000, '', 'late', false, '[]', 0)");
+  await waitUntil(
+    async () =>
+      (
+        await database.pool.query(
+          "SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 818 AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        )
+      ).rowCount === 1,
+  );
+  await reader.query(
+    "INSERT INTO platform.models (id, api_group, resource, namespaced, columns, columns_made) OVERRIDING SYSTEM VALUE VALUES (1000, '', 'late', false, '[]', 0)",
+  );
   await reader.query('COMMIT');
   await started.close();
   expect(await exists(table)).toBe(true);
@@ -97,7 +121,10 @@ describe('a store that is open', () => {
     const after = sampleModel('dumped', { indexes: [widgetIndexes.owner] });
     await store.ensureModel(before);
     await read(await tableOf(before));
-    await expect(store.ensureModel(after, 300)).rejects.toMatchObject({ code: 'TableInUse', message: expect.stringMatching(/a backup or a dump perhaps/) });
+    await expect(store.ensureModel(after, 300)).rejects.toMatchObject({
+      code: 'TableInUse',
+      message: expect.stringMatching(/a backup or a dump perhaps/),
+    });
     expect(await store.indexStates(resourceOf(before))).toEqual([]);
     await store.ensureModel(sampleModel('beside'));
     await store.write(createOf(before, sampleObject('a')));

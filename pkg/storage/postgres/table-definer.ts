@@ -14,20 +14,33 @@ import { indexName, sqlType, tableName, type Column, type Table } from './table.
 
 /** Held by whoever changes the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
-/** Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries again. */
+/**
+ * Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries
+ * again.
+ */
 const lockWait = 200;
 /** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
 const defaultPatience = 10_000;
 const shortestPause = 200;
 const longestPause = 2_000;
-/** Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up. Milliseconds. */
+/**
+ * Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up.
+ * Milliseconds.
+ */
 const begin = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
-/** Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst of writes. */
+/**
+ * Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst
+ * of writes.
+ */
 const ginOptions = 'WITH (fastupdate = off)';
 
-const tableInUse = 'the table of this model cannot be changed at present: a long transaction uses it, of a backup or a dump perhaps; try again when that is over';
+const tableInUse =
+  'the table of this model cannot be changed at present: a long transaction uses it, of a backup or a dump perhaps; try again when that is over';
 
-/** Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision lock. */
+/**
+ * Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision
+ * lock.
+ */
 export class TableDefiner {
   readonly #pool: Pool;
   readonly #catalog: TableCatalog;
@@ -37,7 +50,10 @@ export class TableDefiner {
     this.#catalog = catalog;
   }
 
-  /** Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed within `patience`. */
+  /**
+   * Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed
+   * within `patience`.
+   */
   async ensure(model: StoredModel, patience = defaultPatience): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
     const unfinished = await withLockRetries(patience, () =>
@@ -50,11 +66,17 @@ export class TableDefiner {
     return unfinished;
   }
 
-  /** Answers the number of the model's table, if there was one. The model is gone at once; a table that is being read waits for `sweep`. */
+  /**
+   * Answers the number of the model's table, if there was one. The model is gone at once; a table that is being read
+   * waits for `sweep`.
+   */
   async drop(resource: GroupResource): Promise<{ id: number; isTableGone: boolean } | undefined> {
     const id = await this.#inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-      const { rows } = await client.query<{ id: number }>('DELETE FROM platform.models WHERE api_group = $1 AND resource = $2 RETURNING id', [resource.group, resource.resource]);
+      const { rows } = await client.query<{ id: number }>(
+        'DELETE FROM platform.models WHERE api_group = $1 AND resource = $2 RETURNING id',
+        [resource.group, resource.resource],
+      );
       if (rows[0] === undefined) return undefined;
       await client.query(
         'INSERT INTO platform.dropped_models SELECT $1, $2, max(rev) FROM platform.change_log ON CONFLICT (api_group, resource) DO UPDATE SET rev = excluded.rev',
@@ -66,7 +88,10 @@ export class TableDefiner {
     return id === undefined ? undefined : { id, isTableGone: await this.#dropTable({ id }) };
   }
 
-  /** Drops the tables without a model, of those that were read then or whose process died. Answers how many are still being read. */
+  /**
+   * Drops the tables without a model, of those that were read then or whose process died. Answers how many are still
+   * being read.
+   */
   async sweep(signal: AbortSignal): Promise<number> {
     const { rows } = await this.#pool.query<{ id: number }>(
       `SELECT substr(relname, 3)::int AS id FROM pg_class WHERE relnamespace = 'platform'::regnamespace AND relkind = 'r' AND relname ~ '^m_[0-9]+$'
@@ -97,7 +122,10 @@ export class TableDefiner {
   }
 
   /** Changes what is known of a model's columns; the row is gone if the model was dropped meanwhile. */
-  async changeColumns(resource: GroupResource, change: (columns: Column[], client: PoolClient, table: Pick<Table, 'id'>) => Promise<Column[]>): Promise<void> {
+  async changeColumns(
+    resource: GroupResource,
+    change: (columns: Column[], client: PoolClient, table: Pick<Table, 'id'>) => Promise<Column[]>,
+  ): Promise<void> {
     await this.#inTransaction(async (client) => {
       const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
       const row = rows[0];
@@ -110,11 +138,22 @@ export class TableDefiner {
 
   async #create(client: PoolClient, model: StoredModel): Promise<boolean> {
     const { added, made } = planIndexes([], model.indexes, 0);
-    const columns = added.map((column) => ({ ...column, state: 'ready' as const, ...(isComputedIndex(column.index) ? { since: 0 } : {}) }));
+    const columns = added.map((column) => ({
+      ...column,
+      state: 'ready' as const,
+      ...(isComputedIndex(column.index) ? { since: 0 } : {}),
+    }));
     const { rows } = await client.query<{ id: number }>(
       `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, key_script, owners_indexed, replaces)
          VALUES ($1, $2, $3, $4, $5, $6, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
-      [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns), made, model.keyScript ?? null],
+      [
+        model.group,
+        model.names.plural,
+        model.scope === 'Namespaced',
+        JSON.stringify(columns),
+        made,
+        model.keyScript ?? null,
+      ],
     );
     const table = { id: rows[0]!.id };
     const name = tableName(table);
@@ -129,10 +168,12 @@ export class TableDefiner {
     await client.query(`CREATE INDEX m_${table.id}_labels ON ${name} USING gin (labels) ${ginOptions}`);
     await client.query(`CREATE INDEX m_${table.id}_created ON ${name} (created NULLS FIRST, namespace, name)`);
     await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
-    if (model.scope === 'Namespaced') await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
+    if (model.scope === 'Namespaced')
+      await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
     for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
     if (isNamespaces({ group: model.group, resource: model.names.plural })) await client.query(namespaceExists(name));
-    if (isLeases({ resource: { group: model.group, resource: model.names.plural } })) await client.query(leaseHeld(name));
+    if (isLeases({ resource: { group: model.group, resource: model.names.plural } }))
+      await client.query(leaseHeld(name));
     return false;
   }
 
@@ -141,11 +182,18 @@ export class TableDefiner {
     const failed = plan.columns.filter(({ state }) => state === 'failed');
     if (plan.unchanged && failed.length === 0) return row.columns.some(({ state }) => state !== 'ready');
     // The data may have been mended since.
-    const columns = plan.columns.map((column) => (column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column));
+    const columns = plan.columns.map((column) =>
+      column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column,
+    );
     await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
     for (const { from, to } of plan.reused) for (const text of reuseTexts(row, from, to)) await client.query(text);
-    for (const column of plan.added) await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
-    await client.query('UPDATE platform.models SET columns_made = $2, key_script = $3 WHERE id = $1', [row.id, plan.made, model.keyScript ?? null]);
+    for (const column of plan.added)
+      await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
+    await client.query('UPDATE platform.models SET columns_made = $2, key_script = $3 WHERE id = $1', [
+      row.id,
+      plan.made,
+      model.keyScript ?? null,
+    ]);
     await saveColumns(client, row.id, columns);
     return true;
   }
@@ -175,12 +223,16 @@ async function withLockRetries<T>(patience: number, work: () => Promise<T>): Pro
 /** Under the revision lock, taken last: whoever writes next sees the new shape. */
 async function saveColumns(client: PoolClient, id: number, columns: readonly Column[]): Promise<void> {
   await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-  await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [id, JSON.stringify(await withSince(client, columns))]);
+  await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [
+    id,
+    JSON.stringify(await withSince(client, columns)),
+  ]);
 }
 
 /** From the moment that a computed column is ready, the log has its keys. */
 async function withSince(client: PoolClient, columns: readonly Column[]): Promise<readonly Column[]> {
-  const isNew = ({ index, state, since }: Column): boolean => isComputedIndex(index) && state === 'ready' && since === undefined;
+  const isNew = ({ index, state, since }: Column): boolean =>
+    isComputedIndex(index) && state === 'ready' && since === undefined;
   if (!columns.some(isNew)) return columns;
   const { rows } = await client.query<{ newest: string }>('SELECT max(rev) AS newest FROM platform.change_log');
   const since = Number(rows[0]!.newest);
@@ -194,15 +246,22 @@ function columnDefinition({ name, index }: Column): string {
   return index.multi ? `${name} ${type}[]${collation} NOT NULL DEFAULT '{}'` : `${name} ${type}${collation}`;
 }
 
-/** Whoever still knows the column finds none of its name. Its indexes go: old values beside new ones would clash where none do. */
+/**
+ * Whoever still knows the column finds none of its name. Its indexes go: old values beside new ones would clash where
+ * none do.
+ */
 function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[] {
   const indexes = (['order', 'unique'] as const).map((kind) => `platform.${indexName(table, from, kind)}`);
-  return [`ALTER TABLE ${tableName(table)} RENAME COLUMN ${from} TO ${to.name}`, `DROP INDEX IF EXISTS ${indexes.join(', ')}`];
+  return [
+    `ALTER TABLE ${tableName(table)} RENAME COLUMN ${from} TO ${to.name}`,
+    `DROP INDEX IF EXISTS ${indexes.join(', ')}`,
+  ];
 }
 
 /** One statement an index: the ordering or GIN index, and the constraint where values are unique. */
 export function createIndexTexts(table: Pick<Table, 'id'>, { name, index }: Column, concurrently = false): string[] {
-  const create = (unique: boolean): string => `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${concurrently ? 'CONCURRENTLY ' : ''}`;
+  const create = (unique: boolean): string =>
+    `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${concurrently ? 'CONCURRENTLY ' : ''}`;
   const on = `ON ${tableName(table)}`;
   if (index.multi) return [`${create(false)}${indexName(table, name)} ${on} USING gin (${name}) ${ginOptions}`];
   return [

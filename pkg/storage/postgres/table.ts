@@ -51,7 +51,13 @@ export function sqlType(index: Pick<IndexDefinition, 'type'>): string {
   return sqlTypes[index.type];
 }
 
-const sqlTypes = { string: 'text', integer: 'bigint', number: 'double precision', boolean: 'boolean', date: 'timestamptz' } as const;
+const sqlTypes = {
+  string: 'text',
+  integer: 'bigint',
+  number: 'double precision',
+  boolean: 'boolean',
+  date: 'timestamptz',
+} as const;
 
 const builtinColumns = new Map([
   ['metadata.name', 'name'],
@@ -65,5 +71,7 @@ export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'na
   const builtin = builtinColumns.get(index.name);
   if (builtin !== undefined) return { name: builtin, state: 'ready' };
   // What another function computes is another index: a definition may be ahead of its table, or behind it.
-  return table.columns.find((column) => column.index.name === index.name && column.index.computed?.id === index.computed?.id);
+  return table.columns.find(
+    (column) => column.index.name === index.name && column.index.computed?.id === index.computed?.id,
+  );
 }

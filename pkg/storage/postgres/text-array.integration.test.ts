@@ -22,7 +22,9 @@ const element = fc.option(fc.string({ unit: 'binary' }).filter((text) => !text.i
 test('PostgreSQL reads what was put in', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(element, { minLength: 1 }), async (elements) => {
-      const { rows } = await database.pool.query<{ back: string[] }>('SELECT $1::text[] AS back', [textArray(elements)]);
+      const { rows } = await database.pool.query<{ back: string[] }>('SELECT $1::text[] AS back', [
+        textArray(elements),
+      ]);
       expect(rows[0]!.back).toEqual(elements);
     }),
     { numRuns: 100 },
@@ -30,5 +32,7 @@ test('PostgreSQL reads what was put in', async () => {
 });
 
 test('U+0000 is refused as in any text', async () => {
-  await expect(database.pool.query('SELECT $1::text[]', [textArray(['a\u0000b'])])).rejects.toMatchObject({ code: '22021' });
+  await expect(database.pool.query('SELECT $1::text[]', [textArray(['a\u0000b'])])).rejects.toMatchObject({
+    code: '22021',
+  });
 });

@@ -3,8 +3,8 @@ const textType = 25;
 const headerBytes = 20;
 
 /**
- * A `text[]` in PostgreSQL's binary form, not empty: sent as it is, where the textual form has every quote of every body escaped here and
- * unescaped there. Source: PostgreSQL, `array_recv` in arrayfuncs.c.
+ * A `text[]` in PostgreSQL's binary form, not empty: sent as it is, where the textual form has every quote of every
+ * body escaped here and unescaped there. Source: PostgreSQL, `array_recv` in arrayfuncs.c.
  */
 export function textArray(elements: readonly (string | null)[]): Buffer {
   const lengths = elements.map((element) => (element === null ? -1 : Buffer.byteLength(element)));

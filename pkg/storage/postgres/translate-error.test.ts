@@ -52,14 +52,25 @@ describe('an error of the database', () => {
     ['disk full', databaseError('53100'), 'the disk of the database is full'],
     ['a standby', databaseError('25006'), 'the database is read only'],
     ['a server that is starting', databaseError('57P03', 'FATAL'), 'the database is starting up'],
-    ['transaction ids that have run out', Object.assign(databaseError('54000'), { routine: 'GetNewTransactionId' }), 'the database has no transaction ids left until it is vacuumed'],
+    [
+      'transaction ids that have run out',
+      Object.assign(databaseError('54000'), { routine: 'GetNewTransactionId' }),
+      'the database has no transaction ids left until it is vacuumed',
+    ],
     ['a right that was taken away', databaseError('42501'), 'the database refused to do this'],
     ['a connection refused', systemError('ECONNREFUSED'), 'the database does not answer at present'],
   ])('%s is told by its name, and without what PostgreSQL says', (_, error, message) => {
     expect(translateError(error)).toMatchObject({ code: 'Unavailable', message });
   });
 
-  test.each([new TypeError('ours'), new RangeError('ours'), new StorageError('Conflict', 'told already'), new DOMException('aborted', 'AbortError'), databaseError('25P01'), databaseError('25P02')])('%s is none', (error) => {
+  test.each([
+    new TypeError('ours'),
+    new RangeError('ours'),
+    new StorageError('Conflict', 'told already'),
+    new DOMException('aborted', 'AbortError'),
+    databaseError('25P01'),
+    databaseError('25P02'),
+  ])('%s is none', (error) => {
     expect(translateError(error)).toBe(error);
   });
 });

@@ -47,10 +47,30 @@ const table = (id: number, more: Partial<Table> = {}): Table => ({
 });
 const failures: unknown[] = [];
 
-function writeOf(name: string, { slug, size, id = 1, fence, since = performance.now(), of = table(id), namespace }: { slug?: string; size?: number; id?: number; fence?: Fence; since?: number; of?: Table; namespace?: string } = {}): PendingWrite {
-  const object = sampleObject(name, { ...(namespace === undefined ? {} : { namespace }), spec: slug === undefined ? {} : { slug } });
+function writeOf(
+  name: string,
+  {
+    slug,
+    size,
+    id = 1,
+    fence,
+    since = performance.now(),
+    of = table(id),
+    namespace,
+  }: { slug?: string; size?: number; id?: number; fence?: Fence; since?: number; of?: Table; namespace?: string } = {},
+): PendingWrite {
+  const object = sampleObject(name, {
+    ...(namespace === undefined ? {} : { namespace }),
+    spec: slug === undefined ? {} : { slug },
+  });
   const operation = toOperation(createOf(model, object), of, fence === undefined ? {} : { fence });
-  return { since, operation: size === undefined ? operation : { ...operation, size }, prepare: () => Promise.resolve(operation), done: () => undefined, failed: (error) => failures.push(error) };
+  return {
+    since,
+    operation: size === undefined ? operation : { ...operation, size },
+    prepare: () => Promise.resolve(operation),
+    done: () => undefined,
+    failed: (error) => failures.push(error),
+  };
 }
 
 function begin(outageLimitMs = 60_000): { sent: Sent; batcher: WriteBatcher } {
@@ -65,7 +85,10 @@ test('writes of one turn go together, and those that come while a batch is under
   await sent.until(1);
   for (const name of ['c', 'd']) batcher.add(writeOf(name));
   expect([sent.batches, batcher.queueLength]).toEqual([[['a', 'b']], 2]);
-  expect(await sent.until(2)).toEqual([['a', 'b'], ['c', 'd']]);
+  expect(await sent.until(2)).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
   expect([batcher.queueLength, batcher.queueBytes]).toEqual([0, 0]);
 });
 
@@ -84,17 +107,72 @@ const leaseTable = table(9, { resource: leases, namespaced: true, columns: [] })
 const leaseWrite = (name: string): PendingWrite => writeOf(name, { of: leaseTable, namespace: 'svc-system' });
 
 test.each<[string, PendingWrite[], string[][]]>([
-  ['one object at most once, in the order of its writes', [writeOf('a'), writeOf('b'), writeOf('a'), writeOf('a'), writeOf('c')], [['a', 'b', 'c'], ['a'], ['a']]],
-  ['objects of one name of several models and namespaces', [writeOf('a'), writeOf('a', { id: 2 }), writeOf('a', { namespace: 'n' })], [['a', 'a', 'a']]],
-  ['a unique value at most once', [writeOf('a', { slug: 's' }), writeOf('b', { slug: 's' }), writeOf('c', { slug: 't' }), writeOf('d', { slug: 's', id: 2 })], [['a', 'c', 'd'], ['b']]],
-  ['nobody overtakes a write that waits', [writeOf('a', { slug: 's' }), writeOf('b', { slug: 's' }), writeOf('b')], [['a'], ['b'], ['b']]],
-  ['at most 256 writes', Array.from({ length: 300 }, (_, i) => writeOf(`o${i}`)), [Array.from({ length: 256 }, (_, i) => `o${i}`), Array.from({ length: 44 }, (_, i) => `o${256 + i}`)]],
-  ['at most a megabyte, which smaller ones fill up', [writeOf('a', { size: 600_000 }), writeOf('b', { size: 600_000 }), writeOf('c', { size: 400_000 })], [['a', 'c'], ['b']]],
-  ['what is larger than that by itself', [writeOf('a'), writeOf('b', { size: 5_000_000 }), writeOf('c')], [['a', 'c'], ['b']]],
-  ['at most eight models', Array.from({ length: 10 }, (_, i) => writeOf(`o${i}`, { id: i + 1 })), [Array.from({ length: 8 }, (_, i) => `o${i}`), ['o8', 'o9']]],
-  ['one fence', [writeOf('a', { fence: fence('l') }), writeOf('b', { fence: fence('m') }), writeOf('c', { fence: fence('l', 2) }), writeOf('d', { fence: fence('l') }), writeOf('e')], [['a', 'd', 'e'], ['b'], ['c']]],
-  ['what a lease fences never with a write of that lease', [leaseWrite('l'), writeOf('a', { fence: fence('l') }), writeOf('b')], [['l', 'b'], ['a']]],
-  ['nor the lease with what it fences', [writeOf('a', { fence: fence('l') }), leaseWrite('l'), leaseWrite('m')], [['a', 'm'], ['l']]],
+  [
+    'one object at most once, in the order of its writes',
+    [writeOf('a'), writeOf('b'), writeOf('a'), writeOf('a'), writeOf('c')],
+    [['a', 'b', 'c'], ['a'], ['a']],
+  ],
+  [
+    'objects of one name of several models and namespaces',
+    [writeOf('a'), writeOf('a', { id: 2 }), writeOf('a', { namespace: 'n' })],
+    [['a', 'a', 'a']],
+  ],
+  [
+    'a unique value at most once',
+    [
+      writeOf('a', { slug: 's' }),
+      writeOf('b', { slug: 's' }),
+      writeOf('c', { slug: 't' }),
+      writeOf('d', { slug: 's', id: 2 }),
+    ],
+    [['a', 'c', 'd'], ['b']],
+  ],
+  [
+    'nobody overtakes a write that waits',
+    [writeOf('a', { slug: 's' }), writeOf('b', { slug: 's' }), writeOf('b')],
+    [['a'], ['b'], ['b']],
+  ],
+  [
+    'at most 256 writes',
+    Array.from({ length: 300 }, (_, i) => writeOf(`o${i}`)),
+    [Array.from({ length: 256 }, (_, i) => `o${i}`), Array.from({ length: 44 }, (_, i) => `o${256 + i}`)],
+  ],
+  [
+    'at most a megabyte, which smaller ones fill up',
+    [writeOf('a', { size: 600_000 }), writeOf('b', { size: 600_000 }), writeOf('c', { size: 400_000 })],
+    [['a', 'c'], ['b']],
+  ],
+  [
+    'what is larger than that by itself',
+    [writeOf('a'), writeOf('b', { size: 5_000_000 }), writeOf('c')],
+    [['a', 'c'], ['b']],
+  ],
+  [
+    'at most eight models',
+    Array.from({ length: 10 }, (_, i) => writeOf(`o${i}`, { id: i + 1 })),
+    [Array.from({ length: 8 }, (_, i) => `o${i}`), ['o8', 'o9']],
+  ],
+  [
+    'one fence',
+    [
+      writeOf('a', { fence: fence('l') }),
+      writeOf('b', { fence: fence('m') }),
+      writeOf('c', { fence: fence('l', 2) }),
+      writeOf('d', { fence: fence('l') }),
+      writeOf('e'),
+    ],
+    [['a', 'd', 'e'], ['b'], ['c']],
+  ],
+  [
+    'what a lease fences never with a write of that lease',
+    [leaseWrite('l'), writeOf('a', { fence: fence('l') }), writeOf('b')],
+    [['l', 'b'], ['a']],
+  ],
+  [
+    'nor the lease with what it fences',
+    [writeOf('a', { fence: fence('l') }), leaseWrite('l'), leaseWrite('m')],
+    [['a', 'm'], ['l']],
+  ],
 ])('a batch holds %s', async (_rule, writes, batches) => {
   const { sent, batcher } = begin();
   for (const write of writes) batcher.add(write);

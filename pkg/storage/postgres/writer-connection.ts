@@ -6,9 +6,15 @@ import type { BatchStatement } from './batch-statement.ts';
 const maxPrepared = 128;
 /** Longer than the server lets a batch take: an answer that does not come by then does not come. Milliseconds. */
 const answerTime = 15_000;
-/** How long a statement's plan is used: it rests on how large its tables were when it was made, and they may grow fast. Milliseconds. */
+/**
+ * How long a statement's plan is used: it rests on how large its tables were when it was made, and they may grow fast.
+ * Milliseconds.
+ */
 const planAge = 5000;
-/** One plan for all calls of a statement, made at the first: they are alike, whatever their values. What was committed before the lock was won is to be seen, whatever the default. */
+/**
+ * One plan for all calls of a statement, made at the first: they are alike, whatever their values. What was committed
+ * before the lock was won is to be seen, whatever the default.
+ */
 const settings = [
   'SET jit = off',
   'SET plan_cache_mode = force_generic_plan',

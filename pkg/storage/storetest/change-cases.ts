@@ -34,7 +34,13 @@ async function live(store: Store, name: string, updates: number): Promise<number
     stored = await store.write({ type: 'update', resource, object, fingerprint: 'f1', from: stored });
     revisions.push(stored.revision);
   }
-  const last = await store.write({ type: 'delete', resource, object: decodeBody(stored.body, stored.revision), fingerprint: 'f1', from: stored });
+  const last = await store.write({
+    type: 'delete',
+    resource,
+    object: decodeBody(stored.body, stored.revision),
+    fingerprint: 'f1',
+    from: stored,
+  });
   return [...revisions, last.revision];
 }
 
@@ -45,7 +51,9 @@ export function changeCases(pair: () => StorePair): void {
     const { store, other } = pair();
     await Promise.all([store.changes.catchUp(), other.changes.catchUp()]);
     const [mine, theirs] = [record(store), record(other)];
-    const written = (await Promise.all(Array.from({ length: 32 }, (_, i) => live(i % 2 === 0 ? store : other, `told-${i}`, 10)))).flat();
+    const written = (
+      await Promise.all(Array.from({ length: 32 }, (_, i) => live(i % 2 === 0 ? store : other, `told-${i}`, 10)))
+    ).flat();
     await Promise.all([store.changes.catchUp(), other.changes.catchUp()]);
     const expected = written.toSorted((a, b) => a - b);
     expect(mine.changes.map(({ revision }) => revision)).toEqual(expected);
@@ -102,16 +110,23 @@ export function changeCases(pair: () => StorePair): void {
     expect(asked).toEqual([expect.any(Number)]);
     expect(asked[0]).toBeGreaterThan(100_000);
     expect(asked[0]).toBeLessThan(110_000);
-    await expect(store.changes.read(resource, start, { ...room, admit: () => Promise.reject(newTooManyRequests('no room')) })).rejects.toMatchObject({ code: 429, message: 'no room' });
+    await expect(
+      store.changes.read(resource, start, { ...room, admit: () => Promise.reject(newTooManyRequests('no room')) }),
+    ).rejects.toMatchObject({ code: 429, message: 'no room' });
   });
 
   test('large history comes 1 MiB at a time, a larger change alone, and room for no more is asked', async () => {
     const { store } = pair();
     let after = await store.changes.catchUp();
     const asked: number[] = [];
-    const room = { owner: 'user:a', admit: async (bytes: number) => void asked.push(Math.round(bytes / 100_000)), settle: () => undefined };
+    const room = {
+      owner: 'user:a',
+      admit: async (bytes: number) => void asked.push(Math.round(bytes / 100_000)),
+      settle: () => undefined,
+    };
     const lengths = [600_000, 300_000, 300_000, 2_000_000, 100_000];
-    for (const [i, length] of lengths.entries()) await store.write(createOf(model, sampleObject(`piece-${i}`, { spec: { text: 'x'.repeat(length) } })));
+    for (const [i, length] of lengths.entries())
+      await store.write(createOf(model, sampleObject(`piece-${i}`, { spec: { text: 'x'.repeat(length) } })));
     const newest = await store.changes.catchUp();
     const pieces: string[][] = [];
     while (after < newest) {

@@ -1,7 +1,9 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { Database } from '#pkg/database/index';
 
-/** One step of a plan that was run, as EXPLAIN (FORMAT JSON) tells it. Source: the PostgreSQL manual, "Using EXPLAIN". */
+/**
+ * One step of a plan that was run, as EXPLAIN (FORMAT JSON) tells it. Source: the PostgreSQL manual, "Using EXPLAIN".
+ */
 export interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
@@ -24,7 +26,10 @@ type Query = (text: string | { text: string }, values?: unknown[]) => Promise<Qu
 /** What lists send begins so, or is the statement of a cursor. */
 const listing = /^(?:DECLARE \w+ NO SCROLL CURSOR FOR )?((?:WITH|SELECT)\b.*)$/s;
 
-/** A database whose pools run each list twice, the first time to see how: `statements` collects that until it is emptied. */
+/**
+ * A database whose pools run each list twice, the first time to see how: `statements` collects that until it is
+ * emptied.
+ */
 export class ExplainedDatabase {
   readonly statements: ExplainedStatement[] = [];
   readonly database: Database;
@@ -64,10 +69,18 @@ function flatten(node: PlanNode): PlanNode[] {
 /** Rows of tables that a statement looked at, whether it kept them or not. */
 export function visited({ nodes }: ExplainedStatement): number {
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined);
-  return scans.reduce((sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) * node['Actual Loops'], 0);
+  return scans.reduce(
+    (sum, node) =>
+      sum +
+      (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) *
+        node['Actual Loops'],
+    0,
+  );
 }
 
 /** Tables that were read from end to end, of those that grow. */
 export function sequentialScans({ nodes }: ExplainedStatement): string[] {
-  return nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' && node['Relation Name'] !== 'meta' ? [node['Relation Name'] ?? ''] : []));
+  return nodes.flatMap((node) =>
+    node['Node Type'] === 'Seq Scan' && node['Relation Name'] !== 'meta' ? [node['Relation Name'] ?? ''] : [],
+  );
 }

@@ -5,7 +5,10 @@ import type { IdempotencyClaim, Store, StoredObject, Write, WriteOptions } from 
 import { createOf, resourceOf, sampleModel, sampleObject, type StoreModel } from './sample-model.ts';
 import type { StorePair } from './store-pair.ts';
 
-export const leases: StoreModel = { ...sampleModel('leases', { namespaced: true, indexes: [] }), group: 'coordination.k8s.io' };
+export const leases: StoreModel = {
+  ...sampleModel('leases', { namespaced: true, indexes: [] }),
+  group: 'coordination.k8s.io',
+};
 const model = sampleModel('fenced');
 
 export function leaseOf(lease: string, spec: JsonObject, namespace = 'default'): Write {
@@ -15,7 +18,13 @@ export function leaseOf(lease: string, spec: JsonObject, namespace = 'default'):
 /** Writes or deletes what was written before. */
 export function next(of: StoreModel, from: StoredObject, spec?: JsonObject): Write {
   const object = decodeBody(from.body, from.revision);
-  return { type: spec === undefined ? 'delete' : 'update', resource: resourceOf(of), object: spec === undefined ? object : { ...object, spec }, fingerprint: 'f1', from };
+  return {
+    type: spec === undefined ? 'delete' : 'update',
+    resource: resourceOf(of),
+    object: spec === undefined ? object : { ...object, spec },
+    fingerprint: 'f1',
+    from,
+  };
 }
 
 const lost = { code: 'FenceLost' };
@@ -25,12 +34,19 @@ const ways: Record<string, (store: Store, write: Write, options: WriteOptions) =
   alone: (store, write, options) => store.write(write, options),
   'in company': async (store, write, options) => {
     const name = `company-${Math.random()}`;
-    const [outcome, neighbour] = await Promise.allSettled([store.write(write, options), store.write(createOf(model, sampleObject(name)))]);
+    const [outcome, neighbour] = await Promise.allSettled([
+      store.write(write, options),
+      store.write(createOf(model, sampleObject(name))),
+    ]);
     expect(neighbour.status).toBe('fulfilled');
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   },
-  'under a claim': (store, write, options) => store.write(write, { ...options, idempotency: { user: 'u', method: 'PUT', path: '/fenced', key: String(Math.random()), bodyHash: 'h' } }),
+  'under a claim': (store, write, options) =>
+    store.write(write, {
+      ...options,
+      idempotency: { user: 'u', method: 'PUT', path: '/fenced', key: String(Math.random()), bodyHash: 'h' },
+    }),
 };
 
 export function fenceCases(pair: () => StorePair): void {
@@ -42,12 +58,15 @@ export function fenceCases(pair: () => StorePair): void {
   const held = (lease: string, transitions = 3): Fence => ({ namespace: 'default', lease, transitions });
   let made = 0;
   const newName = (): string => `object-${(made += 1)}`;
-  const newLease = async (spec: JsonObject = { holderIdentity: 'me', leaseTransitions: 3 }): Promise<StoredObject> => pair().store.write(leaseOf(`lease-${(made += 1)}`, spec));
+  const newLease = async (spec: JsonObject = { holderIdentity: 'me', leaseTransitions: 3 }): Promise<StoredObject> =>
+    pair().store.write(leaseOf(`lease-${(made += 1)}`, spec));
 
   /** One write of each kind, ready to be made. */
   async function writes(): Promise<Write[]> {
     const { store } = pair();
-    const [changed, removed] = await Promise.all([newName(), newName()].map((name) => store.write(createOf(model, sampleObject(name)))));
+    const [changed, removed] = await Promise.all(
+      [newName(), newName()].map((name) => store.write(createOf(model, sampleObject(name)))),
+    );
     return [createOf(model, sampleObject(newName())), next(model, changed!, { by: 'leader' }), next(model, removed!)];
   }
 
@@ -66,11 +85,27 @@ export function fenceCases(pair: () => StorePair): void {
     });
 
     test.each<[string, (lease: StoredObject) => Promise<unknown>, Partial<Fence>]>([
-      ['the lease has changed hands', (lease) => pair().other.write(next(leases, lease, { holderIdentity: 'other', leaseTransitions: 4 })), {}],
-      ['the lease has changed hands and back', (lease) => pair().other.write(next(leases, lease, { holderIdentity: 'me', leaseTransitions: 5 })), {}],
-      ['nobody holds it any more', (lease) => pair().store.write(next(leases, lease, { holderIdentity: '', leaseTransitions: 3 })), {}],
+      [
+        'the lease has changed hands',
+        (lease) => pair().other.write(next(leases, lease, { holderIdentity: 'other', leaseTransitions: 4 })),
+        {},
+      ],
+      [
+        'the lease has changed hands and back',
+        (lease) => pair().other.write(next(leases, lease, { holderIdentity: 'me', leaseTransitions: 5 })),
+        {},
+      ],
+      [
+        'nobody holds it any more',
+        (lease) => pair().store.write(next(leases, lease, { holderIdentity: '', leaseTransitions: 3 })),
+        {},
+      ],
       ['it names no holder', (lease) => pair().store.write(next(leases, lease, { leaseTransitions: 3 })), {}],
-      ['its holder is null', (lease) => pair().store.write(next(leases, lease, { holderIdentity: null, leaseTransitions: 3 })), {}],
+      [
+        'its holder is null',
+        (lease) => pair().store.write(next(leases, lease, { holderIdentity: null, leaseTransitions: 3 })),
+        {},
+      ],
       ['it has no spec', (lease) => pair().store.write(next(leases, lease, {})), {}],
       ['it was deleted', (lease) => pair().other.write(next(leases, lease)), {}],
       ['there never was such a number yet', async () => {}, { transitions: 4 }],
@@ -81,9 +116,18 @@ export function fenceCases(pair: () => StorePair): void {
       const lease = await newLease();
       const ready = await writes();
       await lose(lease);
-      const present = await Promise.all(ready.map(({ object }) => store.get(resourceOf(model), { namespace: '', name: object.metadata.name })));
-      for (const [i, write] of ready.entries()) await expect(run(i % 2 === 0 ? store : other, write, { fence: { ...held(lease.name), ...fence } })).rejects.toMatchObject(lost);
-      expect(await Promise.all(ready.map(({ object }) => store.get(resourceOf(model), { namespace: '', name: object.metadata.name })))).toEqual(present);
+      const present = await Promise.all(
+        ready.map(({ object }) => store.get(resourceOf(model), { namespace: '', name: object.metadata.name })),
+      );
+      for (const [i, write] of ready.entries())
+        await expect(
+          run(i % 2 === 0 ? store : other, write, { fence: { ...held(lease.name), ...fence } }),
+        ).rejects.toMatchObject(lost);
+      expect(
+        await Promise.all(
+          ready.map(({ object }) => store.get(resourceOf(model), { namespace: '', name: object.metadata.name })),
+        ),
+      ).toEqual(present);
     });
 
     test('a lease made anew fences by its own number', async () => {
@@ -102,14 +146,18 @@ export function fenceCases(pair: () => StorePair): void {
       for (const spec of [{ holderIdentity: 'me' }, { holderIdentity: 'me', leaseTransitions: null }]) {
         const { name } = await newLease(spec);
         await run(store, createOf(model, sampleObject(newName())), { fence: held(name, 0) });
-        await expect(run(store, createOf(model, sampleObject(newName())), { fence: held(name, 1) })).rejects.toMatchObject(lost);
+        await expect(
+          run(store, createOf(model, sampleObject(newName())), { fence: held(name, 1) }),
+        ).rejects.toMatchObject(lost);
       }
     });
   });
 
   test('says which lease is lost', async () => {
     const { name } = await newLease();
-    await expect(pair().store.write(createOf(model, sampleObject(newName())), { fence: held(name, 2) })).rejects.toMatchObject({
+    await expect(
+      pair().store.write(createOf(model, sampleObject(newName())), { fence: held(name, 2) }),
+    ).rejects.toMatchObject({
       message: `the lease default/${name} is no longer held after 2 transitions: another leads, or nobody does`,
     });
   });
@@ -136,10 +184,17 @@ export function fenceCases(pair: () => StorePair): void {
       Array.from({ length: 50 }, (_, i) => {
         const fence = fences[i % fences.length];
         return store.write(createOf(model, sampleObject(newName())), fence === undefined ? {} : { fence });
-      }).concat([store.write(next(model, stale, { late: 'yes' }), { fence: held(first.name) }), store.write(createOf(model, sampleObject(stale.name)), { fence: held(first.name) })]),
+      }).concat([
+        store.write(next(model, stale, { late: 'yes' }), { fence: held(first.name) }),
+        store.write(createOf(model, sampleObject(stale.name)), { fence: held(first.name) }),
+      ]),
     );
-    const codes = outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as { code: string }).code : 'done'));
-    expect(codes.slice(0, 50)).toEqual(Array.from({ length: 50 }, (_, i) => ['done', 'FenceLost', 'done', 'done', 'FenceLost'][i % 5]));
+    const codes = outcomes.map((outcome) =>
+      outcome.status === 'rejected' ? (outcome.reason as { code: string }).code : 'done',
+    );
+    expect(codes.slice(0, 50)).toEqual(
+      Array.from({ length: 50 }, (_, i) => ['done', 'FenceLost', 'done', 'done', 'FenceLost'][i % 5]),
+    );
     expect(codes.slice(50)).toEqual(['Conflict', 'AlreadyExists']);
   });
 
@@ -147,23 +202,30 @@ export function fenceCases(pair: () => StorePair): void {
     const { store } = pair();
     for (let round = 0; round < 10; round += 1) {
       const lease = await newLease();
-      const create = (): Promise<StoredObject> => store.write(createOf(model, sampleObject(newName())), { fence: held(lease.name) });
+      const create = (): Promise<StoredObject> =>
+        store.write(createOf(model, sampleObject(newName())), { fence: held(lease.name) });
       const early = Array.from({ length: 5 }, create);
       const passed = store.write(next(leases, lease, { holderIdentity: 'other', leaseTransitions: 4 }));
       const late = Array.from({ length: 5 }, create);
       const { revision } = await passed;
       for (const outcome of await Promise.allSettled(early)) expect(outcome).toMatchObject({ status: 'fulfilled' });
       for (const stored of await Promise.all(early)) expect(stored.revision).toBeLessThan(revision);
-      for (const outcome of await Promise.allSettled(late)) expect(outcome).toMatchObject({ status: 'rejected', reason: lost });
+      for (const outcome of await Promise.allSettled(late))
+        expect(outcome).toMatchObject({ status: 'rejected', reason: lost });
     }
   });
 
   test('a leader may write its own lease under its fence', async () => {
     const { store } = pair();
     const lease = await newLease();
-    const renewed = await store.write(next(leases, lease, { holderIdentity: 'me', leaseTransitions: 3, renewTime: 'later' }), { fence: held(lease.name) });
+    const renewed = await store.write(
+      next(leases, lease, { holderIdentity: 'me', leaseTransitions: 3, renewTime: 'later' }),
+      { fence: held(lease.name) },
+    );
     await store.write(createOf(model, sampleObject(newName())), { fence: held(lease.name) });
-    await expect(store.write(next(leases, renewed, { holderIdentity: 'me', leaseTransitions: 3 }), { fence: held(lease.name, 2) })).rejects.toMatchObject(lost);
+    await expect(
+      store.write(next(leases, renewed, { holderIdentity: 'me', leaseTransitions: 3 }), { fence: held(lease.name, 2) }),
+    ).rejects.toMatchObject(lost);
   });
 
   test('a claim is not used up by a write whose fence is lost', async () => {

@@ -64,9 +64,19 @@ const cases: Case[] = [
   {},
   { namespace: 'red' },
   { namespace: 'none' },
-  ...['app=a1', 'app!=a1', 'app', '!app', 'app in (a1,a2)', 'app notin (a1,a2)', 'x.example.com/tier=', 'app=a1,x.example.com/tier', 'app=a1,!x.example.com/tier', 'nope=1', 'app=(a3)'].flatMap(
-    (label) => [{ labels: [label] }, { labels: [label], namespace: 'blue', sort: ['spec.rank,desc'] }],
-  ),
+  ...[
+    'app=a1',
+    'app!=a1',
+    'app',
+    '!app',
+    'app in (a1,a2)',
+    'app notin (a1,a2)',
+    'x.example.com/tier=',
+    'app=a1,x.example.com/tier',
+    'app=a1,!x.example.com/tier',
+    'nope=1',
+    'app=(a3)',
+  ].flatMap((label) => [{ labels: [label] }, { labels: [label], namespace: 'blue', sort: ['spec.rank,desc'] }]),
   ...[
     'name=o-0-0',
     'metadata.name^=o-1',
@@ -109,18 +119,31 @@ const cases: Case[] = [
     'metadata.ownerReferences.uid',
     '!metadata.ownerReferences.uid',
   ].flatMap((field) => [{ fields: [field] }, { fields: [field], sort: ['spec.owner,desc', 'spec.rank'] }]),
-  ...indexes.filter(({ multi }) => !multi).flatMap(({ name }) => [{ sort: [name] }, { sort: [`${name},desc`] }, { sort: [`${name},desc`], namespace: 'green' }]),
+  ...indexes
+    .filter(({ multi }) => !multi)
+    .flatMap(({ name }) => [
+      { sort: [name] },
+      { sort: [`${name},desc`] },
+      { sort: [`${name},desc`], namespace: 'green' },
+    ]),
   { sort: ['metadata.name', 'spec.owner,desc'] },
   // Nothing follows a null at the very end of the order.
   { sort: ['metadata.namespace', 'metadata.name', 'spec.owner,desc'] },
   { sort: ['spec.owner', 'metadata.namespace,desc', 'spec.rank,desc'] },
   { labels: ['app'], fields: ['metadata.ownerReferences.uid=u3'], namespace: 'blue' },
   { fields: ['metadata.ownerReferences.uid in (u3,u4)'], namespace: 'blue', sort: ['spec.rank'] },
-  { labels: ['app'], fields: ['spec.rank>-2', 'spec.tags=t2'], sort: ['spec.weight', 'metadata.creationTimestamp,desc'] },
+  {
+    labels: ['app'],
+    fields: ['spec.rank>-2', 'spec.tags=t2'],
+    sort: ['spec.weight', 'metadata.creationTimestamp,desc'],
+  },
 ];
 
 function parse({ labels = [], fields = [], sort = [] }: Case): { selector: Selector; sort: Sort } {
-  return { selector: { labels: parseLabelSelector(labels), fields: parseFieldSelector(fields, indexes) }, sort: parseSort(sort, indexes) };
+  return {
+    selector: { labels: parseLabelSelector(labels), fields: parseFieldSelector(fields, indexes) },
+    sort: parseSort(sort, indexes),
+  };
 }
 
 /** The answer by another way: filter and sort in memory. */
@@ -128,8 +151,15 @@ function expected(testCase: Case, from: readonly ApiObject[] = objects): string[
   const { selector, sort } = parse(testCase);
   const matches = compileSelector(selector);
   return from
-    .filter((object) => (testCase.namespace === undefined || object.metadata.namespace === testCase.namespace) && matches(object))
-    .map((object) => ({ namespace: object.metadata.namespace ?? '', name: object.metadata.name, keys: sort.map(({ index }) => extractIndexKey(index, object)) }))
+    .filter(
+      (object) =>
+        (testCase.namespace === undefined || object.metadata.namespace === testCase.namespace) && matches(object),
+    )
+    .map((object) => ({
+      namespace: object.metadata.namespace ?? '',
+      name: object.metadata.name,
+      keys: sort.map(({ index }) => extractIndexKey(index, object)),
+    }))
     .toSorted(compareBySort(sort))
     .map(({ namespace, name }) => `${namespace}/${name}`);
 }
@@ -142,7 +172,13 @@ async function expectLists(store: Store, of: GroupResource, testCase: Case, from
   const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }) };
   const seen: string[] = [];
   for (let page = 1, more = true; more; page += 1) {
-    const answer = await store.page(of, { ...query, page, size: 64, exactTotal: page % 2 === 0, exactTotalLimit: 10_000 });
+    const answer = await store.page(of, {
+      ...query,
+      page,
+      size: 64,
+      exactTotal: page % 2 === 0,
+      exactTotalLimit: 10_000,
+    });
     expect(answer).toMatchObject({ total: wanted.length, totalIsLowerBound: false });
     seen.push(...ids(answer.items));
     more = answer.hasNext;
@@ -156,7 +192,11 @@ async function expectLists(store: Store, of: GroupResource, testCase: Case, from
 }
 
 async function allChunks(store: Store, of: GroupResource, testCase: Case, limit: number): Promise<string[]> {
-  const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }), limit };
+  const query = {
+    ...parse(testCase),
+    ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }),
+    limit,
+  };
   const seen: string[] = [];
   let after: ChunkPosition | undefined;
   do {
@@ -179,18 +219,22 @@ export function listCases(pair: () => StorePair): void {
     await Promise.all(wideObjects.map((object) => store.write(createOf(wide, object))));
   });
 
-  test.each(cases.map((testCase) => [JSON.stringify(testCase), testCase] as const))('pages, chunks and streams agree with a plain filter and sort: %s', (_, testCase) =>
-    expectLists(pair().store, resource, testCase, objects),
+  test.each(cases.map((testCase) => [JSON.stringify(testCase), testCase] as const))(
+    'pages, chunks and streams agree with a plain filter and sort: %s',
+    (_, testCase) => expectLists(pair().store, resource, testCase, objects),
   );
 
   const wideCases = cases.filter(({ namespace }) => namespace === undefined);
-  test.each(wideCases.map((testCase) => [JSON.stringify(testCase), testCase] as const))('without namespaces too: %s', (_, testCase) =>
-    expectLists(pair().store, resourceOf(wide), testCase, wideObjects),
+  test.each(wideCases.map((testCase) => [JSON.stringify(testCase), testCase] as const))(
+    'without namespaces too: %s',
+    (_, testCase) => expectLists(pair().store, resourceOf(wide), testCase, wideObjects),
   );
 
   test('a page past the end is empty and knows its total', async () => {
     const { store } = pair();
-    expect(await store.page(resource, { ...parse({}), page: 99, size: 50, exactTotal: false, exactTotalLimit: 10 })).toMatchObject({ items: [], total: count, hasNext: false });
+    expect(
+      await store.page(resource, { ...parse({}), page: 99, size: 50, exactTotal: false, exactTotalLimit: 10 }),
+    ).toMatchObject({ items: [], total: count, hasNext: false });
   });
 
   test('a total beyond the limit is a lower bound, unless asked for exactly', async () => {
@@ -200,7 +244,10 @@ export function listCases(pair: () => StorePair): void {
     const bounded = await store.page(resource, { ...query, exactTotal: false });
     expect(bounded).toMatchObject({ total: 10, totalIsLowerBound: true, hasNext: true });
     expect(ids(bounded.items)).toEqual(wanted.slice(5, 10));
-    expect(await store.page(resource, { ...query, exactTotal: true })).toMatchObject({ total: wanted.length, totalIsLowerBound: false });
+    expect(await store.page(resource, { ...query, exactTotal: true })).toMatchObject({
+      total: wanted.length,
+      totalIsLowerBound: false,
+    });
   });
 
   test.each<[Case, 'Namespaced' | 'Cluster']>([
@@ -211,44 +258,68 @@ export function listCases(pair: () => StorePair): void {
     [{ sort: ['metadata.namespace,desc', 'spec.weight'] }, 'Namespaced'],
     [{ sort: ['spec.open', 'spec.due,desc', 'metadata.creationTimestamp'] }, 'Namespaced'],
     [{ sort: ['metadata.namespace,desc', 'spec.owner,desc'] }, 'Cluster'],
-  ])(
-    'chunks are one snapshot, whatever is written between them: %j, %s',
-    async (testCase: Case, scope) => {
-      const { store, other } = pair();
-      const namespaced = scope === 'Namespaced';
-      const churning = sampleModel('churned', { namespaced });
-      await store.dropModel(resourceOf(churning));
-      await store.ensureModel(churning);
-      const initial = Array.from({ length: 80 }, (_, i) => (namespaced ? objectOf(i) : withoutNamespace(objectOf(i))));
-      const stored = new Map<string, StoredObject>();
-      for (const written of await Promise.all(initial.map((object) => store.write(createOf(churning, object))))) stored.set(`${written.namespace}/${written.name}`, written);
-      let round = 0;
-      const churn = async (): Promise<void> => {
-        round += 1;
-        for (const [id, from] of [...stored].filter((_, i) => i % 3 === round % 3).slice(0, 8)) {
-          const object = decodeBody(from.body, from.revision);
-          if (round % 2 === 0) {
-            await other.write({ type: 'delete', resource: resourceOf(churning), object, fingerprint: 'f1', from });
-            stored.delete(id);
-          } else {
-            const changed = { ...object, metadata: { ...object.metadata, labels: { app: 'moved' } }, spec: { rank: round, owner: 'moved' } };
-            stored.set(id, await other.write({ type: 'update', resource: resourceOf(churning), object: changed, fingerprint: 'f1', from }));
-          }
+  ])('chunks are one snapshot, whatever is written between them: %j, %s', async (testCase: Case, scope) => {
+    const { store, other } = pair();
+    const namespaced = scope === 'Namespaced';
+    const churning = sampleModel('churned', { namespaced });
+    await store.dropModel(resourceOf(churning));
+    await store.ensureModel(churning);
+    const initial = Array.from({ length: 80 }, (_, i) => (namespaced ? objectOf(i) : withoutNamespace(objectOf(i))));
+    const stored = new Map<string, StoredObject>();
+    for (const written of await Promise.all(initial.map((object) => store.write(createOf(churning, object)))))
+      stored.set(`${written.namespace}/${written.name}`, written);
+    let round = 0;
+    const churn = async (): Promise<void> => {
+      round += 1;
+      for (const [id, from] of [...stored].filter((_, i) => i % 3 === round % 3).slice(0, 8)) {
+        const object = decodeBody(from.body, from.revision);
+        if (round % 2 === 0) {
+          await other.write({ type: 'delete', resource: resourceOf(churning), object, fingerprint: 'f1', from });
+          stored.delete(id);
+        } else {
+          const changed = {
+            ...object,
+            metadata: { ...object.metadata, labels: { app: 'moved' } },
+            spec: { rank: round, owner: 'moved' },
+          };
+          stored.set(
+            id,
+            await other.write({
+              type: 'update',
+              resource: resourceOf(churning),
+              object: changed,
+              fingerprint: 'f1',
+              from,
+            }),
+          );
         }
-        await store.write(createOf(churning, sampleObject(`new-${round}-${JSON.stringify(testCase).length}`, { ...(namespaced ? { namespace: 'red' } : {}), labels: { app: 'new' }, spec: { rank: 3 } })));
-      };
-      const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }), limit: 7 };
-      const seen: string[] = [];
-      for (let after: ChunkPosition | undefined, more = true; more; more = after !== undefined) {
-        const chunk = await store.chunk(resourceOf(churning), { ...query, ...(after === undefined ? {} : { after }) });
-        seen.push(...ids(chunk.items));
-        after = chunk.next;
-        await churn();
       }
-      expect(seen).toEqual(expected(testCase, initial));
-      await store.dropModel(resourceOf(churning));
-    },
-  );
+      await store.write(
+        createOf(
+          churning,
+          sampleObject(`new-${round}-${JSON.stringify(testCase).length}`, {
+            ...(namespaced ? { namespace: 'red' } : {}),
+            labels: { app: 'new' },
+            spec: { rank: 3 },
+          }),
+        ),
+      );
+    };
+    const query = {
+      ...parse(testCase),
+      ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }),
+      limit: 7,
+    };
+    const seen: string[] = [];
+    for (let after: ChunkPosition | undefined, more = true; more; more = after !== undefined) {
+      const chunk = await store.chunk(resourceOf(churning), { ...query, ...(after === undefined ? {} : { after }) });
+      seen.push(...ids(chunk.items));
+      after = chunk.next;
+      await churn();
+    }
+    expect(seen).toEqual(expected(testCase, initial));
+    await store.dropModel(resourceOf(churning));
+  });
 
   test('an unselected chunk knows how many remain', async () => {
     const { store } = pair();
@@ -279,10 +350,18 @@ export function listCases(pair: () => StorePair): void {
     const page = { ...parse({}), page: 1, size: 1, exactTotal: false, exactTotalLimit: 10_000 };
     const extra = await other.write(createOf(model, sampleObject('extra', { namespace: 'red' })));
     for (const replica of [store, other]) expect((await replica.page(resource, page)).total).toBe(count + 1);
-    await store.write({ type: 'delete', resource, object: decodeBody(extra.body, extra.revision), fingerprint: 'f1', from: extra });
+    await store.write({
+      type: 'delete',
+      resource,
+      object: decodeBody(extra.body, extra.revision),
+      fingerprint: 'f1',
+      from: extra,
+    });
     for (const replica of [store, other]) {
       expect((await replica.page(resource, page)).total).toBe(count);
-      expect((await replica.page(resource, { ...page, namespace: 'red' })).total).toBe(expected({ namespace: 'red' }).length);
+      expect((await replica.page(resource, { ...page, namespace: 'red' })).total).toBe(
+        expected({ namespace: 'red' }).length,
+      );
     }
   });
 }

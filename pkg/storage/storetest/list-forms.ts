@@ -8,8 +8,9 @@ export interface ListForm {
 }
 
 /**
- * Objects in bulk, `i` from 1, as an `INSERT ... SELECT`: 100 namespaces; a label with 2 % and one with 30 % of them, which is the last 30 % in the order of
- * rank; two labels that never meet; a field that is the label's echo, so that their estimates multiply wrongly; a few rare ones, at the end of every order.
+ * Objects in bulk, `i` from 1, as an `INSERT ... SELECT`: 100 namespaces; a label with 2 % and one with 30 % of them,
+ * which is the last 30 % in the order of rank; two labels that never meet; a field that is the label's echo, so that
+ * their estimates multiply wrongly; a few rare ones, at the end of every order.
  */
 export function fillText(table: string, column: (index: string) => string): string {
   const columns = ['spec.slug', 'spec.owner', 'spec.rank', 'spec.weight', 'spec.open', 'spec.due', 'spec.tags'];
@@ -79,12 +80,26 @@ export function listForms(indexes: readonly IndexDefinition[]): ListForm[] {
 /** Values that a fiftieth of the objects has at most, but for the boolean. */
 function fieldForms({ name, type, multi }: IndexDefinition): ListForm[] {
   const ordinary = { string: 'u7', integer: '77', number: '7', boolean: 'true', date: '2026-02-01T00:07:00Z' }[type];
-  const value = { 'metadata.name': 'o-00000077', 'metadata.namespace': 'n7', 'metadata.creationTimestamp': '2026-01-01T00:01:17Z', 'spec.slug': 's77', 'spec.tags': 't7' }[name] ?? ordinary;
+  const value =
+    {
+      'metadata.name': 'o-00000077',
+      'metadata.namespace': 'n7',
+      'metadata.creationTimestamp': '2026-01-01T00:01:17Z',
+      'spec.slug': 's77',
+      'spec.tags': 't7',
+    }[name] ?? ordinary;
   const share = type === 'boolean' ? 0.3 : 0.02;
   const form = (fields: string, part: number): ListForm => ({ fields, share: part });
-  const equal = [`${name}=${value}`, `${name}==${value}`, `${name}=(${value})`, `${name} in (${value})`].map((fields) => form(fields, share));
+  const equal = [`${name}=${value}`, `${name}==${value}`, `${name}=(${value})`, `${name} in (${value})`].map((fields) =>
+    form(fields, share),
+  );
   const other = [`${name}!=${value}`, `${name} notin (${value})`, name, `!${name}`].map((fields) => form(fields, 1));
-  const orders = multi || type === 'boolean' ? [] : [`${name}>${value}`, `${name}>=${value}`, `${name}<${value}`, `${name}<=${value}`].map((fields) => form(fields, 1));
+  const orders =
+    multi || type === 'boolean'
+      ? []
+      : [`${name}>${value}`, `${name}>=${value}`, `${name}<${value}`, `${name}<=${value}`].map((fields) =>
+          form(fields, 1),
+        );
   const prefix = type === 'string' && !multi ? [form(`${name}^=${value}`, 0.2)] : [];
   return [...equal, ...other, ...orders, ...prefix];
 }

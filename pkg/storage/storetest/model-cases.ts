@@ -21,7 +21,10 @@ function queryFor(model: StoreModel, selector: string): PageQuery {
 }
 
 async function ready(store: Store, model: StoreModel): Promise<void> {
-  await eventually(() => store.indexStates(resourceOf(model)), (states) => states.every(({ state }) => state !== 'building'));
+  await eventually(
+    () => store.indexStates(resourceOf(model)),
+    (states) => states.every(({ state }) => state !== 'building'),
+  );
 }
 
 export function modelCases(pair: () => StorePair): void {
@@ -36,7 +39,9 @@ export function modelCases(pair: () => StorePair): void {
   test('a model that nobody made is not found, and is found once another replica makes it', async () => {
     const { store, other } = pair();
     const model = sampleModel('late');
-    await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({ code: 'ModelNotFound' });
+    await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({
+      code: 'ModelNotFound',
+    });
     await store.ensureModel(model);
     expect(await other.get(resourceOf(model), { namespace: '', name: 'a' })).toBeUndefined();
   });
@@ -49,7 +54,9 @@ export function modelCases(pair: () => StorePair): void {
     await store.dropModel(resourceOf(model));
     await store.dropModel(resourceOf(model));
     await expect(other.write(createOf(model, sampleObject('b')))).rejects.toMatchObject({ code: 'ModelNotFound' });
-    await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({ code: 'ModelNotFound' });
+    await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({
+      code: 'ModelNotFound',
+    });
     await other.ensureModel(model);
     await store.write(createOf(model, sampleObject('a', { spec: { slug: 's' } })));
     await other.write(createOf(model, sampleObject('c')));
@@ -72,7 +79,9 @@ export function modelCases(pair: () => StorePair): void {
     expect(await store.changes.incarnationOf(resourceOf(model))).toEqual(second);
     await expect(store.changes.read(resourceOf(model), before - 1)).rejects.toMatchObject({ code: 'Compacted' });
     const position = { namespace: '', name: 'a', revision: before - 1, keys: [], served: 1 };
-    await expect(store.chunk(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], limit: 1, after: position })).rejects.toMatchObject({ code: 'Compacted' });
+    await expect(
+      store.chunk(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], limit: 1, after: position }),
+    ).rejects.toMatchObject({ code: 'Compacted' });
   });
 
   test('a replica that still knows a column by an index that is gone does not read another index by it', async () => {
@@ -85,7 +94,9 @@ export function modelCases(pair: () => StorePair): void {
     await store.ensureModel(sampleModel('renamed', { indexes: [] }));
     await store.ensureModel(second);
     await ready(store, second);
-    const answer = await other.page(resourceOf(first), queryFor(first, 'spec.owner=x')).catch((error: unknown) => error);
+    const answer = await other
+      .page(resourceOf(first), queryFor(first, 'spec.owner=x'))
+      .catch((error: unknown) => error);
     expect(answer).toMatchObject({ code: 'IndexNotReady' });
   });
 
@@ -96,9 +107,16 @@ export function modelCases(pair: () => StorePair): void {
     await store.ensureModel(model);
     await store.ensureModel(bystander);
     await Promise.all(Array.from({ length: 150 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))));
-    const stream = await other.stream(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], order: 'sort' });
+    const stream = await other.stream(resourceOf(model), {
+      selector: { labels: [], fields: [] },
+      sort: [],
+      order: 'sort',
+    });
     const dropping = store.dropModel(resourceOf(model));
-    await eventually(() => other.changes.incarnationOf(resourceOf(model)), (incarnation) => incarnation === undefined);
+    await eventually(
+      () => other.changes.incarnationOf(resourceOf(model)),
+      (incarnation) => incarnation === undefined,
+    );
     await store.write(createOf(bystander, sampleObject('served')));
     await store.ensureModel(model);
     let read = 0;
@@ -112,12 +130,20 @@ export function modelCases(pair: () => StorePair): void {
     const before = sampleModel('grown', { indexes: [widgetIndexes.slug] });
     const after = sampleModel('grown', { indexes: [widgetIndexes.slug, widgetIndexes.owner, widgetIndexes.tags] });
     await store.ensureModel(before);
-    await Promise.all(Array.from({ length: 450 }, (_, i) => store.write(createOf(before, sampleObject(`o-${i}`, { spec: { owner: `u${i % 3}`, tags: ['t', `t${i % 2}`] } })))));
+    await Promise.all(
+      Array.from({ length: 450 }, (_, i) =>
+        store.write(
+          createOf(before, sampleObject(`o-${i}`, { spec: { owner: `u${i % 3}`, tags: ['t', `t${i % 2}`] } })),
+        ),
+      ),
+    );
     await other.ensureModel(after);
     // Written by the replica that has not heard of the index: the shape check makes it learn.
     await store.write(createOf(after, sampleObject('late', { spec: { owner: 'u0', tags: ['t1'] } })));
     await ready(store, after);
-    expect(await store.indexStates(resourceOf(after))).toEqual(['spec.slug', 'spec.owner', 'spec.tags'].map((name) => ({ name, state: 'ready' })));
+    expect(await store.indexStates(resourceOf(after))).toEqual(
+      ['spec.slug', 'spec.owner', 'spec.tags'].map((name) => ({ name, state: 'ready' })),
+    );
     for (const replica of [store, other]) {
       expect((await replica.page(resourceOf(after), queryFor(after, 'spec.owner=u0'))).total).toBe(151);
       expect((await replica.page(resourceOf(after), queryFor(after, 'spec.tags=t1'))).total).toBe(226);
@@ -129,7 +155,11 @@ export function modelCases(pair: () => StorePair): void {
     const before = sampleModel('busy', { indexes: [] });
     const after = sampleModel('busy', { indexes: [widgetIndexes.rank] });
     await store.ensureModel(before);
-    await Promise.all(Array.from({ length: 300 }, (_, i) => store.write(createOf(before, sampleObject(`o-${i}`, { spec: { rank: 1 } })))));
+    await Promise.all(
+      Array.from({ length: 300 }, (_, i) =>
+        store.write(createOf(before, sampleObject(`o-${i}`, { spec: { rank: 1 } }))),
+      ),
+    );
     const writing = (async () => {
       for (let i = 0; i < 60; i += 1) {
         const from = (await other.get(resourceOf(after), { namespace: '', name: `o-${i}` }))!;
@@ -152,8 +182,13 @@ export function modelCases(pair: () => StorePair): void {
     for (const name of ['a', 'b']) await store.write(createOf(before, sampleObject(name, { spec: { slug: 'same' } })));
     await store.ensureModel(after);
     await ready(store, after);
-    expect(await store.indexStates(resourceOf(after))).toEqual([{ name: 'spec.slug', state: 'failed', message: 'several objects have the same value' }]);
-    await expect(store.page(resourceOf(after), queryFor(after, 'spec.slug=same'))).rejects.toMatchObject({ code: 'IndexNotReady', index: 'spec.slug' });
+    expect(await store.indexStates(resourceOf(after))).toEqual([
+      { name: 'spec.slug', state: 'failed', message: 'several objects have the same value' },
+    ]);
+    await expect(store.page(resourceOf(after), queryFor(after, 'spec.slug=same'))).rejects.toMatchObject({
+      code: 'IndexNotReady',
+      index: 'spec.slug',
+    });
     await store.write(createOf(after, sampleObject('c', { spec: { slug: 'other' } })));
   });
 

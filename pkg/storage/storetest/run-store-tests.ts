@@ -8,7 +8,10 @@ import { modelCases } from './model-cases.ts';
 import type { StorePair } from './store-pair.ts';
 import { writeCases } from './write-cases.ts';
 
-/** The contract of Store: every implementation passes all of it. `pair` is asked for inside the cases, when it is open; its stores compute keys by `sampleKeyEvaluator`. */
+/**
+ * The contract of Store: every implementation passes all of it. `pair` is asked for inside the cases, when it is open;
+ * its stores compute keys by `sampleKeyEvaluator`.
+ */
 export function runStoreTests(implementation: string, pair: () => StorePair): void {
   describe(`Store: ${implementation}`, () => {
     describe('writes', () => writeCases(pair));

@@ -8,7 +8,9 @@ type Functions = Record<string, (object: unknown) => unknown>;
 export const sampleKeyEvaluator: KeyEvaluator = {
   evaluate: async (script, calls, objects) => {
     const functions = runInThisContext(`(() => { ${script.text}; return indexKeys; })()`) as Functions;
-    return objects.map((text) => calls.map((call) => resultOf(() => functions[call.function]!(JSON.parse(text)), call.multi)));
+    return objects.map((text) =>
+      calls.map((call) => resultOf(() => functions[call.function]!(JSON.parse(text)), call.multi)),
+    );
   },
 };
 

@@ -1,9 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { computedKey, type ApiObject, type GroupResource, type IndexDefinition, type JsonObject } from '#pkg/apimachinery/index';
+import {
+  computedKey,
+  type ApiObject,
+  type GroupResource,
+  type IndexDefinition,
+  type JsonObject,
+} from '#pkg/apimachinery/index';
 import { decodeBody } from '../body.ts';
 import type { StoredModel, StoredObject, Write } from '../store.ts';
 
-const index = (name: string, rest: Partial<IndexDefinition> = {}): IndexDefinition => ({ name, path: name, type: 'string', multi: false, unique: false, nullable: true, ...rest });
+const index = (name: string, rest: Partial<IndexDefinition> = {}): IndexDefinition => ({
+  name,
+  path: name,
+  type: 'string',
+  multi: false,
+  unique: false,
+  nullable: true,
+  ...rest,
+});
 
 /** What the store needs to know of a model. */
 export type StoreModel = StoredModel;
@@ -19,7 +33,10 @@ export const widgetIndexes = {
 };
 
 /** A model of the plural given, with an index of every type. */
-export function sampleModel(plural: string, options: { namespaced?: boolean; indexes?: IndexDefinition[] } = {}): StoreModel {
+export function sampleModel(
+  plural: string,
+  options: { namespaced?: boolean; indexes?: IndexDefinition[] } = {},
+): StoreModel {
   return {
     group: 'store.example.com',
     names: { plural, singular: plural, kind: 'Widget', listKind: 'WidgetList', shortNames: [], categories: [] },
@@ -29,8 +46,14 @@ export function sampleModel(plural: string, options: { namespaced?: boolean; ind
 }
 
 /** The same with indexes that functions compute: `functions` are their sources, as members of an object. */
-export function computedModel(plural: string, functions: Record<string, string>, indexes: (Partial<IndexDefinition> & { name: string; key: string })[]): StoreModel {
-  const keyScript = `var indexKeys = { ${Object.entries(functions).map(([name, source]) => `${name}: ${source}`).join(', ')} };`;
+export function computedModel(
+  plural: string,
+  functions: Record<string, string>,
+  indexes: (Partial<IndexDefinition> & { name: string; key: string })[],
+): StoreModel {
+  const keyScript = `var indexKeys = { ${Object.entries(functions)
+    .map(([name, source]) => `${name}: ${source}`)
+    .join(', ')} };`;
   const declared = indexes.map(({ key, ...rest }) => {
     const whole = index(rest.name, { ...rest, path: '' });
     return { ...whole, computed: computedKey(key, keyScript, whole) };
@@ -52,7 +75,10 @@ export interface SampleObject {
   owners?: string[];
 }
 
-export function sampleObject(name: string, { namespace, labels, spec = {}, created, deleted, owners }: SampleObject = {}): ApiObject {
+export function sampleObject(
+  name: string,
+  { namespace, labels, spec = {}, created, deleted, owners }: SampleObject = {},
+): ApiObject {
   return {
     apiVersion: 'store.example.com/v1',
     kind: 'Widget',
@@ -63,7 +89,9 @@ export function sampleObject(name: string, { namespace, labels, spec = {}, creat
       creationTimestamp: created ?? '2026-01-01T00:00:00Z',
       ...(deleted === undefined ? {} : { deletionTimestamp: deleted }),
       ...(labels === undefined ? {} : { labels }),
-      ...(owners === undefined ? {} : { ownerReferences: owners.map((uid) => ({ apiVersion: 'v1', kind: 'Owner', name: 'o', uid })) }),
+      ...(owners === undefined
+        ? {}
+        : { ownerReferences: owners.map((uid) => ({ apiVersion: 'v1', kind: 'Owner', name: 'o', uid })) }),
     },
     spec,
   };
@@ -74,9 +102,21 @@ export function createOf(model: StoreModel, object: ApiObject): Write {
 }
 
 export function updateOf(model: StoreModel, from: StoredObject, spec: JsonObject): Write {
-  return { type: 'update', resource: resourceOf(model), object: { ...decodeBody(from.body, from.revision), spec }, fingerprint: 'f1', from };
+  return {
+    type: 'update',
+    resource: resourceOf(model),
+    object: { ...decodeBody(from.body, from.revision), spec },
+    fingerprint: 'f1',
+    from,
+  };
 }
 
 export function deleteOf(model: StoreModel, from: StoredObject): Write {
-  return { type: 'delete', resource: resourceOf(model), object: decodeBody(from.body, from.revision), fingerprint: 'f1', from };
+  return {
+    type: 'delete',
+    resource: resourceOf(model),
+    object: decodeBody(from.body, from.revision),
+    fingerprint: 'f1',
+    from,
+  };
 }

@@ -1,7 +1,14 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { StoredObject, Write } from '../store.ts';
 import type { StorePair } from './store-pair.ts';
-import { createOf, deleteOf as deleteOfSample, resourceOf, sampleModel, sampleObject, updateOf as updateOfSample } from './sample-model.ts';
+import {
+  createOf,
+  deleteOf as deleteOfSample,
+  resourceOf,
+  sampleModel,
+  sampleObject,
+  updateOf as updateOfSample,
+} from './sample-model.ts';
 
 const model = sampleModel('written');
 const resource = resourceOf(model);
@@ -18,7 +25,9 @@ export function writeCases(pair: () => StorePair): void {
 
   test('what is created can be read, here and on the other replica, byte for byte', async () => {
     const { store, other } = pair();
-    const created = await store.write(createOf(model, sampleObject('first', { spec: { text: 'Grüße "\\" \u{1f600}\n' } })));
+    const created = await store.write(
+      createOf(model, sampleObject('first', { spec: { text: 'Grüße "\\" \u{1f600}\n' } })),
+    );
     expect(created.revision).toBeGreaterThan(0);
     expect(await store.get(resource, { namespace: '', name: 'first' })).toEqual(created);
     expect(await other.get(resource, { namespace: '', name: 'first' })).toEqual(created);
@@ -27,7 +36,9 @@ export function writeCases(pair: () => StorePair): void {
 
   test('reads asked for together are each answered for themselves', async () => {
     const { store } = pair();
-    const created = await Promise.all(Array.from({ length: 300 }, (_, i) => store.write(createOf(model, sampleObject(`together-${i}`)))));
+    const created = await Promise.all(
+      Array.from({ length: 300 }, (_, i) => store.write(createOf(model, sampleObject(`together-${i}`)))),
+    );
     const names = [...created.map(({ name }) => name), 'together-absent', created[0]!.name];
     const read = await Promise.all(names.map((name) => store.get(resource, { namespace: '', name })));
     expect(read).toEqual([...created, undefined, created[0]]);
@@ -35,9 +46,12 @@ export function writeCases(pair: () => StorePair): void {
 
   test('a name is taken once', async () => {
     const { store, other } = pair();
-    const outcomes = await Promise.allSettled([store, other, store, other].map((replica) => replica.write(createOf(model, sampleObject('once')))));
+    const outcomes = await Promise.allSettled(
+      [store, other, store, other].map((replica) => replica.write(createOf(model, sampleObject('once')))),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'AlreadyExists' });
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'AlreadyExists' });
   });
 
   test('revisions grow with every write', async () => {
@@ -64,7 +78,9 @@ export function writeCases(pair: () => StorePair): void {
   test('of many updates from one revision exactly one succeeds', async () => {
     const { store, other } = pair();
     const from = await store.write(createOf(model, sampleObject('raced')));
-    const outcomes = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? store : other).write(updateOf(from, { i: String(i) }))));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? store : other).write(updateOf(from, { i: String(i) }))),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
@@ -72,7 +88,9 @@ export function writeCases(pair: () => StorePair): void {
     const { store, other } = pair();
     const holder = await store.write(createOf(model, sampleObject('holder', { spec: { slug: 'taken' } })));
     const clash = { code: 'UniqueClash', index: 'spec.slug' };
-    await expect(other.write(createOf(model, sampleObject('second', { spec: { slug: 'taken' } })))).rejects.toMatchObject(clash);
+    await expect(
+      other.write(createOf(model, sampleObject('second', { spec: { slug: 'taken' } }))),
+    ).rejects.toMatchObject(clash);
     const second = await other.write(createOf(model, sampleObject('second')));
     await store.write(createOf(model, sampleObject('third')));
     await expect(other.write(updateOf(second, { slug: 'taken' }))).rejects.toMatchObject(clash);
@@ -82,9 +100,17 @@ export function writeCases(pair: () => StorePair): void {
 
   test('two objects that swap a unique value fail, and nothing changes', async () => {
     const { store } = pair();
-    const [a, b] = await Promise.all(['a', 'b'].map((name) => store.write(createOf(model, sampleObject(`swap-${name}`, { spec: { slug: `swap-${name}` } })))));
-    const outcomes = await Promise.allSettled([store.write(updateOf(a!, { slug: 'swap-b' })), store.write(updateOf(b!, { slug: 'swap-a' }))]);
-    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UniqueClash' } });
+    const [a, b] = await Promise.all(
+      ['a', 'b'].map((name) =>
+        store.write(createOf(model, sampleObject(`swap-${name}`, { spec: { slug: `swap-${name}` } }))),
+      ),
+    );
+    const outcomes = await Promise.allSettled([
+      store.write(updateOf(a!, { slug: 'swap-b' })),
+      store.write(updateOf(b!, { slug: 'swap-a' })),
+    ]);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UniqueClash' } });
   });
 
   test('neighbours in a batch never fail each other', async () => {
@@ -100,28 +126,37 @@ export function writeCases(pair: () => StorePair): void {
       updateOf(newest, { slug: 'neighbour' }),
     ];
     const outcomes = await Promise.allSettled([...bad, ...good].map((write) => store.write(write)));
-    expect(outcomes.slice(0, 4).map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as { code: string }).code : 'done'))).toEqual([
-      'AlreadyExists',
-      'Conflict',
-      'UniqueClash',
-      'UniqueClash',
-    ]);
+    expect(
+      outcomes
+        .slice(0, 4)
+        .map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as { code: string }).code : 'done')),
+    ).toEqual(['AlreadyExists', 'Conflict', 'UniqueClash', 'UniqueClash']);
     expect(outcomes.slice(4).every(({ status }) => status === 'fulfilled')).toBe(true);
   });
 
   test('a value that its index cannot hold is refused, with the field', async () => {
     const { store } = pair();
-    await expect(store.write(createOf(model, sampleObject('wrong', { spec: { rank: 'high' } })))).rejects.toMatchObject({ code: 'InvalidKey', causes: [{ field: 'spec.rank' }] });
-    await expect(store.write(createOf(model, sampleObject('long', { spec: { owner: 'x'.repeat(2000) } })))).rejects.toMatchObject({ code: 'InvalidKey' });
+    await expect(store.write(createOf(model, sampleObject('wrong', { spec: { rank: 'high' } })))).rejects.toMatchObject(
+      { code: 'InvalidKey', causes: [{ field: 'spec.rank' }] },
+    );
+    await expect(
+      store.write(createOf(model, sampleObject('long', { spec: { owner: 'x'.repeat(2000) } }))),
+    ).rejects.toMatchObject({ code: 'InvalidKey' });
   });
 
   test('a dry run finds what the write would, and writes nothing', async () => {
     const { store } = pair();
     const held = await store.write(createOf(model, sampleObject('dry', { spec: { slug: 'dry' } })));
     const dryRun = { dryRun: true };
-    await expect(store.write(createOf(model, sampleObject('dry')), dryRun)).rejects.toMatchObject({ code: 'AlreadyExists' });
-    await expect(store.write(createOf(model, sampleObject('dry-2', { spec: { slug: 'dry' } })), dryRun)).rejects.toMatchObject({ code: 'UniqueClash' });
-    await expect(store.write(updateOf({ ...held, revision: 1 }, {}), dryRun)).rejects.toMatchObject({ code: 'Conflict' });
+    await expect(store.write(createOf(model, sampleObject('dry')), dryRun)).rejects.toMatchObject({
+      code: 'AlreadyExists',
+    });
+    await expect(
+      store.write(createOf(model, sampleObject('dry-2', { spec: { slug: 'dry' } })), dryRun),
+    ).rejects.toMatchObject({ code: 'UniqueClash' });
+    await expect(store.write(updateOf({ ...held, revision: 1 }, {}), dryRun)).rejects.toMatchObject({
+      code: 'Conflict',
+    });
     const namesake = await store.write(createOf(model, sampleObject('dry-space')));
     await store.write(createOf(namespaced, sampleObject('dry', { namespace: 'dry-space' })));
     await store.write(deleteOf(namesake), dryRun);
@@ -134,8 +169,14 @@ export function writeCases(pair: () => StorePair): void {
 
   test('namespaces hold names apart', async () => {
     const { store } = pair();
-    for (const namespace of ['red', 'blue']) await store.write(createOf(namespaced, sampleObject('same', { namespace })));
-    await expect(store.write(createOf(namespaced, sampleObject('same', { namespace: 'red' })))).rejects.toMatchObject({ code: 'AlreadyExists' });
-    expect(await store.get(resourceOf(namespaced), { namespace: 'blue', name: 'same' })).toMatchObject({ namespace: 'blue', name: 'same' });
+    for (const namespace of ['red', 'blue'])
+      await store.write(createOf(namespaced, sampleObject('same', { namespace })));
+    await expect(store.write(createOf(namespaced, sampleObject('same', { namespace: 'red' })))).rejects.toMatchObject({
+      code: 'AlreadyExists',
+    });
+    expect(await store.get(resourceOf(namespaced), { namespace: 'blue', name: 'same' })).toMatchObject({
+      namespace: 'blue',
+      name: 'same',
+    });
   });
 }

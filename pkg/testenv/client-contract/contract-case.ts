@@ -24,7 +24,10 @@ export function namesOf(items: readonly AnyObject[]): string[] {
 }
 
 /** Reads from a stream until `enough` says so; bookmarks are left out. */
-export async function readUntil(stream: EventStream<Note>, enough: (told: readonly Told[]) => boolean): Promise<Told[]> {
+export async function readUntil(
+  stream: EventStream<Note>,
+  enough: (told: readonly Told[]) => boolean,
+): Promise<Told[]> {
   const told: Told[] = [];
   for await (const event of stream) {
     if (event.type === 'BOOKMARK') continue;

@@ -40,13 +40,23 @@ export const doors: readonly Door[] = [
 function openLoopback({ env, server = 0 }: DoorOptions): OpenDoor {
   const warnings: string[] = [];
   const user = { name: 'admin', uid: 'admin', groups: [systemMasters] };
-  const client = new LoopbackClient({ registry: env.servers[server]!.registry, authorizer: new MastersAuthorizer(), user, warn: (text) => warnings.push(text) });
+  const client = new LoopbackClient({
+    registry: env.servers[server]!.registry,
+    authorizer: new MastersAuthorizer(),
+    user,
+    warn: (text) => warnings.push(text),
+  });
   return { client, warnings, dispose: () => client.close() };
 }
 
 function openRest({ env, server = 0, limits = {} }: DoorOptions): OpenDoor {
   const warnings: string[] = [];
-  const client = RestClient.connect({ url: env.servers[server]!.url, token: env.token, limits, warn: (text) => warnings.push(text) });
+  const client = RestClient.connect({
+    url: env.servers[server]!.url,
+    token: env.token,
+    limits,
+    warn: (text) => warnings.push(text),
+  });
   return { client, warnings, dispose: () => client.close() };
 }
 

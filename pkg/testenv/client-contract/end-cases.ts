@@ -12,7 +12,8 @@ export function endCases(door: Door, env: () => TestEnv): void {
     await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, claimAge: 60_000 });
     // The second server was not there at revision 1, so that none of it can still be in its memory.
     const { client, dispose } = door.open({ env: env(), server: 1 });
-    const reading = (async () => readToEnd(await client.watch(noteType, { namespace: door.namespace, resourceVersion: '1' })))();
+    const reading = (async () =>
+      readToEnd(await client.watch(noteType, { namespace: door.namespace, resourceVersion: '1' })))();
     await expect(reading).rejects.toMatchObject({ code: 410, reason: 'Expired' });
     dispose();
   });
@@ -25,7 +26,8 @@ export function endCases(door: Door, env: () => TestEnv): void {
     client.close();
     client.close();
     expect(await reading).toEqual([]);
-    for (const outcome of await underWay) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unavailable);
+    for (const outcome of await underWay)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unavailable);
     await expect(client.get(noteType, { namespace: door.namespace, name: 'a' })).rejects.toMatchObject(unavailable);
     await expect(client.watch(noteType, { resourceVersion })).rejects.toMatchObject(unavailable);
     dispose();
@@ -61,7 +63,15 @@ export function endCases(door: Door, env: () => TestEnv): void {
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const names = { kind, plural, singular: kind.toLowerCase() };
     const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
-    await env().request(definitions, { method: 'POST', body: { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${type.group}` }, spec: { group: type.group, scope: 'Cluster', names, versions } } });
+    await env().request(definitions, {
+      method: 'POST',
+      body: {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `${plural}.${type.group}` },
+        spec: { group: type.group, scope: 'Cluster', names, versions },
+      },
+    });
     const { resourceVersion } = await client.list(type);
     const reading = readToEnd(await client.watch(type, { resourceVersion }));
     await env().request(`${definitions}/${plural}.${type.group}`, { method: 'DELETE' });

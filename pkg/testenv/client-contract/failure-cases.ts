@@ -1,9 +1,22 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { isStatusError, newConflict, StatusError, type Client, type JsonObject, type ResourceType } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  newConflict,
+  StatusError,
+  type Client,
+  type JsonObject,
+  type ResourceType,
+} from '#pkg/apimachinery/index';
 import type { Contract } from './contract-case.ts';
 import { newNote, noteType, type Note } from './note-model.ts';
 
-const leases: ResourceType<Note> = { ...noteType, group: 'coordination.k8s.io', kind: 'Lease', plural: 'leases', hasStatusSubresource: false };
+const leases: ResourceType<Note> = {
+  ...noteType,
+  group: 'coordination.k8s.io',
+  kind: 'Lease',
+  plural: 'leases',
+  hasStatusSubresource: false,
+};
 const nowhere: ResourceType<Note> = { ...noteType, plural: 'nowhere' };
 const merge = { type: 'merge', patch: { spec: { rank: 1 } } } as const;
 
@@ -17,54 +30,230 @@ const notFound = { code: 404, reason: 'NotFound' };
 const badRequest = { code: 400, reason: 'BadRequest' };
 
 const failures: Failure[] = [
-  { reason: 'get of nothing', call: (client, namespace) => client.get(noteType, { namespace, name: 'absent' }), error: { ...notFound, message: 'notes.doors.example.com "absent" not found', details: { name: 'absent', group: 'doors.example.com', kind: 'notes' } } },
-  { reason: 'update of nothing', call: (client, namespace) => client.update(noteType, newNote(namespace, 'absent')), error: notFound },
-  { reason: 'patch of nothing', call: (client, namespace) => client.patch(noteType, { namespace, name: 'absent' }, merge), error: notFound },
-  { reason: 'delete of nothing', call: (client, namespace) => client.delete(noteType, { namespace, name: 'absent' }), error: notFound },
-  { reason: 'a type that is not there', call: (client, namespace) => client.list(nowhere, { namespace }), error: notFound },
-  { reason: 'a watch of a type that is not there', call: (client, namespace) => client.watch(nowhere, { namespace, resourceVersion: '1' }), error: notFound },
-  { reason: 'a namespace that is not there', call: (client) => client.create(noteType, newNote('absent', 'a')), error: { ...notFound, details: { name: 'absent', kind: 'namespaces' } } },
-  { reason: 'an object of a namespaced type without one', call: (client) => client.get(noteType, { namespace: '', name: 'taken' }), error: notFound },
-  { reason: 'status where there is none apart', call: (client, namespace) => client.patchStatus(leases, { namespace, name: 'a' }, merge), error: notFound },
-  { reason: 'a name that is taken', call: (client, namespace) => client.create(noteType, newNote(namespace, 'taken')), error: { code: 409, reason: 'AlreadyExists', details: { name: 'taken' } } },
-  { reason: 'a revision that is not the newest', call: (client, namespace) => client.update(noteType, newNote(namespace, 'taken', {}, { resourceVersion: '1' })), error: { code: 409, reason: 'Conflict' } },
+  {
+    reason: 'get of nothing',
+    call: (client, namespace) => client.get(noteType, { namespace, name: 'absent' }),
+    error: {
+      ...notFound,
+      message: 'notes.doors.example.com "absent" not found',
+      details: { name: 'absent', group: 'doors.example.com', kind: 'notes' },
+    },
+  },
+  {
+    reason: 'update of nothing',
+    call: (client, namespace) => client.update(noteType, newNote(namespace, 'absent')),
+    error: notFound,
+  },
+  {
+    reason: 'patch of nothing',
+    call: (client, namespace) => client.patch(noteType, { namespace, name: 'absent' }, merge),
+    error: notFound,
+  },
+  {
+    reason: 'delete of nothing',
+    call: (client, namespace) => client.delete(noteType, { namespace, name: 'absent' }),
+    error: notFound,
+  },
+  {
+    reason: 'a type that is not there',
+    call: (client, namespace) => client.list(nowhere, { namespace }),
+    error: notFound,
+  },
+  {
+    reason: 'a watch of a type that is not there',
+    call: (client, namespace) => client.watch(nowhere, { namespace, resourceVersion: '1' }),
+    error: notFound,
+  },
+  {
+    reason: 'a namespace that is not there',
+    call: (client) => client.create(noteType, newNote('absent', 'a')),
+    error: { ...notFound, details: { name: 'absent', kind: 'namespaces' } },
+  },
+  {
+    reason: 'an object of a namespaced type without one',
+    call: (client) => client.get(noteType, { namespace: '', name: 'taken' }),
+    error: notFound,
+  },
+  {
+    reason: 'status where there is none apart',
+    call: (client, namespace) => client.patchStatus(leases, { namespace, name: 'a' }, merge),
+    error: notFound,
+  },
+  {
+    reason: 'a name that is taken',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'taken')),
+    error: { code: 409, reason: 'AlreadyExists', details: { name: 'taken' } },
+  },
+  {
+    reason: 'a revision that is not the newest',
+    call: (client, namespace) => client.update(noteType, newNote(namespace, 'taken', {}, { resourceVersion: '1' })),
+    error: { code: 409, reason: 'Conflict' },
+  },
   {
     reason: 'values that the schema refuses',
-    call: (client, namespace) => client.create(noteType, newNote(namespace, 'invalid', { title: 'x'.repeat(101), rank: 'high' as unknown as number })),
+    call: (client, namespace) =>
+      client.create(
+        noteType,
+        newNote(namespace, 'invalid', { title: 'x'.repeat(101), rank: 'high' as unknown as number }),
+      ),
     error: {
       code: 422,
       reason: 'Invalid',
-      details: { name: 'invalid', kind: 'Note', causes: [{ reason: 'FieldValueTypeInvalid', field: 'spec.rank' }, { reason: 'FieldValueTooLong', field: 'spec.title' }] },
+      details: {
+        name: 'invalid',
+        kind: 'Note',
+        causes: [
+          { reason: 'FieldValueTypeInvalid', field: 'spec.rank' },
+          { reason: 'FieldValueTooLong', field: 'spec.title' },
+        ],
+      },
     },
   },
-  { reason: 'an object of another kind', call: (client, namespace) => client.create(noteType, { ...newNote(namespace, 'a'), kind: 'Post' }), error: badRequest },
-  { reason: 'an object of another version', call: (client, namespace) => client.update(noteType, { ...newNote(namespace, 'taken'), apiVersion: 'doors.example.com/v2' }), error: badRequest },
-  { reason: 'a patch that changes the name', call: (client, namespace) => client.patch(noteType, { namespace, name: 'taken' }, { type: 'merge', patch: { metadata: { name: 'b' } } }), error: badRequest },
-  { reason: 'a merge patch that is none', call: (client, namespace) => client.patch(noteType, { namespace, name: 'taken' }, { type: 'merge', patch: [] as unknown as JsonObject }), error: badRequest },
-  { reason: 'a JSON patch that is none', call: (client, namespace) => client.patch(noteType, { namespace, name: 'taken' }, { type: 'json', patch: {} as unknown as [] }), error: badRequest },
-  { reason: 'a JSON patch that does not apply', call: (client, namespace) => client.patch(noteType, { namespace, name: 'taken' }, { type: 'json', patch: [{ op: 'remove', path: '/spec/nothing' }] }), error: { code: 422, reason: 'Invalid' } },
-  { reason: 'a selector that is none', call: (client, namespace) => client.list(noteType, { namespace, labelSelector: 'a in (' }), error: badRequest },
-  { reason: 'a selector of a field without an index', call: (client, namespace) => client.list(noteType, { namespace, fieldSelector: 'spec.text=a' }), error: { ...badRequest, details: { causes: expect.any(Array) } } },
-  { reason: 'a sort that is none', call: (client, namespace) => client.list(noteType, { namespace, sort: ['nothing'] }), error: badRequest },
-  { reason: 'a limit that is none', call: (client, namespace) => client.list(noteType, { namespace, limit: -1 }), error: badRequest },
-  { reason: 'a continue that is none', call: (client, namespace) => client.list(noteType, { namespace, limit: 1, continue: 'x' }), error: badRequest },
-  { reason: 'a watch of a selector that is none', call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '1', labelSelector: '=' }), error: badRequest },
-  { reason: 'a watch from nowhere', call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '' }), error: badRequest },
-  { reason: 'a watch from the beginning of time', call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '0' }), error: badRequest },
-  { reason: 'a watch from what is no revision', call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: 'x' }), error: badRequest },
+  {
+    reason: 'an object of another kind',
+    call: (client, namespace) => client.create(noteType, { ...newNote(namespace, 'a'), kind: 'Post' }),
+    error: badRequest,
+  },
+  {
+    reason: 'an object of another version',
+    call: (client, namespace) =>
+      client.update(noteType, { ...newNote(namespace, 'taken'), apiVersion: 'doors.example.com/v2' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a patch that changes the name',
+    call: (client, namespace) =>
+      client.patch(noteType, { namespace, name: 'taken' }, { type: 'merge', patch: { metadata: { name: 'b' } } }),
+    error: badRequest,
+  },
+  {
+    reason: 'a merge patch that is none',
+    call: (client, namespace) =>
+      client.patch(noteType, { namespace, name: 'taken' }, { type: 'merge', patch: [] as unknown as JsonObject }),
+    error: badRequest,
+  },
+  {
+    reason: 'a JSON patch that is none',
+    call: (client, namespace) =>
+      client.patch(noteType, { namespace, name: 'taken' }, { type: 'json', patch: {} as unknown as [] }),
+    error: badRequest,
+  },
+  {
+    reason: 'a JSON patch that does not apply',
+    call: (client, namespace) =>
+      client.patch(
+        noteType,
+        { namespace, name: 'taken' },
+        { type: 'json', patch: [{ op: 'remove', path: '/spec/nothing' }] },
+      ),
+    error: { code: 422, reason: 'Invalid' },
+  },
+  {
+    reason: 'a selector that is none',
+    call: (client, namespace) => client.list(noteType, { namespace, labelSelector: 'a in (' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a selector of a field without an index',
+    call: (client, namespace) => client.list(noteType, { namespace, fieldSelector: 'spec.text=a' }),
+    error: { ...badRequest, details: { causes: expect.any(Array) } },
+  },
+  {
+    reason: 'a sort that is none',
+    call: (client, namespace) => client.list(noteType, { namespace, sort: ['nothing'] }),
+    error: badRequest,
+  },
+  {
+    reason: 'a limit that is none',
+    call: (client, namespace) => client.list(noteType, { namespace, limit: -1 }),
+    error: badRequest,
+  },
+  {
+    reason: 'a continue that is none',
+    call: (client, namespace) => client.list(noteType, { namespace, limit: 1, continue: 'x' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a watch of a selector that is none',
+    call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '1', labelSelector: '=' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a watch from nowhere',
+    call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a watch from the beginning of time',
+    call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: '0' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a watch from what is no revision',
+    call: (client, namespace) => client.watch(noteType, { namespace, resourceVersion: 'x' }),
+    error: badRequest,
+  },
   { reason: 'no name', call: (client, namespace) => client.get(noteType, { namespace, name: '' }), error: badRequest },
-  { reason: 'a deletion of no name', call: (client, namespace) => client.delete(noteType, { namespace, name: '' }), error: badRequest },
-  { reason: 'an update of no name', call: (client, namespace) => client.update(noteType, newNote(namespace, '')), error: badRequest },
-  { reason: 'a name that leads elsewhere', call: (client, namespace) => client.get(noteType, { namespace, name: '../../namespaces' }), error: badRequest },
-  { reason: 'a name of dots', call: (client, namespace) => client.delete(noteType, { namespace, name: '..' }), error: badRequest },
-  { reason: 'a namespace that leads elsewhere', call: (client) => client.list(noteType, { namespace: 'a/b' }), error: badRequest },
-  { reason: 'an empty precondition', call: (client, namespace) => client.delete(noteType, { namespace, name: 'taken' }, { uid: '' }), error: badRequest },
-  { reason: 'half a character', call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: '\uD83D' })), error: badRequest },
-  { reason: 'a zero character', call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: 'a\u0000' })), error: badRequest },
-  { reason: 'what JSON cannot say', call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: 1n })), error: badRequest },
-  { reason: 'an object without an end', call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: circle() })), error: badRequest },
-  { reason: 'an object that is too deep', call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: nested(5000) })), error: badRequest },
-  { reason: 'an object that is too large', call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: 'x'.repeat(3_200_000) })), error: { code: 413, reason: 'RequestEntityTooLarge' } },
+  {
+    reason: 'a deletion of no name',
+    call: (client, namespace) => client.delete(noteType, { namespace, name: '' }),
+    error: badRequest,
+  },
+  {
+    reason: 'an update of no name',
+    call: (client, namespace) => client.update(noteType, newNote(namespace, '')),
+    error: badRequest,
+  },
+  {
+    reason: 'a name that leads elsewhere',
+    call: (client, namespace) => client.get(noteType, { namespace, name: '../../namespaces' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a name of dots',
+    call: (client, namespace) => client.delete(noteType, { namespace, name: '..' }),
+    error: badRequest,
+  },
+  {
+    reason: 'a namespace that leads elsewhere',
+    call: (client) => client.list(noteType, { namespace: 'a/b' }),
+    error: badRequest,
+  },
+  {
+    reason: 'an empty precondition',
+    call: (client, namespace) => client.delete(noteType, { namespace, name: 'taken' }, { uid: '' }),
+    error: badRequest,
+  },
+  {
+    reason: 'half a character',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: '\uD83D' })),
+    error: badRequest,
+  },
+  {
+    reason: 'a zero character',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: 'a\u0000' })),
+    error: badRequest,
+  },
+  {
+    reason: 'what JSON cannot say',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: 1n })),
+    error: badRequest,
+  },
+  {
+    reason: 'an object without an end',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: circle() })),
+    error: badRequest,
+  },
+  {
+    reason: 'an object that is too deep',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { extra: nested(5000) })),
+    error: badRequest,
+  },
+  {
+    reason: 'an object that is too large',
+    call: (client, namespace) => client.create(noteType, newNote(namespace, 'a', { text: 'x'.repeat(3_200_000) })),
+    error: { code: 413, reason: 'RequestEntityTooLarge' },
+  },
 ];
 
 function circle(): unknown {
@@ -96,7 +285,10 @@ export function failureCases({ client, namespace }: Contract): void {
     ['list', (signal: AbortSignal) => client().list(noteType, { namespace, signal })],
     ['create', (signal: AbortSignal) => client().create(noteType, newNote(namespace, 'never'), { signal })],
     ['update', (signal: AbortSignal) => client().update(noteType, newNote(namespace, 'taken'), { signal })],
-    ['patchStatus', (signal: AbortSignal) => client().patchStatus(noteType, { namespace, name: 'taken' }, merge, { signal })],
+    [
+      'patchStatus',
+      (signal: AbortSignal) => client().patchStatus(noteType, { namespace, name: 'taken' }, merge, { signal }),
+    ],
     ['delete', (signal: AbortSignal) => client().delete(noteType, { namespace, name: 'taken' }, { signal })],
   ])('a signal that has fired ends a %s before it begins, with its own error or as a time-out', async (_verb, call) => {
     await expect(call(AbortSignal.abort())).rejects.toMatchObject({ code: 504, reason: 'Timeout' });

@@ -13,17 +13,37 @@ export interface NoteSpec {
   extra?: unknown;
 }
 
-export const noteType: ResourceType<Note> = { group: 'doors.example.com', version: 'v1', kind: 'Note', plural: 'notes', namespaced: true, hasStatusSubresource: true };
+export const noteType: ResourceType<Note> = {
+  group: 'doors.example.com',
+  version: 'v1',
+  kind: 'Note',
+  plural: 'notes',
+  namespaced: true,
+  hasStatusSubresource: true,
+};
 
-export function newNote(namespace: string, name: string, spec: Partial<NoteSpec> = {}, metadata: Partial<Note['metadata']> = {}): Note {
-  return { apiVersion: 'doors.example.com/v1', kind: 'Note', metadata: { ...metadata, namespace, name }, spec: { title: 'a title', ...spec } };
+export function newNote(
+  namespace: string,
+  name: string,
+  spec: Partial<NoteSpec> = {},
+  metadata: Partial<Note['metadata']> = {},
+): Note {
+  return {
+    apiVersion: 'doors.example.com/v1',
+    kind: 'Note',
+    metadata: { ...metadata, namespace, name },
+    spec: { title: 'a title', ...spec },
+  };
 }
 
 /** Declares the model, and makes a namespace for each door. */
 export async function prepareContract(env: TestEnv): Promise<void> {
   const bodies: [string, unknown][] = [
     ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition],
-    ...doors.map(({ namespace }): [string, unknown] => ['/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]),
+    ...doors.map(({ namespace }): [string, unknown] => [
+      '/api/v1/namespaces',
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    ]),
   ];
   for (const [path, body] of bodies) {
     const answer = await env.request(path, { method: 'POST', body });

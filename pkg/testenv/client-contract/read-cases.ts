@@ -10,13 +10,26 @@ export function readCases({ client, namespace }: Contract): void {
 
   beforeAll(async () => {
     for (let i = 0; i < count; i += 1) {
-      await client().create(noteType, newNote(namespace, `read-${i}`, { rank: count - i, title: i % 2 === 0 ? 'even' : 'odd' }, { labels: { case: 'read', parity: String(i % 2) } }));
+      await client().create(
+        noteType,
+        newNote(
+          namespace,
+          `read-${i}`,
+          { rank: count - i, title: i % 2 === 0 ? 'even' : 'odd' },
+          { labels: { case: 'read', parity: String(i % 2) } },
+        ),
+      );
     }
   });
 
   test('what was created is read', async () => {
     const object = await client().get(noteType, { namespace, name: 'read-3' });
-    expect(object).toMatchObject({ apiVersion: 'doors.example.com/v1', kind: 'Note', metadata: { name: 'read-3', namespace, generation: 1 }, spec: { rank: 9, title: 'odd' } });
+    expect(object).toMatchObject({
+      apiVersion: 'doors.example.com/v1',
+      kind: 'Note',
+      metadata: { name: 'read-3', namespace, generation: 1 },
+      spec: { rank: 9, title: 'odd' },
+    });
     expect(object.metadata.uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(object.metadata.resourceVersion).toMatch(/^\d+$/);
   });
@@ -25,7 +38,9 @@ export function readCases({ client, namespace }: Contract): void {
     const list = await client().list(noteType, selection);
     expect(namesOf(list.items).toSorted()).toEqual(Array.from({ length: count }, (_, i) => `read-${i}`).toSorted());
     expect(list.continue).toBeUndefined();
-    expect(Number(list.resourceVersion)).toBeGreaterThanOrEqual(Math.max(...list.items.map(({ metadata }) => Number(metadata.resourceVersion))));
+    expect(Number(list.resourceVersion)).toBeGreaterThanOrEqual(
+      Math.max(...list.items.map(({ metadata }) => Number(metadata.resourceVersion))),
+    );
     expect(list.items[0]).toEqual(await client().get(noteType, { namespace, name: list.items[0]!.metadata.name }));
   });
 
@@ -50,7 +65,20 @@ export function readCases({ client, namespace }: Contract): void {
 
   test('a list is sorted, in priority order', async () => {
     const { items } = await client().list(noteType, { ...selection, sort: ['title,desc', 'rank'] });
-    expect(namesOf(items)).toEqual(['read-11', 'read-9', 'read-7', 'read-5', 'read-3', 'read-1', 'read-10', 'read-8', 'read-6', 'read-4', 'read-2', 'read-0']);
+    expect(namesOf(items)).toEqual([
+      'read-11',
+      'read-9',
+      'read-7',
+      'read-5',
+      'read-3',
+      'read-1',
+      'read-10',
+      'read-8',
+      'read-6',
+      'read-4',
+      'read-2',
+      'read-0',
+    ]);
   });
 
   test('in chunks it is the list as it was at the first of them', async () => {
@@ -59,8 +87,14 @@ export function readCases({ client, namespace }: Contract): void {
     let next: string | undefined;
     let chunks = 0;
     do {
-      const chunk = await client().list(noteType, { ...selection, sort: ['rank'], limit: 5, ...(next === undefined ? {} : { continue: next }) });
-      if (chunks === 0) await client().patch(noteType, { namespace, name: 'read-0' }, { type: 'merge', patch: { spec: { rank: -1 } } });
+      const chunk = await client().list(noteType, {
+        ...selection,
+        sort: ['rank'],
+        limit: 5,
+        ...(next === undefined ? {} : { continue: next }),
+      });
+      if (chunks === 0)
+        await client().patch(noteType, { namespace, name: 'read-0' }, { type: 'merge', patch: { spec: { rank: -1 } } });
       expect(chunk.items.length).toBeLessThanOrEqual(5);
       taken.push(...namesOf(chunk.items));
       next = chunk.continue;
@@ -96,7 +130,14 @@ export function readCases({ client, namespace }: Contract): void {
   });
 
   test('a cluster-scoped type is read without a namespace', async () => {
-    const namespaces = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+    const namespaces = {
+      group: '',
+      version: 'v1',
+      kind: 'Namespace',
+      plural: 'namespaces',
+      namespaced: false,
+      hasStatusSubresource: true,
+    };
     expect((await client().get(namespaces, { namespace: '', name: namespace })).metadata.name).toBe(namespace);
     expect(namesOf((await client().list(namespaces)).items)).toContain(namespace);
   });

@@ -8,7 +8,10 @@ import { readCases } from './read-cases.ts';
 import { watchCases } from './watch-cases.ts';
 import { writeCases } from './write-cases.ts';
 
-/** The contract of Client: every door passes all of it. `env` has two servers; it is asked for inside the cases, after `prepareContract`. */
+/**
+ * The contract of Client: every door passes all of it. `env` has two servers; it is asked for inside the cases, after
+ * `prepareContract`.
+ */
 export function runClientContract(door: Door, env: () => TestEnv): void {
   describe(`Client: ${door.name}`, () => {
     let open: OpenDoor | undefined;

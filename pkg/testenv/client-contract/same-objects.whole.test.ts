@@ -31,7 +31,12 @@ function someValue(random: SeededRandom, depth = 0): JsonValue {
   if (kind === 3) return random.next() * 1e6;
   if (kind === 4) return random.pick(texts);
   if (kind === 5) return Array.from({ length: random.below(4) }, () => someValue(random, depth + 1));
-  return Object.fromEntries(Array.from({ length: random.below(4) }, () => [random.pick(['a', 'b', 'ü', 'toString']), someValue(random, depth + 1)]));
+  return Object.fromEntries(
+    Array.from({ length: random.below(4) }, () => [
+      random.pick(['a', 'b', 'ü', 'toString']),
+      someValue(random, depth + 1),
+    ]),
+  );
 }
 
 function someSpec(random: SeededRandom): JsonObject {
@@ -48,46 +53,90 @@ function someSpec(random: SeededRandom): JsonObject {
 function someOperation(random: SeededRandom): Operation {
   const name = `n-${random.below(5)}`;
   const spec = someSpec(random);
-  const metadata = { ...(random.chance(0.2) ? { finalizers: ['example.com/f'] } : {}), ...(random.chance(0.3) ? { labels: { a: random.pick(['b', 'c', 'not valid']) } } : {}), ...(random.chance(0.1) ? { resourceVersion: '1' } : {}) };
-  const object = (namespace: string): Note => ({ ...newNote(namespace, name, {}, metadata), spec: spec as unknown as Note['spec'] & object });
+  const metadata = {
+    ...(random.chance(0.2) ? { finalizers: ['example.com/f'] } : {}),
+    ...(random.chance(0.3) ? { labels: { a: random.pick(['b', 'c', 'not valid']) } } : {}),
+    ...(random.chance(0.1) ? { resourceVersion: '1' } : {}),
+  };
+  const object = (namespace: string): Note => ({
+    ...newNote(namespace, name, {}, metadata),
+    spec: spec as unknown as Note['spec'] & object,
+  });
   const options = { dryRun: random.chance(0.1), fieldValidation: random.pick(['Ignore', 'Warn', 'Strict'] as const) };
   const rank = random.below(9);
-  const json = [random.pick([{ op: 'add', path: '/spec/rank', value: rank }, { op: 'remove', path: '/spec/text' }, { op: 'test', path: '/spec/rank', value: rank }, { op: 'replace', path: '/metadata/finalizers', value: [] }])];
+  const json = [
+    random.pick([
+      { op: 'add', path: '/spec/rank', value: rank },
+      { op: 'remove', path: '/spec/text' },
+      { op: 'test', path: '/spec/rank', value: rank },
+      { op: 'replace', path: '/metadata/finalizers', value: [] },
+    ]),
+  ];
   const operations: Operation[] = [
     (client, namespace) => client.create(noteType, object(namespace), options),
     (client, namespace) => client.create(noteType, object(namespace), options),
     (client, namespace) => client.update(noteType, object(namespace), options),
     (client, namespace) => client.updateStatus(noteType, { ...object(namespace), status: { words: rank } }, options),
-    (client, namespace) => client.patch(noteType, { namespace, name }, { type: 'merge', patch: { spec, metadata: { finalizers: null } } }, options),
+    (client, namespace) =>
+      client.patch(
+        noteType,
+        { namespace, name },
+        { type: 'merge', patch: { spec, metadata: { finalizers: null } } },
+        options,
+      ),
     (client, namespace) => client.patch(noteType, { namespace, name }, { type: 'json', patch: json }, options),
-    (client, namespace) => client.patchStatus(noteType, { namespace, name }, { type: 'merge', patch: { status: { phase: rank > 5 ? null : 'p' } } }, options),
+    (client, namespace) =>
+      client.patchStatus(
+        noteType,
+        { namespace, name },
+        { type: 'merge', patch: { status: { phase: rank > 5 ? null : 'p' } } },
+        options,
+      ),
     (client, namespace) => client.delete(noteType, { namespace, name }, { dryRun: options.dryRun }),
     (client, namespace) => client.get(noteType, { namespace, name }),
-    (client, namespace) => client.list(noteType, { namespace, fieldSelector: `rank>=${rank}`, sort: ['title,desc', 'rank'] }),
-    (client, namespace) => client.list(noteType, { namespace, labelSelector: random.pick(['a=b', '!a', 'a in (b,c)', '(']), limit: 2 }),
+    (client, namespace) =>
+      client.list(noteType, { namespace, fieldSelector: `rank>=${rank}`, sort: ['title,desc', 'rank'] }),
+    (client, namespace) =>
+      client.list(noteType, { namespace, labelSelector: random.pick(['a=b', '!a', 'a in (b,c)', '(']), limit: 2 }),
   ];
   return random.pick(operations);
 }
 
 /** An answer without what the server makes anew each time, and without the door's namespace. */
 async function outcomeOf(operation: Operation, client: Client, namespace: string): Promise<unknown> {
-  const outcome = await operation(client, namespace).catch((error: unknown) => (isStatusError(error) ? error.toStatus() : error));
-  const text = JSON.stringify(outcome, (key, value: unknown) => (['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'continue'].includes(key) ? typeof value : value));
-  return JSON.parse(text.replaceAll(`"${namespace}"`, '"NAMESPACE"').replaceAll(/(revision|resourceVersion) \d+/g, '$1 N')) as unknown;
+  const outcome = await operation(client, namespace).catch((error: unknown) =>
+    isStatusError(error) ? error.toStatus() : error,
+  );
+  const text = JSON.stringify(outcome, (key, value: unknown) =>
+    ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'continue'].includes(key)
+      ? typeof value
+      : value,
+  );
+  return JSON.parse(
+    text.replaceAll(`"${namespace}"`, '"NAMESPACE"').replaceAll(/(revision|resourceVersion) \d+/g, '$1 N'),
+  ) as unknown;
 }
 
-test.each(Array.from({ length: 5 }, (_, i) => i + 1))('the same operations give the same answers through each door (seed %i)', async (seed) => {
-  const random = new SeededRandom(seed);
-  for (let step = 0; step < 40; step += 1) {
-    const at = random.next() * 2 ** 32;
-    const outcomes = await Promise.all(
-      doors.map(({ namespace }, i) => outcomeOf(someOperation(new SeededRandom(at)), open[i]!.client, namespace)),
+test.each(Array.from({ length: 5 }, (_, i) => i + 1))(
+  'the same operations give the same answers through each door (seed %i)',
+  async (seed) => {
+    const random = new SeededRandom(seed);
+    for (let step = 0; step < 40; step += 1) {
+      const at = random.next() * 2 ** 32;
+      const outcomes = await Promise.all(
+        doors.map(({ namespace }, i) => outcomeOf(someOperation(new SeededRandom(at)), open[i]!.client, namespace)),
+      );
+      for (const [i, outcome] of outcomes.entries())
+        expect({ door: doors[i]!.name, step, outcome }).toEqual({ door: doors[i]!.name, step, outcome: outcomes[0] });
+    }
+    const lists = await Promise.all(
+      doors.map(async ({ namespace }, i) =>
+        (await open[i]!.client.list(noteType, { namespace })).items.map((item) => bare(item)),
+      ),
     );
-    for (const [i, outcome] of outcomes.entries()) expect({ door: doors[i]!.name, step, outcome }).toEqual({ door: doors[i]!.name, step, outcome: outcomes[0] });
-  }
-  const lists = await Promise.all(doors.map(async ({ namespace }, i) => (await open[i]!.client.list(noteType, { namespace })).items.map((item) => bare(item))));
-  for (const list of lists) expect(list).toEqual(lists[0]);
-});
+    for (const list of lists) expect(list).toEqual(lists[0]);
+  },
+);
 
 function bare({ metadata, spec, status }: Stored<Note>): unknown {
   const { name, labels, finalizers, generation } = metadata;

@@ -37,7 +37,11 @@ async function writeMany(client: Client): Promise<number[]> {
     const { metadata } = await client.create(noteType, newNote('default', name, { text, rank: 0 }));
     written.push(Number(metadata.resourceVersion));
     for (let i = 1; i < count / 100; i += 1) {
-      const changed = await client.patch(noteType, { namespace: 'default', name }, { type: 'merge', patch: { spec: { rank: i } } });
+      const changed = await client.patch(
+        noteType,
+        { namespace: 'default', name },
+        { type: 'merge', patch: { spec: { rank: i } } },
+      );
       written.push(Number(changed.metadata.resourceVersion));
     }
   });
@@ -45,20 +49,28 @@ async function writeMany(client: Client): Promise<number[]> {
   return written.toSorted((a, b) => a - b);
 }
 
-test.each(doors.map(({ name }, i) => [name, i] as const))('a reader that paused for 10 500 events gets all of them, in order: %s', async (_name, i) => {
-  const { client } = open[i]!;
-  const seen: number[] = [];
-  let position = start;
-  let ends = 0;
-  for (let stream = streams[i]!; seen.length < count; stream = await client.watch(noteType, { resourceVersion: position })) {
-    for await (const event of stream) {
-      position = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
-      if (event.type !== 'BOOKMARK') seen.push(Number(position));
-      if (seen.length === count) break;
+test.each(doors.map(({ name }, i) => [name, i] as const))(
+  'a reader that paused for 10 500 events gets all of them, in order: %s',
+  async (_name, i) => {
+    const { client } = open[i]!;
+    const seen: number[] = [];
+    let position = start;
+    let ends = 0;
+    for (
+      let stream = streams[i]!;
+      seen.length < count;
+      stream = await client.watch(noteType, { resourceVersion: position })
+    ) {
+      for await (const event of stream) {
+        position = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+        if (event.type !== 'BOOKMARK') seen.push(Number(position));
+        if (seen.length === count) break;
+      }
+      if (seen.length < count) ends += 1;
     }
-    if (seen.length < count) ends += 1;
-  }
-  expect(seen).toEqual(revisions);
-  // It was not kept for the reader: its stream had ended.
-  expect(ends).toBeGreaterThan(0);
-}, 120_000);
+    expect(seen).toEqual(revisions);
+    // It was not kept for the reader: its stream had ended.
+    expect(ends).toBeGreaterThan(0);
+  },
+  120_000,
+);

@@ -6,7 +6,8 @@ import { newNote, noteType, type Note } from './note-model.ts';
 
 export function watchCases({ client, namespace }: Contract): void {
   const now = async (): Promise<string> => (await client().list(noteType, { namespace, limit: 1 })).resourceVersion;
-  const label = (name: string, value: string | null) => client().patch(noteType, { namespace, name }, { type: 'merge', patch: { metadata: { labels: { on: value } } } });
+  const label = (name: string, value: string | null) =>
+    client().patch(noteType, { namespace, name }, { type: 'merge', patch: { metadata: { labels: { on: value } } } });
 
   test('every change after a revision, in order, with the object', async () => {
     const resourceVersion = await now();
@@ -30,8 +31,16 @@ export function watchCases({ client, namespace }: Contract): void {
     await client().patch(noteType, { namespace, name: 'moving' }, { type: 'merge', patch: { spec: { rank: 6 } } });
     await label('moving', 'no');
     await client().patch(noteType, { namespace, name: 'moving' }, { type: 'merge', patch: { spec: { rank: 2 } } });
-    expect(story(await readUntil(byLabel, ({ length }) => length === 3))).toEqual(['ADDED moving', 'MODIFIED moving', 'DELETED moving']);
-    expect(story(await readUntil(byField, ({ length }) => length === 3))).toEqual(['ADDED moving', 'MODIFIED moving', 'DELETED moving']);
+    expect(story(await readUntil(byLabel, ({ length }) => length === 3))).toEqual([
+      'ADDED moving',
+      'MODIFIED moving',
+      'DELETED moving',
+    ]);
+    expect(story(await readUntil(byField, ({ length }) => length === 3))).toEqual([
+      'ADDED moving',
+      'MODIFIED moving',
+      'DELETED moving',
+    ]);
   });
 
   test('a namespace is watched alone, or all together', async () => {
@@ -41,14 +50,19 @@ export function watchCases({ client, namespace }: Contract): void {
     const labels = { from: namespace };
     await client().create(noteType, newNote('default', `${namespace}-elsewhere`, {}, { labels }));
     await client().create(noteType, newNote(namespace, 'here', {}, { labels }));
-    expect(story(await readUntil(everywhere, ({ length }) => length === 2))).toEqual([`ADDED ${namespace}-elsewhere`, 'ADDED here']);
+    expect(story(await readUntil(everywhere, ({ length }) => length === 2))).toEqual([
+      `ADDED ${namespace}-elsewhere`,
+      'ADDED here',
+    ]);
     expect(story(await readUntil(here, ({ length }) => length === 1))).toEqual(['ADDED here']);
   });
 
   test('taken up from any event nothing is missed or told twice', async () => {
     let resourceVersion = await now();
     const names = Array.from({ length: 20 }, (_, i) => `resumed-${i}`);
-    const writing = Promise.all(names.map((name) => client().create(noteType, newNote(namespace, name, {}, { labels: { resumed: 'yes' } }))));
+    const writing = Promise.all(
+      names.map((name) => client().create(noteType, newNote(namespace, name, {}, { labels: { resumed: 'yes' } }))),
+    );
     const seen: string[] = [];
     while (seen.length < names.length) {
       const stream = await client().watch(noteType, { namespace, resourceVersion, labelSelector: 'resumed=yes' });
@@ -90,7 +104,9 @@ export function watchCases({ client, namespace }: Contract): void {
 
   test('a signal ends it without an error: before the opening, in its midst, and later', async () => {
     const resourceVersion = await now();
-    expect(await readToEnd(await client().watch(noteType, { namespace, resourceVersion, signal: AbortSignal.abort() }))).toEqual([]);
+    expect(
+      await readToEnd(await client().watch(noteType, { namespace, resourceVersion, signal: AbortSignal.abort() })),
+    ).toEqual([]);
     const during = new AbortController();
     const opening = client().watch(noteType, { namespace, resourceVersion, signal: during.signal });
     during.abort();
@@ -111,8 +127,12 @@ export function watchCases({ client, namespace }: Contract): void {
 
   test('many at once each hear everything', async () => {
     const resourceVersion = await now();
-    const streams: EventStream<Note>[] = await Promise.all(Array.from({ length: 20 }, () => client().watch(noteType, { namespace, resourceVersion })));
-    await Promise.all(Array.from({ length: 30 }, (_, i) => client().create(noteType, newNote(namespace, `shared-${i}`))));
+    const streams: EventStream<Note>[] = await Promise.all(
+      Array.from({ length: 20 }, () => client().watch(noteType, { namespace, resourceVersion })),
+    );
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) => client().create(noteType, newNote(namespace, `shared-${i}`))),
+    );
     const heard = await Promise.all(streams.map((stream) => readUntil(stream, ({ length }) => length === 30)));
     const first = story(heard[0]!);
     expect(first.toSorted()).toEqual(Array.from({ length: 30 }, (_, i) => `ADDED shared-${i}`).toSorted());
@@ -124,7 +144,9 @@ export function watchCases({ client, namespace }: Contract): void {
     const streams = await Promise.all([1, 2].map(() => client().watch(noteType, { namespace, resourceVersion })));
     const created = await client().create(noteType, newNote(namespace, 'own', { extra: { a: 1 } }));
     for (const stream of streams) {
-      const [event] = (await readUntil(stream, ({ length }) => length === 1)) as [ClientEvent<Note> & { type: 'ADDED' }];
+      const [event] = (await readUntil(stream, ({ length }) => length === 1)) as [
+        ClientEvent<Note> & { type: 'ADDED' },
+      ];
       expect(event.object).toEqual(created);
       event.object.spec!.title = 'mine';
     }

@@ -50,7 +50,13 @@ export interface Answer {
 export async function call(env: TestEnv, path: string, init: TestRequest = {}): Promise<Answer> {
   const response = await env.request(path, { signal: AbortSignal.timeout(60_000), ...init });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: parsed(text), warnings: warningTexts(response.headers) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: parsed(text),
+    warnings: warningTexts(response.headers),
+  };
 }
 
 export const mergePatch = { 'content-type': 'application/merge-patch+json' };
@@ -84,5 +90,7 @@ function parsed(text: string): ApiBody {
 }
 
 function warningTexts(headers: Headers): string[] {
-  return [...(headers.get('warning') ?? '').matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text!.replaceAll(/\\(.)/g, '$1'));
+  return [...(headers.get('warning') ?? '').matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) =>
+    text!.replaceAll(/\\(.)/g, '$1'),
+  );
 }

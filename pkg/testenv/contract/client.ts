@@ -1,6 +1,9 @@
 import type { TestEnv } from '../start-test-env.ts';
 
-/** What an answer of the API holds, as the contract names it; a field that is absent is undefined whatever its type here says. */
+/**
+ * What an answer of the API holds, as the contract names it; a field that is absent is undefined whatever its type here
+ * says.
+ */
 export interface WireBody {
   apiVersion: string;
   kind: string;
@@ -10,7 +13,14 @@ export interface WireBody {
   reason: string;
   message: string;
   code: unknown;
-  details: { name?: string; group?: string; kind?: string; uid?: string; retryAfterSeconds?: number; causes?: WireCause[] };
+  details: {
+    name?: string;
+    group?: string;
+    kind?: string;
+    uid?: string;
+    retryAfterSeconds?: number;
+    causes?: WireCause[];
+  };
   items: WireBody[];
   page: number;
   size: number;
@@ -84,8 +94,10 @@ export function clientOf(env: TestEnv, server = 0): Client {
   return {
     send,
     get: (path, headers = {}) => send('GET', path, { headers }),
-    post: (path, body, headers = {}) => send('POST', path, { body, headers: typeof body === 'string' ? { ...json, ...headers } : headers }),
-    put: (path, body, headers = {}) => send('PUT', path, { body, headers: typeof body === 'string' ? { ...json, ...headers } : headers }),
+    post: (path, body, headers = {}) =>
+      send('POST', path, { body, headers: typeof body === 'string' ? { ...json, ...headers } : headers }),
+    put: (path, body, headers = {}) =>
+      send('PUT', path, { body, headers: typeof body === 'string' ? { ...json, ...headers } : headers }),
     patch: (path, body, headers = {}) => send('PATCH', path, { body, headers: { ...mergePatch, ...headers } }),
     delete: (path, sending = {}) => send('DELETE', path, sending),
   };
@@ -94,7 +106,8 @@ export function clientOf(env: TestEnv, server = 0): Client {
 /** The path with these query parameters; a list gives the parameter as often as it has values. */
 export function withQuery(path: string, query: Record<string, string | readonly string[]>): string {
   const parameters = new URLSearchParams();
-  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
+  for (const [name, values] of Object.entries(query))
+    for (const value of [values].flat()) parameters.append(name, value);
   return `${path}?${parameters.toString()}`;
 }
 

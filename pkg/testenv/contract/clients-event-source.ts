@@ -4,8 +4,8 @@ export interface SourceMessage {
 }
 
 /**
- * A browser's EventSource as far as a server can tell: reconnects after every end with the last id it saw, and keeps what it was given.
- * Source: WHATWG HTML, 9.2 Server-sent events.
+ * A browser's EventSource as far as a server can tell: reconnects after every end with the last id it saw, and keeps
+ * what it was given. Source: WHATWG HTML, 9.2 Server-sent events.
  */
 export class FetchEventSource {
   readonly messages: SourceMessage[] = [];
@@ -28,7 +28,13 @@ export class FetchEventSource {
   async until(condition: (source: this) => boolean, timeoutMs = 10_000): Promise<void> {
     if (condition(this)) return;
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${this.messages.length} messages, ${this.connections} connections, failed: ${this.failed}`)), timeoutMs);
+      const timer = setTimeout(
+        () =>
+          reject(
+            new Error(`${this.messages.length} messages, ${this.connections} connections, failed: ${this.failed}`),
+          ),
+        timeoutMs,
+      );
       const check = (): void => {
         if (!condition(this)) return;
         this.listeners.delete(check);
@@ -60,7 +66,12 @@ export class FetchEventSource {
   }
 
   private async connect(url: string, token: string): Promise<void> {
-    const headers = { accept: 'text/event-stream', 'cache-control': 'no-store', authorization: `Bearer ${token}`, ...(this.lastEventId === '' ? {} : { 'last-event-id': this.lastEventId }) };
+    const headers = {
+      accept: 'text/event-stream',
+      'cache-control': 'no-store',
+      authorization: `Bearer ${token}`,
+      ...(this.lastEventId === '' ? {} : { 'last-event-id': this.lastEventId }),
+    };
     const response = await fetch(url, { headers, signal: this.abort.signal });
     this.connections += 1;
     this.listeners.forEach((listener) => listener());

@@ -11,28 +11,47 @@ let env: TestEnv;
 let posts: Registered;
 
 beforeAll(async () => {
-  env = await startTestEnv({ handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 50, bookmarkMs: 100, minDurationMs: 200, maxDurationMs: 400 } } });
+  env = await startTestEnv({
+    handlers: {
+      watch: {
+        ...defaultHandlerOptions.watch,
+        heartbeatMs: 50,
+        bookmarkMs: 100,
+        minDurationMs: 200,
+        maxDurationMs: 400,
+      },
+    },
+  });
   posts = await register(env);
 });
 
 afterAll(() => env?.stop());
 
-const fingerprint = ({ type, object }: SeenEvent): string => `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`;
-const changesOf = ({ messages }: FetchEventSource): SeenEvent[] => messages.map(({ data }) => JSON.parse(data) as SeenEvent).filter(({ type }) => type !== 'BOOKMARK');
+const fingerprint = ({ type, object }: SeenEvent): string =>
+  `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`;
+const changesOf = ({ messages }: FetchEventSource): SeenEvent[] =>
+  messages.map(({ data }) => JSON.parse(data) as SeenEvent).filter(({ type }) => type !== 'BOOKMARK');
 
 async function writeSome(tag: string): Promise<void> {
   await Promise.all(
     Array.from({ length: 8 }, async (_, writer) => {
       for (let i = 0; i < 20; i += 1) {
         await create(env, posts.path, posts.object(`${tag}-${writer}-${i}`));
-        await call(env, `${posts.path}/${tag}-${writer}-${i}`, { method: 'PATCH', headers: mergePatch, body: { spec: { i } } });
+        await call(env, `${posts.path}/${tag}-${writer}-${i}`, {
+          method: 'PATCH',
+          headers: mergePatch,
+          body: { spec: { i } },
+        });
       }
     }),
   );
   await create(env, posts.path, posts.object(`${tag}-end`));
 }
 
-/** Everything since a revision, in one read after the fact: the server may end it whenever it likes, so again from where it ended. */
+/**
+ * Everything since a revision, in one read after the fact: the server may end it whenever it likes, so again from where
+ * it ended.
+ */
 async function truthSince(revision: string, last: string): Promise<string[]> {
   const seen: SeenEvent[] = [];
   let from = revision;
@@ -59,11 +78,14 @@ test('streams that the server ends again and again: every change once, in order'
 test('connections that are cut: every change once, in order', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const { proxy, connection } = await CuttingProxy.start({ host: '127.0.0.1', port: Number(new URL(env.url).port) });
-  const source = new FetchEventSource(`http://${connection.host}:${connection.port}${posts.path}?watch=true&resourceVersion=${start}`, env.token);
+  const source = new FetchEventSource(
+    `http://${connection.host}:${connection.port}${posts.path}?watch=true&resourceVersion=${start}`,
+    env.token,
+  );
   const over = new AbortController();
   const cutting = (async () => {
     // Each connection lives until it is one, however busy the machine.
-    for (let seen = 0; !over.signal.aborted; ) {
+    for (let seen = 0; !over.signal.aborted;) {
       await source.until((it) => it.connections > seen);
       seen = source.connections;
       await proxy.cut(1);
@@ -91,7 +113,12 @@ test('without a resourceVersion: what is there, then what comes, and nothing twi
   await source.until((it) => changesOf(it).length >= 3 && it.connections > 2);
   await create(env, own.path, own.object('d'));
   await source.until((it) => changesOf(it).length >= 4);
-  expect(changesOf(source).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(['ADDED c', 'ADDED a', 'ADDED b', 'ADDED d']);
+  expect(changesOf(source).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+    'ADDED c',
+    'ADDED a',
+    'ADDED b',
+    'ADDED d',
+  ]);
   await source.close();
 });
 
@@ -101,7 +128,9 @@ test('a model that goes: DELETED for each, then a browser is told to give up', a
   // Of a stream that the server ends just before, a browser would come back too late to see it go.
   const source = new FetchEventSource(`${env.url}${own.path}?watch=true&timeoutSeconds=60`, env.token);
   await source.until((it) => changesOf(it).length >= 1);
-  await call(env, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${own.definition.metadata.name}`, { method: 'DELETE' });
+  await call(env, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${own.definition.metadata.name}`, {
+    method: 'DELETE',
+  });
   await source.done;
   expect([source.failed, changesOf(source).map(({ type }) => type)]).toEqual([true, ['ADDED', 'DELETED']]);
 });

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { CustomObjectsApi, makeInformer, Watch, type KubernetesListObject, type KubernetesObject } from '@kubernetes/client-node';
+import {
+  CustomObjectsApi,
+  makeInformer,
+  Watch,
+  type KubernetesListObject,
+  type KubernetesObject,
+} from '@kubernetes/client-node';
 import { defaultHandlerOptions } from '#pkg/apiserver/index';
 import { CuttingProxy } from '../cutting-proxy.ts';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
@@ -10,7 +16,10 @@ import { create, register, type Registered } from './models-definition.ts';
 let env: TestEnv;
 
 beforeAll(async () => {
-  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, minDurationMs: 300, maxDurationMs: 600 } } });
+  env = await startTestEnv({
+    replicas: 2,
+    handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, minDurationMs: 300, maxDurationMs: 600 } },
+  });
 });
 
 afterAll(() => env?.stop());
@@ -20,16 +29,22 @@ type Informer = ReturnType<typeof makeInformer>;
 function informerOf(posts: Registered, url: string): Informer {
   const config = kubeConfig(url, env.token);
   const api = config.makeApiClient(CustomObjectsApi);
-  const list = (): Promise<KubernetesListObject<KubernetesObject>> => api.listClusterCustomObject({ group: posts.group, version: 'v1', plural: 'posts' }) as Promise<KubernetesListObject<KubernetesObject>>;
+  const list = (): Promise<KubernetesListObject<KubernetesObject>> =>
+    api.listClusterCustomObject({ group: posts.group, version: 'v1', plural: 'posts' }) as Promise<
+      KubernetesListObject<KubernetesObject>
+    >;
   return makeInformer(config, posts.path, list);
 }
 
-const versions = (items: readonly KubernetesObject[]): string[] => items.map(({ metadata }) => `${metadata!.name} ${metadata!.resourceVersion}`).toSorted();
+const versions = (items: readonly KubernetesObject[]): string[] =>
+  items.map(({ metadata }) => `${metadata!.name} ${metadata!.resourceVersion}`).toSorted();
 
 async function sameAsServer(informer: Informer, posts: Registered): Promise<void> {
   await eventually(async () => {
     const { body } = await call(env, posts.path);
-    expect(versions(informer.list())).toEqual(body.items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).toSorted());
+    expect(versions(informer.list())).toEqual(
+      body.items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).toSorted(),
+    );
   });
 }
 
@@ -44,7 +59,8 @@ test('an informer keeps up while the server ends its watches', async () => {
   for (let i = 0; i < 5; i += 1) await change(posts, i);
   const informer = informerOf(posts, env.url);
   const seen: string[] = [];
-  for (const verb of ['add', 'update', 'delete'] as const) informer.on(verb, ({ metadata }) => seen.push(`${verb} ${metadata!.name}`));
+  for (const verb of ['add', 'update', 'delete'] as const)
+    informer.on(verb, ({ metadata }) => seen.push(`${verb} ${metadata!.name}`));
   let connections = 0;
   informer.on('connect', () => (connections += 1));
   await informer.start();
@@ -60,7 +76,10 @@ test('an informer keeps up while the server ends its watches', async () => {
 
 test('an informer restarted after cut connections is right in the end', async () => {
   const posts = await register(env);
-  const { proxy, connection } = await CuttingProxy.start({ host: '127.0.0.1', port: Number(new URL(env.servers[1]!.url).port) });
+  const { proxy, connection } = await CuttingProxy.start({
+    host: '127.0.0.1',
+    port: Number(new URL(env.servers[1]!.url).port),
+  });
   const informer = informerOf(posts, `http://${connection.host}:${connection.port}`);
   let stopping = false;
   const restarts: Promise<void>[] = [];
@@ -86,7 +105,12 @@ test('Watch: events and a done without an error when the server ends it', async 
   const seen: string[] = [];
   const ended = await new Promise<unknown>((resolve, reject) => {
     new Watch(kubeConfig(env.url, env.token))
-      .watch(posts.path, { timeoutSeconds: 4 }, (phase, { metadata }: KubernetesObject) => seen.push(`${phase} ${metadata!.name}`), resolve)
+      .watch(
+        posts.path,
+        { timeoutSeconds: 4 },
+        (phase, { metadata }: KubernetesObject) => seen.push(`${phase} ${metadata!.name}`),
+        resolve,
+      )
       .catch(reject);
   });
   expect([seen, ended ?? undefined]).toEqual([['ADDED a'], undefined]);
@@ -98,7 +122,12 @@ test('Watch: 410 comes as an object whose code is 410', async () => {
   const seen: { phase: string; code: number }[] = [];
   await new Promise<unknown>((resolve, reject) => {
     new Watch(kubeConfig(env.servers[1]!.url, env.token))
-      .watch(posts.path, { resourceVersion: '1' }, (phase, { code }: { code: number }) => seen.push({ phase, code }), resolve)
+      .watch(
+        posts.path,
+        { resourceVersion: '1' },
+        (phase, { code }: { code: number }) => seen.push({ phase, code }),
+        resolve,
+      )
       .catch(reject);
   });
   expect(seen).toEqual([{ phase: 'ERROR', code: 410 }]);

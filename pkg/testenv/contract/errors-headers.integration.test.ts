@@ -17,14 +17,21 @@ afterAll(() => env.stop());
 const authorization = () => ({ authorization: `Bearer ${env.token}` });
 
 /** A request line that fetch would tidy up. */
-function raw(method: string, path: string, headers: Record<string, string> = {}): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
+function raw(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(env.url);
-    const sent = httpRequest({ hostname, port, method, path, headers: { ...authorization(), ...headers }, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text }));
-    });
+    const sent = httpRequest(
+      { hostname, port, method, path, headers: { ...authorization(), ...headers }, agent: false },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text }));
+      },
+    );
     sent.on('error', reject).end();
   });
 }
@@ -48,7 +55,9 @@ describe('X-Request-Id', () => {
   });
 
   test('differs from request to request', async () => {
-    const ids = await Promise.all(Array.from({ length: 10 }, async () => (await client.get(articles)).headers.get('x-request-id')));
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, async () => (await client.get(articles)).headers.get('x-request-id')),
+    );
     expect(new Set(ids).size).toBe(10);
   });
 
@@ -86,22 +95,42 @@ describe('401', () => {
     ['as problem+json', { accept: 'application/problem+json' }],
   ])('%s: with WWW-Authenticate, never a redirect', async (reason, headers) => {
     for (const path of [articles, `${articles}/kept`, '/apis', '/nowhere', `${articles}?watch=true`]) {
-      const response = await fetch(`${env.url}${path}`, { headers: headers as Record<string, string>, redirect: 'manual' });
+      const response = await fetch(`${env.url}${path}`, {
+        headers: headers as Record<string, string>,
+        redirect: 'manual',
+      });
       const text = await response.text();
-      expect([path, response.status, response.headers.get('www-authenticate')]).toEqual([path, 401, expect.stringMatching(/^(Bearer|Basic)/)]);
+      expect([path, response.status, response.headers.get('www-authenticate')]).toEqual([
+        path,
+        401,
+        expect.stringMatching(/^(Bearer|Basic)/),
+      ]);
       if (reason === 'as problem+json') expect(JSON.parse(text)).toMatchObject({ status: 401 });
-      else expect(JSON.parse(text)).toMatchObject({ kind: 'Status', reason: 'Unauthorized', message: 'Unauthorized', code: 401 });
+      else
+        expect(JSON.parse(text)).toMatchObject({
+          kind: 'Status',
+          reason: 'Unauthorized',
+          message: 'Unauthorized',
+          code: 401,
+        });
     }
   });
 
   test('a token in the query or in a cookie is none', async () => {
-    for (const [query, headers] of [[`?access_token=${env.token}`, {}], ['', { cookie: `token=${env.token}` }]] as const) {
+    for (const [query, headers] of [
+      [`?access_token=${env.token}`, {}],
+      ['', { cookie: `token=${env.token}` }],
+    ] as const) {
       expect((await fetch(`${env.url}${articles}${query}`, { headers })).status).toBe(401);
     }
   });
 
   test('a write without credentials is refused before its body is looked at', async () => {
-    const response = await fetch(`${env.url}${articles}`, { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } });
+    const response = await fetch(`${env.url}${articles}`, {
+      method: 'POST',
+      body: '{',
+      headers: { 'content-type': 'application/json' },
+    });
     expect(response.status).toBe(401);
   });
 
@@ -111,7 +140,11 @@ describe('401', () => {
 });
 
 test('impersonation is 403 unless it is supported and allowed', async () => {
-  for (const headers of [{ 'impersonate-user': 'somebody' }, { 'impersonate-group': 'system:masters' }, { 'impersonate-uid': 'x' }]) {
+  for (const headers of [
+    { 'impersonate-user': 'somebody' },
+    { 'impersonate-group': 'system:masters' },
+    { 'impersonate-uid': 'x' },
+  ]) {
     const { status, body } = await client.get(articles, headers);
     expect([400, 403]).toContain(status);
     expect(body.kind).toBe('Status');

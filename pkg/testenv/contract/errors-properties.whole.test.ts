@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { applyPatch, clientOf, json, jsonPatch, mergePatch, withQuery, yaml, type Answer, type Client } from './client.ts';
+import {
+  applyPatch,
+  clientOf,
+  json,
+  jsonPatch,
+  mergePatch,
+  withQuery,
+  yaml,
+  type Answer,
+  type Client,
+} from './client.ts';
 import { apiVersion, article, articles, registerModels } from './models.ts';
 
 let env: TestEnv;
@@ -37,16 +47,68 @@ function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '?');
 }
 
-const soup = fc.array(fc.oneof({ weight: 3, arbitrary: fc.constantFrom('slug', 'tags', 'priority', 'name', 'metadata.name', 'tier', 'a', '1', 'true') }, fc.constantFrom('=', '==', '!=', '!', ',', '(', ')', ' in ', ' notin ', '>', '>=', '<', '^=', '\\', ' ', '%', "'", '\u0000', 'ä', '"', '*')), { maxLength: 8 }).map((parts) => parts.join(''));
-const odd = fc.oneof(soup, fc.string({ unit: 'binary', maxLength: 12 }), fc.constantFrom('', '0', '-1', '1e9', '99999999999999999999', 'null', '[]'));
+const soup = fc
+  .array(
+    fc.oneof(
+      {
+        weight: 3,
+        arbitrary: fc.constantFrom('slug', 'tags', 'priority', 'name', 'metadata.name', 'tier', 'a', '1', 'true'),
+      },
+      fc.constantFrom(
+        '=',
+        '==',
+        '!=',
+        '!',
+        ',',
+        '(',
+        ')',
+        ' in ',
+        ' notin ',
+        '>',
+        '>=',
+        '<',
+        '^=',
+        '\\',
+        ' ',
+        '%',
+        "'",
+        '\u0000',
+        'ä',
+        '"',
+        '*',
+      ),
+    ),
+    { maxLength: 8 },
+  )
+  .map((parts) => parts.join(''));
+const odd = fc.oneof(
+  soup,
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constantFrom('', '0', '-1', '1e9', '99999999999999999999', 'null', '[]'),
+);
 
 test('queries', async () => {
-  const parameter = fc.constantFrom('page', 'size', 'limit', 'continue', 'sort', 'labelSelector', 'fieldSelector', 'resourceVersion', 'resourceVersionMatch', 'exactTotal', 'fieldValidation');
+  const parameter = fc.constantFrom(
+    'page',
+    'size',
+    'limit',
+    'continue',
+    'sort',
+    'labelSelector',
+    'fieldSelector',
+    'resourceVersion',
+    'resourceVersionMatch',
+    'exactTotal',
+    'fieldValidation',
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(parameter, odd), { maxLength: 4 }), async (pairs) => {
-      const query = Object.fromEntries(pairs.map(([name]) => [name, pairs.filter(([each]) => each === name).map(([, value]) => value)]));
+      const query = Object.fromEntries(
+        pairs.map(([name]) => [name, pairs.filter(([each]) => each === name).map(([, value]) => value)]),
+      );
       const answer = await client.get(withQuery(articles, query));
-      if (answer.status === 504) expect(answer.body.reason).toBe('Timeout'); // a resourceVersion from the future
+      if (answer.status === 504)
+        expect(answer.body.reason).toBe('Timeout'); // a resourceVersion from the future
       else expectAnswered(answer);
     }),
     { numRuns: 400 },
@@ -71,7 +133,8 @@ test('continue tokens', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
       let changed = token;
-      for (const [at, text, gone] of changes) changed = changed.slice(0, at) + text.replaceAll('=', '') + changed.slice(at + gone);
+      for (const [at, text, gone] of changes)
+        changed = changed.slice(0, at) + text.replaceAll('=', '') + changed.slice(at + gone);
       const answer = await client.get(withQuery(articles, { limit: '1', continue: changed }));
       if (answer.status === 504) expect(answer.headers.get('retry-after')).not.toBeNull();
       else expectAnswered(answer);
@@ -83,7 +146,24 @@ test('continue tokens', async () => {
 test('continue tokens whose parts were changed', async () => {
   const token = (await client.get(`${articles}?limit=1`)).body.metadata.continue;
   const parts = JSON.parse(Buffer.from(token, 'base64url').toString()) as Record<string, unknown>;
-  const part = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom<unknown>(0, -1, 1.5, 1e300, 2 ** 53, '9'.repeat(40), 'a\0', '\ud800', null, [], [null], {}, "'; --"));
+  const part = fc.oneof(
+    fc.jsonValue({ maxDepth: 2 }),
+    fc.constantFrom<unknown>(
+      0,
+      -1,
+      1.5,
+      1e300,
+      2 ** 53,
+      '9'.repeat(40),
+      'a\0',
+      '\ud800',
+      null,
+      [],
+      [null],
+      {},
+      "'; --",
+    ),
+  );
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...Object.keys(parts)), part, async (key, changed) => {
       const forged = Buffer.from(JSON.stringify({ ...parts, [key]: changed })).toString('base64url');
@@ -109,16 +189,53 @@ test('names', async () => {
   );
 });
 
-const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom<unknown>('a\0b', '\ud800', 2 ** 53, 1e308, -0, { __proto__: null, constructor: 1 }));
+const value = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom<unknown>('a\0b', '\ud800', 2 ** 53, 1e308, -0, { __proto__: null, constructor: 1 }),
+);
 const body = fc.record(
   {
     apiVersion: fc.oneof({ weight: 9, arbitrary: fc.constant<unknown>(apiVersion) }, value),
     kind: fc.oneof({ weight: 9, arbitrary: fc.constant<unknown>('Article') }, value),
     metadata: fc.oneof(
-      { weight: 9, arbitrary: fc.record({ name: fc.oneof({ weight: 5, arbitrary: fc.constant<unknown>('kept') }, value), labels: value, annotations: value, finalizers: fc.oneof(fc.constant<unknown>([]), value), ownerReferences: value, resourceVersion: value, uid: value, managedFields: value, deletionTimestamp: value }, { requiredKeys: ['name'] }) },
+      {
+        weight: 9,
+        arbitrary: fc.record(
+          {
+            name: fc.oneof({ weight: 5, arbitrary: fc.constant<unknown>('kept') }, value),
+            labels: value,
+            annotations: value,
+            finalizers: fc.oneof(fc.constant<unknown>([]), value),
+            ownerReferences: value,
+            resourceVersion: value,
+            uid: value,
+            managedFields: value,
+            deletionTimestamp: value,
+          },
+          { requiredKeys: ['name'] },
+        ),
+      },
       value,
     ),
-    spec: fc.oneof({ weight: 9, arbitrary: fc.record({ title: value, tags: value, priority: value, score: value, published: value, publishedAt: value, extra: value, bogus: value }, { requiredKeys: [] }) }, value),
+    spec: fc.oneof(
+      {
+        weight: 9,
+        arbitrary: fc.record(
+          {
+            title: value,
+            tags: value,
+            priority: value,
+            score: value,
+            published: value,
+            publishedAt: value,
+            extra: value,
+            bogus: value,
+          },
+          { requiredKeys: [] },
+        ),
+      },
+      value,
+    ),
     status: value,
   },
   { requiredKeys: ['apiVersion', 'kind', 'metadata'] },
@@ -126,8 +243,14 @@ const body = fc.record(
 
 test('bodies of POST and PUT', async () => {
   await fc.assert(
-    fc.asyncProperty(body, fc.boolean(), fc.constantFrom('', '?fieldValidation=Strict', '?dryRun=All'), (sent, put, query) =>
-      expectUntouched(() => (put ? client.put(`${articles}/kept${query}`, sent) : client.post(`${articles}${query}`, sent))),
+    fc.asyncProperty(
+      body,
+      fc.boolean(),
+      fc.constantFrom('', '?fieldValidation=Strict', '?dryRun=All'),
+      (sent, put, query) =>
+        expectUntouched(() =>
+          put ? client.put(`${articles}/kept${query}`, sent) : client.post(`${articles}${query}`, sent),
+        ),
     ),
     { numRuns: 250 },
   );
@@ -135,17 +258,47 @@ test('bodies of POST and PUT', async () => {
 
 test('merge patches', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.oneof(body, value), (patch) => expectUntouched(() => client.patch(`${articles}/kept`, JSON.stringify(patch) ?? ''))),
+    fc.asyncProperty(fc.oneof(body, value), (patch) =>
+      expectUntouched(() => client.patch(`${articles}/kept`, JSON.stringify(patch) ?? '')),
+    ),
     { numRuns: 200 },
   );
 });
 
 test('JSON patches', async () => {
-  const part = fc.constantFrom('spec', 'metadata', 'labels', 'name', 'extra', 'a', 'b', '0', '-', '-1', '01', '99999999999', '~0', '~1', '~', '__proto__', 'constructor', 'length', '');
-  const path = fc.oneof(fc.array(part, { maxLength: 4 }).map((parts) => parts.map((each) => `/${each}`).join('')), odd);
-  const operation = fc.record({ op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test', 'bogus'), path, from: path, value }, { requiredKeys: ['op', 'path'] });
+  const part = fc.constantFrom(
+    'spec',
+    'metadata',
+    'labels',
+    'name',
+    'extra',
+    'a',
+    'b',
+    '0',
+    '-',
+    '-1',
+    '01',
+    '99999999999',
+    '~0',
+    '~1',
+    '~',
+    '__proto__',
+    'constructor',
+    'length',
+    '',
+  );
+  const path = fc.oneof(
+    fc.array(part, { maxLength: 4 }).map((parts) => parts.map((each) => `/${each}`).join('')),
+    odd,
+  );
+  const operation = fc.record(
+    { op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test', 'bogus'), path, from: path, value },
+    { requiredKeys: ['op', 'path'] },
+  );
   await fc.assert(
-    fc.asyncProperty(fc.array(operation, { maxLength: 4 }), (patch) => expectUntouched(() => client.patch(`${articles}/kept`, patch, jsonPatch))),
+    fc.asyncProperty(fc.array(operation, { maxLength: 4 }), (patch) =>
+      expectUntouched(() => client.patch(`${articles}/kept`, patch, jsonPatch)),
+    ),
     { numRuns: 300 },
   );
   expect({}).not.toHaveProperty('a');
@@ -153,10 +306,43 @@ test('JSON patches', async () => {
 
 test('bytes as any media type', async () => {
   const types = fc.constantFrom(json, yaml, mergePatch, jsonPatch, applyPatch);
-  const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), fc.array(fc.constantFrom('{', '}', '[', ']', ':', ',', '"a"', '1', ' ', '\n', '- ', '&a ', '*a', '!!', '|', '---\n', '<<: ', '\t', '#'), { minLength: 1, maxLength: 15 }).map((parts) => parts.join('')));
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
+    fc
+      .array(
+        fc.constantFrom(
+          '{',
+          '}',
+          '[',
+          ']',
+          ':',
+          ',',
+          '"a"',
+          '1',
+          ' ',
+          '\n',
+          '- ',
+          '&a ',
+          '*a',
+          '!!',
+          '|',
+          '---\n',
+          '<<: ',
+          '\t',
+          '#',
+        ),
+        { minLength: 1, maxLength: 15 },
+      )
+      .map((parts) => parts.join('')),
+  );
   await fc.assert(
     fc.asyncProperty(fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE'), types, text, (method, headers, sent) =>
-      expectUntouched(() => client.send(method, method === 'POST' ? articles : `${articles}/kept`, { body: wellFormed(sent), headers: method === 'DELETE' ? { ...headers, 'if-match': '"none"' } : headers })),
+      expectUntouched(() =>
+        client.send(method, method === 'POST' ? articles : `${articles}/kept`, {
+          body: wellFormed(sent),
+          headers: method === 'DELETE' ? { ...headers, 'if-match': '"none"' } : headers,
+        }),
+      ),
     ),
     { numRuns: 300 },
   );

@@ -10,13 +10,17 @@ beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);
   await registerModels(client);
-  await Promise.all(all.map((name, i) => client.post(articles, article(name, { priority: i % 4 }, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }))));
+  await Promise.all(
+    all.map((name, i) =>
+      client.post(articles, article(name, { priority: i % 4 }, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } })),
+    ),
+  );
 });
 afterAll(() => env.stop());
 
 async function chunks(path: string, query: Record<string, string>): Promise<Answer[]> {
   const answers: Answer[] = [];
-  for (let token = ''; answers.length < 50; ) {
+  for (let token = ''; answers.length < 50;) {
     const answer = await client.get(withQuery(path, { ...query, ...(token === '' ? {} : { continue: token }) }));
     expect(answer.status).toBe(200);
     answers.push(answer);
@@ -35,7 +39,12 @@ describe('limit and continue', () => {
     ['with labels', { limit: '4', labelSelector: 'parity=odd' }, all.filter((_, i) => i % 2 === 1), 3],
     ['with fields', { limit: '4', fieldSelector: 'priority>1' }, all.filter((_, i) => i % 4 > 1), 3],
     ['sorted', { limit: '7', sort: 'name,desc' }, all.toReversed(), 4],
-    ['sorted with ties', { limit: '4', sort: 'priority,desc' }, all.toSorted((a, b) => (Number(b.slice(2)) % 4) - (Number(a.slice(2)) % 4) || (a < b ? 1 : -1)), 6],
+    [
+      'sorted with ties',
+      { limit: '4', sort: 'priority,desc' },
+      all.toSorted((a, b) => (Number(b.slice(2)) % 4) - (Number(a.slice(2)) % 4) || (a < b ? 1 : -1)),
+      6,
+    ],
     ['sorted by what is null', { limit: '6', sort: 'score,asc' }, all, 4],
     ['nothing found', { limit: '5', labelSelector: 'parity=none' }, [], 1],
   ])('%s', async (_, query, items, count) => {
@@ -48,7 +57,9 @@ describe('limit and continue', () => {
   test('say how many remain, unless filtered', async () => {
     const answers = await chunks(articles, { limit: '10' });
     expect(answers.map(({ body }) => body.metadata.remainingItemCount)).toEqual([13, 3, undefined]);
-    expect((await client.get(`${articles}?limit=2&labelSelector=parity%3Dodd`)).body.metadata.remainingItemCount).toBeUndefined();
+    expect(
+      (await client.get(`${articles}?limit=2&labelSelector=parity%3Dodd`)).body.metadata.remainingItemCount,
+    ).toBeUndefined();
   });
 
   test('limit=0 is no limit', async () => {
@@ -86,14 +97,21 @@ describe('limit and continue', () => {
     const first = await client.get(withQuery(reports, query));
     await client.patch(`${reports}/s-3`, { spec: { color: 'green' } });
     await client.post(reports, report('s-35', { color: 'blue' }));
-    const second = await client.get(withQuery(reports, { ...query, limit: '10', continue: first.body.metadata.continue }));
+    const second = await client.get(
+      withQuery(reports, { ...query, limit: '10', continue: first.body.metadata.continue }),
+    );
     expect(names(second)).toEqual(['s-2', 's-3', 's-4', 's-5']);
   });
 
   test('a token is of no use elsewhere', async () => {
     const { body } = await client.get(`${articles}?limit=3`);
     const token = encodeURIComponent(body.metadata.continue);
-    for (const path of [`${reports}?limit=3&continue=${token}`, `${notes}?limit=3&continue=${token}`, `${articles}?limit=3&sort=priority&continue=${token}`, `${articles}?limit=3&labelSelector=parity%3Dodd&continue=${token}`]) {
+    for (const path of [
+      `${reports}?limit=3&continue=${token}`,
+      `${notes}?limit=3&continue=${token}`,
+      `${articles}?limit=3&sort=priority&continue=${token}`,
+      `${articles}?limit=3&labelSelector=parity%3Dodd&continue=${token}`,
+    ]) {
       const { status } = await client.get(path);
       expect(status).toBe(400);
     }
@@ -106,7 +124,13 @@ describe('limit and continue', () => {
       const { status } = await client.get(withQuery(articles, { limit: '3', continue: changed }));
       expect([200, 400, 410, 504]).toContain(status);
     }
-    for (const forged of [{ v: 'meta.k8s.io/v1', rv: 1, start: 'a' }, { rv: '9'.repeat(30) }, [], null, { __proto__: null }]) {
+    for (const forged of [
+      { v: 'meta.k8s.io/v1', rv: 1, start: 'a' },
+      { rv: '9'.repeat(30) },
+      [],
+      null,
+      { __proto__: null },
+    ]) {
       const token64 = Buffer.from(JSON.stringify(forged)).toString('base64url');
       expect([400, 410]).toContain((await client.get(withQuery(articles, { limit: '3', continue: token64 }))).status);
     }
@@ -145,9 +169,15 @@ describe('resourceVersion of a list', () => {
     await client.post(reports, report('exact', { size: 1 }));
     const before = await client.get(reports);
     await client.patch(`${reports}/exact`, { spec: { size: 2 } });
-    const { status, body } = await client.get(`${reports}?resourceVersionMatch=Exact&resourceVersion=${before.body.metadata.resourceVersion}`);
+    const { status, body } = await client.get(
+      `${reports}?resourceVersionMatch=Exact&resourceVersion=${before.body.metadata.resourceVersion}`,
+    );
     expect([200, 410]).toContain(status);
-    if (status === 200) expect([body.metadata.resourceVersion, body.items]).toEqual([before.body.metadata.resourceVersion, before.body.items]);
+    if (status === 200)
+      expect([body.metadata.resourceVersion, body.items]).toEqual([
+        before.body.metadata.resourceVersion,
+        before.body.items,
+      ]);
     else expect(body.reason).toBe('Expired');
   });
 

@@ -10,7 +10,11 @@ beforeAll(async () => {
   env = await startTestEnv({ handlers: { maxPageSize: 40 } });
   client = clientOf(env);
   await registerModels(client);
-  await Promise.all(all.map((name, i) => client.post(articles, article(name, { priority: i % 3 }, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }))));
+  await Promise.all(
+    all.map((name, i) =>
+      client.post(articles, article(name, { priority: i % 3 }, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } })),
+    ),
+  );
 });
 afterAll(() => env.stop());
 
@@ -23,21 +27,80 @@ function envelope({ body }: Answer) {
 
 describe('the envelope', () => {
   test.each([
-    ['the first page', { page: '1', size: '10' }, all.slice(0, 10), { page: 1, size: 10, first: true, last: false, hasNext: true, hasPrevious: false }],
-    ['a middle page', { page: '3', size: '10' }, all.slice(20, 30), { page: 3, size: 10, first: false, last: false, hasNext: true, hasPrevious: true }],
-    ['the last page', { page: '5', size: '10' }, all.slice(40), { page: 5, size: 10, first: false, last: true, hasNext: false, hasPrevious: true }],
-    ['only page: size 20', { page: '2' }, all.slice(20, 40), { page: 2, size: 20, totalPages: 3, first: false, last: false, hasNext: true, hasPrevious: true }],
-    ['only size: page 1', { size: '40' }, all.slice(0, 40), { page: 1, size: 40, totalPages: 2, first: true, last: false, hasNext: true, hasPrevious: false }],
-    ['past the end', { page: '6', size: '10' }, [], { page: 6, size: 10, first: false, hasNext: false, hasPrevious: true }],
-    ['far past the end', { page: '1000000', size: '10' }, [], { page: 1_000_000, size: 10, first: false, hasNext: false, hasPrevious: true }],
-    ['page 0 is absent', { page: '0', size: '10' }, all.slice(0, 10), { page: 1, size: 10, first: true, last: false, hasNext: true, hasPrevious: false }],
-    ['size 0 is absent', { page: '3', size: '0' }, all.slice(40), { page: 3, size: 20, totalPages: 3, first: false, last: true, hasNext: false, hasPrevious: true }],
-    ['all of one page', { page: '1', size: '15', fieldSelector: 'priority=1' }, undefined, { page: 1, size: 15, total: 15, totalPages: 1, first: true, last: true, hasNext: false, hasPrevious: false }],
-    ['nothing found', { page: '1', size: '10', labelSelector: 'parity=none' }, [], { page: 1, size: 10, total: 0, totalPages: 0, first: true, last: true, hasNext: false, hasPrevious: false }],
+    [
+      'the first page',
+      { page: '1', size: '10' },
+      all.slice(0, 10),
+      { page: 1, size: 10, first: true, last: false, hasNext: true, hasPrevious: false },
+    ],
+    [
+      'a middle page',
+      { page: '3', size: '10' },
+      all.slice(20, 30),
+      { page: 3, size: 10, first: false, last: false, hasNext: true, hasPrevious: true },
+    ],
+    [
+      'the last page',
+      { page: '5', size: '10' },
+      all.slice(40),
+      { page: 5, size: 10, first: false, last: true, hasNext: false, hasPrevious: true },
+    ],
+    [
+      'only page: size 20',
+      { page: '2' },
+      all.slice(20, 40),
+      { page: 2, size: 20, totalPages: 3, first: false, last: false, hasNext: true, hasPrevious: true },
+    ],
+    [
+      'only size: page 1',
+      { size: '40' },
+      all.slice(0, 40),
+      { page: 1, size: 40, totalPages: 2, first: true, last: false, hasNext: true, hasPrevious: false },
+    ],
+    [
+      'past the end',
+      { page: '6', size: '10' },
+      [],
+      { page: 6, size: 10, first: false, hasNext: false, hasPrevious: true },
+    ],
+    [
+      'far past the end',
+      { page: '1000000', size: '10' },
+      [],
+      { page: 1_000_000, size: 10, first: false, hasNext: false, hasPrevious: true },
+    ],
+    [
+      'page 0 is absent',
+      { page: '0', size: '10' },
+      all.slice(0, 10),
+      { page: 1, size: 10, first: true, last: false, hasNext: true, hasPrevious: false },
+    ],
+    [
+      'size 0 is absent',
+      { page: '3', size: '0' },
+      all.slice(40),
+      { page: 3, size: 20, totalPages: 3, first: false, last: true, hasNext: false, hasPrevious: true },
+    ],
+    [
+      'all of one page',
+      { page: '1', size: '15', fieldSelector: 'priority=1' },
+      undefined,
+      { page: 1, size: 15, total: 15, totalPages: 1, first: true, last: true, hasNext: false, hasPrevious: false },
+    ],
+    [
+      'nothing found',
+      { page: '1', size: '10', labelSelector: 'parity=none' },
+      [],
+      { page: 1, size: 10, total: 0, totalPages: 0, first: true, last: true, hasNext: false, hasPrevious: false },
+    ],
   ])('%s', async (_, query, items, expected) => {
     const answer = await list(query);
     expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ apiVersion, kind: 'ArticleList', metadata: { resourceVersion: expect.stringMatching(/^[1-9][0-9]*$/) } });
+    expect(answer.body).toMatchObject({
+      apiVersion,
+      kind: 'ArticleList',
+      metadata: { resourceVersion: expect.stringMatching(/^[1-9][0-9]*$/) },
+    });
     expect(envelope(answer)).toEqual({ total: 45, totalPages: 5, last: expect.any(Boolean), ...expected });
     if (items !== undefined) expect(names(answer)).toEqual(items);
     expect(answer.body.metadata.continue ?? '').toBe('');
@@ -52,24 +115,48 @@ describe('the envelope', () => {
   ])('%s holds everything on one page', async (_, query, total, totalPages) => {
     const answer = await list(query);
     expect(answer.body.items).toHaveLength(total);
-    expect(envelope(answer)).toEqual({ page: 1, size: total, total, totalPages, first: true, last: true, hasNext: false, hasPrevious: false });
+    expect(envelope(answer)).toEqual({
+      page: 1,
+      size: total,
+      total,
+      totalPages,
+      first: true,
+      last: true,
+      hasNext: false,
+      hasPrevious: false,
+    });
     expect(answer.body.metadata.resourceVersion).toMatch(/^[1-9][0-9]*$/);
   });
 
   test('of a model without objects', async () => {
     const answer = await client.get(reports);
     expect([answer.body.kind, answer.body.items]).toEqual(['ReportList', []]);
-    expect(envelope(answer)).toEqual({ page: 1, size: 0, total: 0, totalPages: 0, first: true, last: true, hasNext: false, hasPrevious: false });
+    expect(envelope(answer)).toEqual({
+      page: 1,
+      size: 0,
+      total: 0,
+      totalPages: 0,
+      first: true,
+      last: true,
+      hasNext: false,
+      hasPrevious: false,
+    });
   });
 
   test('holds no page fields with limit', async () => {
     const { body } = await list({ limit: '10' });
-    for (const field of ['page', 'size', 'total', 'totalPages', 'first', 'last', 'hasNext', 'hasPrevious']) expect(body).not.toHaveProperty(field);
+    for (const field of ['page', 'size', 'total', 'totalPages', 'first', 'last', 'hasNext', 'hasPrevious'])
+      expect(body).not.toHaveProperty(field);
   });
 
   test('size above the maximum is clamped with a warning', async () => {
     const answer = await list({ size: '41' });
-    expect([answer.status, answer.body.size, names(answer), answer.body.totalPages]).toEqual([200, 40, all.slice(0, 40), 2]);
+    expect([answer.status, answer.body.size, names(answer), answer.body.totalPages]).toEqual([
+      200,
+      40,
+      all.slice(0, 40),
+      2,
+    ]);
     expect(answer.headers.get('warning')).toMatch(/^299 - ".*40.*"/);
     expect((await list({ size: '40' })).headers.has('warning')).toBe(false);
     expect((await list({ size: '999999999' })).body.size).toBe(40);
@@ -78,7 +165,13 @@ describe('the envelope', () => {
 
 describe('the total', () => {
   test('is exact with and without selectors', async () => {
-    for (const [query, total] of [[{}, 45], [{ labelSelector: 'parity=even' }, 23], [{ fieldSelector: 'priority=2' }, 15], [{ labelSelector: 'parity!=even', fieldSelector: 'priority!=2' }, 15], [{ fieldSelector: 'priority=2', exactTotal: 'true' }, 15]] as const) {
+    for (const [query, total] of [
+      [{}, 45],
+      [{ labelSelector: 'parity=even' }, 23],
+      [{ fieldSelector: 'priority=2' }, 15],
+      [{ labelSelector: 'parity!=even', fieldSelector: 'priority!=2' }, 15],
+      [{ fieldSelector: 'priority=2', exactTotal: 'true' }, 15],
+    ] as const) {
       const { body } = await list({ ...query, page: '2', size: '5' });
       expect(body.total).toBe(total);
       expect(body).not.toHaveProperty('totalIsLowerBound', true);
@@ -131,9 +224,18 @@ describe('what is refused with 400', () => {
     expect((await list({ limit: '5', continue: 'garbage' })).body.message).toMatch(/^invalid continue token/);
   });
 
-  test.each(['99999999999999999999', '9223372036854775807', '18446744073709551616'])('page and size %s are never an error of the server', async (huge) => {
-    for (const query of [{ page: huge }, { size: huge }, { page: huge, size: huge }, { limit: huge }, { page: huge, size: '1' }]) {
-      expect([200, 400]).toContain((await list(query)).status);
-    }
-  });
+  test.each(['99999999999999999999', '9223372036854775807', '18446744073709551616'])(
+    'page and size %s are never an error of the server',
+    async (huge) => {
+      for (const query of [
+        { page: huge },
+        { size: huge },
+        { page: huge, size: huge },
+        { limit: huge },
+        { page: huge, size: '1' },
+      ]) {
+        expect([200, 400]).toContain((await list(query)).status);
+      }
+    },
+  );
 });

@@ -10,16 +10,48 @@ beforeAll(async () => {
   client = clientOf(env);
   await registerModels(client);
   for (const [name, labels, spec] of [
-    ['a', { tier: 'gold', 'example.com/x': '1' }, { slug: 'one', tags: ['red', 'blue'], priority: 1, score: 0.5, published: true, publishedAt: '2026-01-01T00:00:00Z' }],
-    ['b', { tier: 'silver', empty: '' }, { slug: 'a,b', title: '\u{10ffff}\ud7ffx', tags: ['red'], priority: 2, score: 1, published: false, publishedAt: '2026-06-01T00:00:00Z' }],
+    [
+      'a',
+      { tier: 'gold', 'example.com/x': '1' },
+      {
+        slug: 'one',
+        tags: ['red', 'blue'],
+        priority: 1,
+        score: 0.5,
+        published: true,
+        publishedAt: '2026-01-01T00:00:00Z',
+      },
+    ],
+    [
+      'b',
+      { tier: 'silver', empty: '' },
+      {
+        slug: 'a,b',
+        title: '\u{10ffff}\ud7ffx',
+        tags: ['red'],
+        priority: 2,
+        score: 1,
+        published: false,
+        publishedAt: '2026-06-01T00:00:00Z',
+      },
+    ],
     ['c', { tier: 'gold', empty: 'no' }, { slug: 'x=y', tags: [], priority: -5, score: -1.25, title: 'pre_fix%' }],
     ['d', {}, { slug: '\\', title: 'prefix' }],
-    ['e', { tier: 'bronze' }, { slug: 'one two', tags: ['a,b', '(x)', '"', '\\', '\\"', '{}', 'NULL', 'a"b\\c'], priority: 10, title: 'pre' }],
+    [
+      'e',
+      { tier: 'bronze' },
+      { slug: 'one two', tags: ['a,b', '(x)', '"', '\\', '\\"', '{}', 'NULL', 'a"b\\c'], priority: 10, title: 'pre' },
+    ],
   ] as const) {
     const { status, text } = await client.post(articles, article(name, spec, { labels }));
     if (status !== 201) throw new Error(`Not stored: ${text}`);
   }
-  for (const [name, color] of [['r', 'red'], ['s', 'blue'], ['t', undefined]] as const) await client.post(reports, report(name, color === undefined ? {} : { color }));
+  for (const [name, color] of [
+    ['r', 'red'],
+    ['s', 'blue'],
+    ['t', undefined],
+  ] as const)
+    await client.post(reports, report(name, color === undefined ? {} : { color }));
 });
 afterAll(() => env.stop());
 
@@ -64,7 +96,38 @@ describe('labelSelector', () => {
     expect(await selected({ labelSelector: ['tier', 'tier!=gold', 'tier notin (bronze)'] })).toBe('b');
   });
 
-  test.each(['=', '=a', 'a=b=c', 'tier gold', 'tier in', 'tier in gold', 'tier in (gold', 'tier=(gold', 'tier in ()x', 'a,,b', ',a', 'a,', ',', '!', '!!a', '!a=b', 'tier>1', 'tier<1', 'tier^=g', 'tier~g', 'a b', '-a=b', 'a/b/c=1', 'tier=-x', 'tier=a b', `${'k'.repeat(64)}=a`, `a=${'v'.repeat(64)}`, 'a=b\0', '((', 'tier xor (a)'])('%j is 400', async (labelSelector) => {
+  test.each([
+    '=',
+    '=a',
+    'a=b=c',
+    'tier gold',
+    'tier in',
+    'tier in gold',
+    'tier in (gold',
+    'tier=(gold',
+    'tier in ()x',
+    'a,,b',
+    ',a',
+    'a,',
+    ',',
+    '!',
+    '!!a',
+    '!a=b',
+    'tier>1',
+    'tier<1',
+    'tier^=g',
+    'tier~g',
+    'a b',
+    '-a=b',
+    'a/b/c=1',
+    'tier=-x',
+    'tier=a b',
+    `${'k'.repeat(64)}=a`,
+    `a=${'v'.repeat(64)}`,
+    'a=b\0',
+    '((',
+    'tier xor (a)',
+  ])('%j is 400', async (labelSelector) => {
     const { status, body } = await client.get(withQuery(articles, { labelSelector }));
     expect([status, body.reason, body.kind]).toEqual([400, 'BadRequest', 'Status']);
   });
@@ -75,7 +138,10 @@ describe('labelSelector', () => {
     await client.patch(`${reports}/moves`, { metadata: { labels: { at: 'y' } } });
     expect([await at('x'), await at('y')]).toEqual([[], ['moves']]);
     await client.patch(`${reports}/moves`, { metadata: { labels: null } });
-    expect([await at('y'), names(await client.get(`${reports}?labelSelector=!at`)).includes('moves')]).toEqual([[], true]);
+    expect([await at('y'), names(await client.get(`${reports}?labelSelector=!at`)).includes('moves')]).toEqual([
+      [],
+      true,
+    ]);
     await client.delete(`${reports}/moves`);
   });
 });
@@ -167,7 +233,15 @@ describe('fieldSelector', () => {
   test('repeated is ANDed, and with labels', async () => {
     expect(await selected({ fieldSelector: ['tags=red', 'priority>1'] })).toBe('b');
     expect(await selected({ fieldSelector: 'tags=red', labelSelector: 'tier=gold' })).toBe('a');
-    expect(await selected({ fieldSelector: 'priority>0', labelSelector: 'tier', sort: 'priority,desc', page: '1', size: '2' })).toBe('eb');
+    expect(
+      await selected({
+        fieldSelector: 'priority>0',
+        labelSelector: 'tier',
+        sort: 'priority,desc',
+        page: '1',
+        size: '2',
+      }),
+    ).toBe('eb');
   });
 
   test.each([
@@ -189,12 +263,37 @@ describe('fieldSelector', () => {
     expect([status, body.reason]).toEqual([400, 'BadRequest']);
   });
 
-  test.each(['=', '=a', '!', 'slug~a', 'slug in', 'slug in (a', 'slug=(a', ',', 'slug=a,', ',slug=a', 'slug=a,,tags=b', 'slug x', '!slug=a', 'slug=a\\', 'slug=a\\x'])('%j is malformed: 400', async (fieldSelector) => {
+  test.each([
+    '=',
+    '=a',
+    '!',
+    'slug~a',
+    'slug in',
+    'slug in (a',
+    'slug=(a',
+    ',',
+    'slug=a,',
+    ',slug=a',
+    'slug=a,,tags=b',
+    'slug x',
+    '!slug=a',
+    'slug=a\\',
+    'slug=a\\x',
+  ])('%j is malformed: 400', async (fieldSelector) => {
     const { status, body } = await client.get(withQuery(articles, { fieldSelector }));
     expect([fieldSelector, status, body.reason]).toEqual([fieldSelector, 400, 'BadRequest']);
   });
 
-  test.each(['spec.nope=1', 'body=x', 'spec.body', '!spec.extra', 'metadata.uid=x', 'constructor=x', '__proto__=x', 'SLUG=one'])('%j is not indexed: 400 that lists what is', async (fieldSelector) => {
+  test.each([
+    'spec.nope=1',
+    'body=x',
+    'spec.body',
+    '!spec.extra',
+    'metadata.uid=x',
+    'constructor=x',
+    '__proto__=x',
+    'SLUG=one',
+  ])('%j is not indexed: 400 that lists what is', async (fieldSelector) => {
     const { status, body } = await client.get(withQuery(articles, { fieldSelector }));
     expect([status, body.reason]).toEqual([400, 'BadRequest']);
     const told = JSON.stringify(body.details.causes);
@@ -203,24 +302,37 @@ describe('fieldSelector', () => {
   });
 
   test('the message names an unsupported field as Kubernetes does', async () => {
-    expect((await client.get(`${articles}?fieldSelector=spec.nope%3D1`)).body.message).toContain('field label not supported: spec.nope');
+    expect((await client.get(`${articles}?fieldSelector=spec.nope%3D1`)).body.message).toContain(
+      'field label not supported: spec.nope',
+    );
   });
 
   test('a selectable field is an index by its path', async () => {
     const by = async (fieldSelector: string) => names(await client.get(withQuery(reports, { fieldSelector }))).join('');
-    expect([await by('spec.color=red'), await by('spec.color!=red'), await by('!spec.color'), await by('spec.color=red,metadata.name=r')]).toEqual(['r', 'st', 't', 'r']);
+    expect([
+      await by('spec.color=red'),
+      await by('spec.color!=red'),
+      await by('!spec.color'),
+      await by('spec.color=red,metadata.name=r'),
+    ]).toEqual(['r', 'st', 't', 'r']);
   });
 
   test('watch and delete refuse the same selectors', async () => {
     for (const query of [{ fieldSelector: 'spec.nope=1' }, { labelSelector: '=' }, { fieldSelector: 'priority=x' }]) {
-      expect((await client.get(withQuery(articles, { watch: 'true', timeoutSeconds: '1', ...query }))).status).toBe(400);
+      expect((await client.get(withQuery(articles, { watch: 'true', timeoutSeconds: '1', ...query }))).status).toBe(
+        400,
+      );
       expect((await client.delete(withQuery(articles, query))).status).toBe(400);
     }
     expect(await selected({})).toBe('abcde');
   });
 
   test('a very long selector is answered or refused', async () => {
-    for (const fieldSelector of [`slug in (${Array.from({ length: 400 }, (_, i) => `s${i}`).join(',')},one)`, Array.from({ length: 300 }, () => 'slug!=x').join(','), `slug=${'('.repeat(3000)}`]) {
+    for (const fieldSelector of [
+      `slug in (${Array.from({ length: 400 }, (_, i) => `s${i}`).join(',')},one)`,
+      Array.from({ length: 300 }, () => 'slug!=x').join(','),
+      `slug=${'('.repeat(3000)}`,
+    ]) {
       expect([200, 400, 414, 431]).toContain((await client.get(withQuery(articles, { fieldSelector }))).status);
     }
   });

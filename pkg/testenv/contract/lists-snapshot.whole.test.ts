@@ -45,24 +45,42 @@ interface Clause {
 }
 
 const clause: fc.Arbitrary<Clause> = fc.oneof(
-  fc.constantFrom('gold', 'silver', 'none').chain((value) =>
-    fc.constantFrom<Clause>(
-      { kind: 'labelSelector', text: `tier=${value}`, holds: ({ tier }) => tier === value },
-      { kind: 'labelSelector', text: `tier!=${value}`, holds: ({ tier }) => tier !== value },
-      { kind: 'labelSelector', text: `tier in (${value},x)`, holds: ({ tier }) => tier === value },
-      { kind: 'labelSelector', text: `tier notin (${value},x)`, holds: ({ tier }) => tier !== value },
-      { kind: 'labelSelector', text: 'tier', holds: ({ tier }) => tier !== null },
-      { kind: 'labelSelector', text: '!tier', holds: ({ tier }) => tier === null },
+  fc
+    .constantFrom('gold', 'silver', 'none')
+    .chain((value) =>
+      fc.constantFrom<Clause>(
+        { kind: 'labelSelector', text: `tier=${value}`, holds: ({ tier }) => tier === value },
+        { kind: 'labelSelector', text: `tier!=${value}`, holds: ({ tier }) => tier !== value },
+        { kind: 'labelSelector', text: `tier in (${value},x)`, holds: ({ tier }) => tier === value },
+        { kind: 'labelSelector', text: `tier notin (${value},x)`, holds: ({ tier }) => tier !== value },
+        { kind: 'labelSelector', text: 'tier', holds: ({ tier }) => tier !== null },
+        { kind: 'labelSelector', text: '!tier', holds: ({ tier }) => tier === null },
+      ),
     ),
-  ),
   fc.integer({ min: -3, max: 4 }).chain((value) =>
     fc.constantFrom<Clause>(
       { kind: 'fieldSelector', text: `priority=${value}`, holds: ({ priority }) => priority === value },
       { kind: 'fieldSelector', text: `priority!=${value}`, holds: ({ priority }) => priority !== value },
-      { kind: 'fieldSelector', text: `priority>${value}`, holds: ({ priority }) => priority !== null && priority > value },
-      { kind: 'fieldSelector', text: `priority<=${value}`, holds: ({ priority }) => priority !== null && priority <= value },
-      { kind: 'fieldSelector', text: `priority in (${value},0)`, holds: ({ priority }) => priority === value || priority === 0 },
-      { kind: 'fieldSelector', text: `priority notin (${value},0)`, holds: ({ priority }) => priority !== value && priority !== 0 },
+      {
+        kind: 'fieldSelector',
+        text: `priority>${value}`,
+        holds: ({ priority }) => priority !== null && priority > value,
+      },
+      {
+        kind: 'fieldSelector',
+        text: `priority<=${value}`,
+        holds: ({ priority }) => priority !== null && priority <= value,
+      },
+      {
+        kind: 'fieldSelector',
+        text: `priority in (${value},0)`,
+        holds: ({ priority }) => priority === value || priority === 0,
+      },
+      {
+        kind: 'fieldSelector',
+        text: `priority notin (${value},0)`,
+        holds: ({ priority }) => priority !== value && priority !== 0,
+      },
       { kind: 'fieldSelector', text: 'priority', holds: ({ priority }) => priority !== null },
       { kind: 'fieldSelector', text: '!priority', holds: ({ priority }) => priority === null },
     ),
@@ -72,8 +90,16 @@ const clause: fc.Arbitrary<Clause> = fc.oneof(
     return fc.constantFrom<Clause>(
       { kind: 'fieldSelector', text: `title=${escaped}`, holds: ({ title }) => title === value },
       { kind: 'fieldSelector', text: `title!=${escaped}`, holds: ({ title }) => title !== value },
-      { kind: 'fieldSelector', text: `title^=${escaped}`, holds: ({ title }) => title !== null && title.startsWith(value) },
-      { kind: 'fieldSelector', text: `title in (${escaped},ab)`, holds: ({ title }) => title === value || title === 'ab' },
+      {
+        kind: 'fieldSelector',
+        text: `title^=${escaped}`,
+        holds: ({ title }) => title !== null && title.startsWith(value),
+      },
+      {
+        kind: 'fieldSelector',
+        text: `title in (${escaped},ab)`,
+        holds: ({ title }) => title === value || title === 'ab',
+      },
     );
   }),
   fc.constantFrom<Clause>(
@@ -86,7 +112,10 @@ const clause: fc.Arbitrary<Clause> = fc.oneof(
   ),
 );
 
-const sortKey = fc.record({ field: fc.constantFrom('name', 'title', 'priority', 'published'), direction: fc.constantFrom('asc', 'desc', '') });
+const sortKey = fc.record({
+  field: fc.constantFrom('name', 'title', 'priority', 'published'),
+  direction: fc.constantFrom('asc', 'desc', ''),
+});
 
 function compare(a: Sample, b: Sample, keys: { field: string; direction: string }[]): number {
   for (const { field, direction } of [...keys, { field: 'name', direction: keys.at(-1)?.direction ?? '' }]) {
@@ -98,18 +127,36 @@ function compare(a: Sample, b: Sample, keys: { field: string; direction: string 
 }
 
 test('selectors, sort, pages and chunks combine to what the model says', async () => {
-  const shape = { clauses: fc.array(clause, { maxLength: 4 }), keys: fc.uniqueArray(sortKey, { maxLength: 3, selector: ({ field }) => field }), size: fc.integer({ min: 1, max: 12 }), page: fc.integer({ min: 1, max: 4 }) };
+  const shape = {
+    clauses: fc.array(clause, { maxLength: 4 }),
+    keys: fc.uniqueArray(sortKey, { maxLength: 3, selector: ({ field }) => field }),
+    size: fc.integer({ min: 1, max: 12 }),
+    page: fc.integer({ min: 1, max: 4 }),
+  };
   await fc.assert(
     fc.asyncProperty(fc.record(shape), async ({ clauses, keys, size, page }) => {
-      const expected = samples.filter((each) => clauses.every(({ holds }) => holds(each))).toSorted((a, b) => compare(a, b, keys)).map(({ name }) => name);
+      const expected = samples
+        .filter((each) => clauses.every(({ holds }) => holds(each)))
+        .toSorted((a, b) => compare(a, b, keys))
+        .map(({ name }) => name);
       const by = (kind: string) => clauses.filter((each) => each.kind === kind).map(({ text }) => text);
-      const query = { labelSelector: by('labelSelector'), fieldSelector: [by('fieldSelector').join(',')].filter((text) => text !== ''), sort: keys.map(({ field, direction }) => (direction === '' ? field : `${field},${direction}`)) };
+      const query = {
+        labelSelector: by('labelSelector'),
+        fieldSelector: [by('fieldSelector').join(',')].filter((text) => text !== ''),
+        sort: keys.map(({ field, direction }) => (direction === '' ? field : `${field},${direction}`)),
+      };
       const paged = await client.get(withQuery(articles, { ...query, page: String(page), size: String(size) }));
-      expect([paged.status, names(paged), paged.body.total]).toEqual([200, expected.slice((page - 1) * size, page * size), expected.length]);
+      expect([paged.status, names(paged), paged.body.total]).toEqual([
+        200,
+        expected.slice((page - 1) * size, page * size),
+        expected.length,
+      ]);
       expect(names(await client.get(withQuery(articles, query)))).toEqual(expected);
       const chunked: string[] = [];
-      for (let token: string | undefined = ''; token !== undefined; ) {
-        const { body }: { body: WireBody } = await client.get(withQuery(articles, { ...query, limit: String(size), ...(token === '' ? {} : { continue: token }) }));
+      for (let token: string | undefined = ''; token !== undefined;) {
+        const { body }: { body: WireBody } = await client.get(
+          withQuery(articles, { ...query, limit: String(size), ...(token === '' ? {} : { continue: token }) }),
+        );
         chunked.push(...body.items.map(({ metadata }) => metadata.name));
         token = body.metadata.continue || undefined;
       }
@@ -136,7 +183,9 @@ test('a list is one snapshot while others write', async () => {
     const newest = body.items.map(({ metadata }) => BigInt(metadata.resourceVersion)).reduce((a, b) => (a > b ? a : b));
     expect(newest).toBeLessThanOrEqual(BigInt(body.metadata.resourceVersion));
     // The writer goes round in order: each report is as new as the one after it, or one ahead.
-    const sizes = body.items.filter(({ metadata }) => pairs.includes(metadata.name)).map(({ spec }) => spec['size'] as number);
+    const sizes = body.items
+      .filter(({ metadata }) => pairs.includes(metadata.name))
+      .map(({ spec }) => spec['size'] as number);
     const ahead = sizes.map((size) => (size - sizes.at(-1)! + 10) % 10);
     for (const step of ahead) expect([0, 1]).toContain(step);
     expect(ahead).toEqual(ahead.toSorted((a, b) => b - a));

@@ -11,7 +11,17 @@ beforeAll(async () => {
   await registerModels(client);
   for (const [name, spec] of [
     ['b', { title: 'x', priority: 10, big: 5, score: -0.5, published: true, publishedAt: '2026-01-02T00:00:00Z' }],
-    ['a', { title: 'x', priority: 9, big: 1_000_000_000_000, score: 2, published: false, publishedAt: '2026-01-01T23:00:00-05:00' }],
+    [
+      'a',
+      {
+        title: 'x',
+        priority: 9,
+        big: 1_000_000_000_000,
+        score: 2,
+        published: false,
+        publishedAt: '2026-01-01T23:00:00-05:00',
+      },
+    ],
     ['d', { title: 'y', priority: 10, score: 10, publishedAt: '2025-12-31T00:00:00Z' }],
     ['c', { priority: -3, score: 1e-3 }],
     ['e', {}],
@@ -59,7 +69,9 @@ describe('sort', () => {
   });
 
   test('combines with selectors and pages', async () => {
-    const answer = await client.get(withQuery(articles, { sort: ['priority,desc'], fieldSelector: 'priority>0', page: '2', size: '2' }));
+    const answer = await client.get(
+      withQuery(articles, { sort: ['priority,desc'], fieldSelector: 'priority>0', page: '2', size: '2' }),
+    );
     expect([names(answer), answer.body.total]).toEqual([['a'], 3]);
   });
 
@@ -67,7 +79,8 @@ describe('sort', () => {
     for (const sort of ['title,asc', 'published,desc', 'metadata.creationTimestamp,asc']) {
       const whole = await sorted(sort);
       let pages = '';
-      for (let page = 1; page <= 5; page += 1) pages += names(await client.get(withQuery(articles, { sort, page: String(page), size: '1' }))).join('');
+      for (let page = 1; page <= 5; page += 1)
+        pages += names(await client.get(withQuery(articles, { sort, page: String(page), size: '1' }))).join('');
       expect(pages).toBe(whole);
     }
   });
@@ -107,7 +120,10 @@ test('ties are broken by namespace, then name, in the direction of the last key'
     await client.post(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     for (const name of ['b', 'a']) await client.post(notesIn(namespace), note(name, { text: 'same' }));
   }
-  const order = async (query: string) => (await client.get(`${notes}${query}`)).body.items.map(({ metadata }) => metadata.namespace + metadata.name).join(' ');
+  const order = async (query: string) =>
+    (await client.get(`${notes}${query}`)).body.items
+      .map(({ metadata }) => metadata.namespace + metadata.name)
+      .join(' ');
   expect(await order('')).toBe('n1a n1b n2a n2b');
   expect(await order('?sort=text')).toBe('n1a n1b n2a n2b');
   expect(await order('?sort=text,desc')).toBe('n2b n2a n1b n1a');

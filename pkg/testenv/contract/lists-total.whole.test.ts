@@ -14,7 +14,10 @@ beforeAll(async () => {
   await registerModels(client);
   const create = async (from: number): Promise<void> => {
     for (let i = from; i < count; i += workers) {
-      const { status, text } = await client.post(articles, article(`t-${String(i).padStart(5, '0')}`, { priority: i % 2 }, { labels: { all: 'yes' } }));
+      const { status, text } = await client.post(
+        articles,
+        article(`t-${String(i).padStart(5, '0')}`, { priority: i % 2 }, { labels: { all: 'yes' } }),
+      );
       if (status !== 201) throw new Error(text);
     }
   };
@@ -30,7 +33,11 @@ test.each([
   ['exactTotal=true counts on', { labelSelector: 'all=yes', exactTotal: 'true' }, count, false],
 ])('the total above the limit: %s', async (_, query, total, bounded) => {
   const { status, body } = await client.get(withQuery(articles, { ...query, page: '2', size: '10' }));
-  expect([status, body.total, (body as unknown as Record<string, unknown>)['totalIsLowerBound'] ?? false]).toEqual([200, total, bounded]);
+  expect([status, body.total, (body as unknown as Record<string, unknown>)['totalIsLowerBound'] ?? false]).toEqual([
+    200,
+    total,
+    bounded,
+  ]);
   expect([body.first, body.last, body.hasNext, body.hasPrevious]).toEqual([false, false, true, true]);
 });
 
@@ -49,8 +56,10 @@ test('the first page beyond the bound is whole and says that more follow', async
 test('chunks go beyond the bound', async () => {
   for (const query of [{ labelSelector: 'all=yes' }, { sort: 'priority,desc' }]) {
     const found = new Set<string>();
-    for (let token = ''; ; ) {
-      const answer = await client.get(withQuery(articles, { ...query, limit: '3000', ...(token === '' ? {} : { continue: token }) }));
+    for (let token = ''; ;) {
+      const answer = await client.get(
+        withQuery(articles, { ...query, limit: '3000', ...(token === '' ? {} : { continue: token }) }),
+      );
       for (const name of names(answer)) found.add(name);
       token = answer.body.metadata.continue ?? '';
       if (token === '') break;

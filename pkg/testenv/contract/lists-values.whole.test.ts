@@ -17,7 +17,9 @@ beforeEach(async () => {
 afterAll(() => env.stop());
 
 async function store(specs: Record<string, unknown>[]): Promise<void> {
-  const answers = await Promise.all(specs.map((spec, i) => client.post(articles, article(`v-${String(i).padStart(3, '0')}`, spec))));
+  const answers = await Promise.all(
+    specs.map((spec, i) => client.post(articles, article(`v-${String(i).padStart(3, '0')}`, spec))),
+  );
   for (const { status, text } of answers) if (status !== 201) throw new Error(`Not stored: ${text}`);
 }
 
@@ -33,15 +35,40 @@ async function valuesBy(field: string, sort: string): Promise<unknown[]> {
 }
 
 test('numbers are found and sorted as they were given', async () => {
-  const scores = [...new Set([0, 0.1, 0.1 + 0.2, 0.3, -1e-7, 5e-324, 123456.789, 2 ** 53 - 1, ...fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 40, seed: 7 })].filter((each) => !Object.is(each, -0) && (!Number.isInteger(each) || Number.isSafeInteger(each))))];
+  const scores = [
+    ...new Set(
+      [
+        0,
+        0.1,
+        0.1 + 0.2,
+        0.3,
+        -1e-7,
+        5e-324,
+        123456.789,
+        2 ** 53 - 1,
+        ...fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 40, seed: 7 }),
+      ].filter((each) => !Object.is(each, -0) && (!Number.isInteger(each) || Number.isSafeInteger(each))),
+    ),
+  ];
   await store(scores.map((score) => ({ score })));
   expect(await valuesBy('score', 'score,asc')).toEqual(scores.toSorted((a, b) => a - b));
   expect(await valuesBy('score', 'score,desc')).toEqual(scores.toSorted((a, b) => b - a));
-  for (const [i, score] of scores.entries()) expect(await found(`score=${score}`)).toEqual([`v-${String(i).padStart(3, '0')}`]);
+  for (const [i, score] of scores.entries())
+    expect(await found(`score=${score}`)).toEqual([`v-${String(i).padStart(3, '0')}`]);
 });
 
 test('integers are found and sorted exactly', async () => {
-  const values = [0n, 1n, -1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+  const values = [
+    0n,
+    1n,
+    -1n,
+    2n ** 53n,
+    2n ** 53n + 1n,
+    2n ** 53n + 2n,
+    -(2n ** 53n) - 1n,
+    2n ** 63n - 1n,
+    -(2n ** 63n),
+  ];
   const stored: bigint[] = [];
   for (const [i, big] of values.entries()) {
     const text = `{"apiVersion":"${apiVersion}","kind":"Article","metadata":{"name":"i-${i}"},"spec":{"big":${big}}}`;
@@ -50,7 +77,9 @@ test('integers are found and sorted exactly', async () => {
     else expect(status).toBe(422);
   }
   const { text } = await client.get(`${articles}?sort=big`);
-  expect([...text.matchAll(/"big":(-?\d+)/g)].map(([, big]) => big)).toEqual(stored.toSorted((a, b) => (a < b ? -1 : 1)).map(String));
+  expect([...text.matchAll(/"big":(-?\d+)/g)].map(([, big]) => big)).toEqual(
+    stored.toSorted((a, b) => (a < b ? -1 : 1)).map(String),
+  );
   for (const big of stored) {
     expect(await found(`big=${big}`)).toHaveLength(1);
     expect(await found(`big>${big}`)).toHaveLength(stored.filter((each) => each > big).length);
@@ -60,22 +89,38 @@ test('integers are found and sorted exactly', async () => {
 test('texts are found whatever they hold', async () => {
   const character = fc.constantFrom(...Array.from('abZ09,=\\%_\'"*?.:/-éß😀\u4e2d\u0301 ('));
   const inner = fc.string({ unit: character, maxLength: 12 }).map((text) => `x${text}x`);
-  const texts = [...new Set([...fc.sample(inner, { numRuns: 40, seed: 11 }), 'true', 'null', '1', 'in', 'x notin (y)'])];
+  const texts = [
+    ...new Set([...fc.sample(inner, { numRuns: 40, seed: 11 }), 'true', 'null', '1', 'in', 'x notin (y)']),
+  ];
   await store(texts.map((slug) => ({ slug })));
   const escape = (text: string) => text.replaceAll(/[\\,=]/g, '\\$&');
   for (const [i, text] of texts.entries()) {
     const name = `v-${String(i).padStart(3, '0')}`;
     expect([text, await found(`slug=${escape(text)}`)]).toEqual([text, [name]]);
-    expect([text, await found(`slug^=${escape(text)}`)]).toEqual([text, texts.flatMap((each, n) => (each.startsWith(text) ? [`v-${String(n).padStart(3, '0')}`] : []))]);
+    expect([text, await found(`slug^=${escape(text)}`)]).toEqual([
+      text,
+      texts.flatMap((each, n) => (each.startsWith(text) ? [`v-${String(n).padStart(3, '0')}`] : [])),
+    ]);
   }
 });
 
 test('dates are points in time', async () => {
-  const dates = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.12Z', '2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:01+00:00', '2025-12-31T23:00:00-02:00', '1969-12-31T23:59:59Z', '9999-12-31T23:59:59Z', '0001-01-01T00:00:00Z'];
+  const dates = [
+    '2026-01-01T00:00:00Z',
+    '2026-01-01T00:00:00.1Z',
+    '2026-01-01T00:00:00.12Z',
+    '2026-01-01T00:00:00.123456Z',
+    '2026-01-01T00:00:01+00:00',
+    '2025-12-31T23:00:00-02:00',
+    '1969-12-31T23:59:59Z',
+    '9999-12-31T23:59:59Z',
+    '0001-01-01T00:00:00Z',
+  ];
   await store(dates.map((publishedAt) => ({ publishedAt })));
   const order = [8, 6, 0, 1, 2, 3, 4, 5, 7].map((i) => dates[i]);
   expect(await valuesBy('publishedAt', 'publishedAt')).toEqual(order);
-  for (const [i, date] of dates.entries()) expect([date, await found(`publishedAt=${date}`)]).toEqual([date, [`v-00${i}`]]);
+  for (const [i, date] of dates.entries())
+    expect([date, await found(`publishedAt=${date}`)]).toEqual([date, [`v-00${i}`]]);
   expect(await found('publishedAt>2026-01-01T00:00:00.12Z,publishedAt<2026-01-01T00:00:01Z')).toEqual(['v-003']);
 });
 
@@ -95,7 +140,11 @@ interface State {
 
 test('after any writes the selectors find what is there', async () => {
   const name = fc.constantFrom('s-a', 's-b', 's-c', 's-d');
-  const state = fc.record({ tags: fc.subarray(['x', 'y', 'z']), priority: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }), label: fc.option(fc.constantFrom('p', 'q'), { nil: undefined }) });
+  const state = fc.record({
+    tags: fc.subarray(['x', 'y', 'z']),
+    priority: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }),
+    label: fc.option(fc.constantFrom('p', 'q'), { nil: undefined }),
+  });
   const operation = fc.tuple(fc.constantFrom('put', 'post', 'patch', 'delete'), name, state);
   await fc.assert(
     fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 15 }), async (operations) => {
@@ -103,7 +152,11 @@ test('after any writes the selectors find what is there', async () => {
       const model = new Map<string, State>();
       for (const [verb, at, next] of operations) {
         const path = `${articles}/${at}`;
-        const body = article(at, { tags: next.tags, ...(next.priority === undefined ? {} : { priority: next.priority }) }, next.label === undefined ? {} : { labels: { label: next.label } });
+        const body = article(
+          at,
+          { tags: next.tags, ...(next.priority === undefined ? {} : { priority: next.priority }) },
+          next.label === undefined ? {} : { labels: { label: next.label } },
+        );
         const known = model.get(at);
         if (verb === 'delete') {
           expect((await client.delete(path)).status).toBe(known ? 200 : 404);
@@ -115,19 +168,28 @@ test('after any writes the selectors find what is there', async () => {
           expect((await client.put(path, body)).status).toBe(known ? 200 : 404);
           if (known) model.set(at, next);
         } else {
-          const patch = { spec: { tags: next.tags, priority: next.priority ?? null }, metadata: { labels: next.label === undefined ? null : { label: next.label } } };
+          const patch = {
+            spec: { tags: next.tags, priority: next.priority ?? null },
+            metadata: { labels: next.label === undefined ? null : { label: next.label } },
+          };
           expect((await client.patch(path, patch)).status).toBe(known ? 200 : 404);
           if (known) model.set(at, next);
         }
       }
-      const expected = (holds: (state: State) => boolean) => [...model].flatMap(([at, each]) => (holds(each) ? [at] : [])).toSorted();
+      const expected = (holds: (state: State) => boolean) =>
+        [...model].flatMap(([at, each]) => (holds(each) ? [at] : [])).toSorted();
       expect(await found('tags=x')).toEqual(expected(({ tags }) => tags.includes('x')));
-      expect(await found('tags notin (y,z)')).toEqual(expected(({ tags }) => !tags.includes('y') && !tags.includes('z')));
+      expect(await found('tags notin (y,z)')).toEqual(
+        expected(({ tags }) => !tags.includes('y') && !tags.includes('z')),
+      );
       expect(await found('priority>=2')).toEqual(expected(({ priority }) => priority !== undefined && priority >= 2));
       expect(await found('!priority')).toEqual(expected(({ priority }) => priority === undefined));
       const { body } = await client.get(`${articles}?labelSelector=label!%3Dp&page=1&size=2`);
       const unlike = expected(({ label }) => label !== 'p');
-      expect([body.total, body.items.map(({ metadata }) => metadata.name)]).toEqual([unlike.length, unlike.slice(0, 2)]);
+      expect([body.total, body.items.map(({ metadata }) => metadata.name)]).toEqual([
+        unlike.length,
+        unlike.slice(0, 2),
+      ]);
       expect((await client.get(`${articles}?page=1&size=1`)).body.total).toBe(model.size);
     }),
     { numRuns: 25 },

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, causesOf, eventually, mergePatch, type Answer } from './api-call.ts';
-import { changeDefinition, conditionsOf, create, definition, definitionsPath, register, type Registered } from './models-definition.ts';
+import {
+  changeDefinition,
+  conditionsOf,
+  create,
+  definition,
+  definitionsPath,
+  register,
+  type Registered,
+} from './models-definition.ts';
 import { WatchStream } from './watch-stream.ts';
 
 let env: TestEnv;
@@ -15,14 +23,25 @@ afterAll(() => env?.stop());
 const source = (functions: string): string => `"use strict"; var indexKeys = (() => { return { ${functions} }; })();`;
 const wordCount = "wordCount: (o) => typeof o.spec.text === 'string' ? o.spec.text.split(' ').length : null";
 const letters = "letters: (o) => [...new Set((o.spec.text || '').replace(/ /g, ''))]";
-const lower = "lower: (o) => o.spec.text?.toLowerCase()";
+const lower = 'lower: (o) => o.spec.text?.toLowerCase()';
 const count = { name: 'spec-word-count', key: 'wordCount', type: 'integer' };
-const texts = { indexKeys: source(`${wordCount}, ${letters}, ${lower}`), indexes: [count, { name: 'letters', key: 'letters', type: 'string', multi: true }, { name: 'lower', key: 'lower', type: 'string', unique: true }] };
+const texts = {
+  indexKeys: source(`${wordCount}, ${letters}, ${lower}`),
+  indexes: [
+    count,
+    { name: 'letters', key: 'letters', type: 'string', multi: true },
+    { name: 'lower', key: 'lower', type: 'string', unique: true },
+  ],
+};
 
-const select = (model: Registered, selector: string, server = 0): Promise<Answer> => call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
+const select = (model: Registered, selector: string, server = 0): Promise<Answer> =>
+  call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
 const namesIn = ({ body }: Answer): string[] => body.items.map(({ metadata }) => metadata.name);
 
-/** Asks until the index is built, on a server that may not have heard of it; meanwhile the answers allowed are 503 with Retry-After, and 400. */
+/**
+ * Asks until the index is built, on a server that may not have heard of it; meanwhile the answers allowed are 503 with
+ * Retry-After, and 400.
+ */
 async function whenReady(ask: () => Promise<Answer>): Promise<Answer> {
   return eventually(async () => {
     const answer = await ask();
@@ -33,18 +52,27 @@ async function whenReady(ask: () => Promise<Answer>): Promise<Answer> {
 }
 
 async function redefine(model: Registered, fields: Record<string, unknown>): Promise<void> {
-  const answer = await changeDefinition(env, model.definition.metadata.name, ({ spec }) => Object.assign(spec.versions[0]!, fields));
+  const answer = await changeDefinition(env, model.definition.metadata.name, ({ spec }) =>
+    Object.assign(spec.versions[0]!, fields),
+  );
   expect([answer.status, answer.text.slice(0, answer.status === 200 ? 0 : 500)]).toEqual([200, '']);
 }
 
-const patch = (model: Registered, name: string, body: unknown, query = ''): Promise<Answer> => call(env, `${model.path}/${name}${query}`, { method: 'PATCH', headers: mergePatch, body });
+const patch = (model: Registered, name: string, body: unknown, query = ''): Promise<Answer> =>
+  call(env, `${model.path}/${name}${query}`, { method: 'PATCH', headers: mergePatch, body });
 
 describe('declared with the model', () => {
   let model: Registered;
 
   beforeAll(async () => {
     model = await register(env, { version: { ...texts, subresources: { status: {} } } });
-    for (const [name, text] of [['a', 'One two'], ['b', 'x y z'], ['c', undefined], ['d', 'four']] as const) await create(env, model.path, model.object(name, text === undefined ? {} : { text }));
+    for (const [name, text] of [
+      ['a', 'One two'],
+      ['b', 'x y z'],
+      ['c', undefined],
+      ['d', 'four'],
+    ] as const)
+      await create(env, model.path, model.object(name, text === undefined ? {} : { text }));
   });
 
   test('lists select and sort by it, on every server, paged and in chunks', async () => {
@@ -53,9 +81,18 @@ describe('declared with the model', () => {
       expect(namesIn(await select(model, '!spec-word-count', server))).toEqual(['c']);
       expect(namesIn(await select(model, 'letters=(z,f)', server))).toEqual(['b', 'd']);
       expect(namesIn(await select(model, 'lower^=o', server))).toEqual(['a']);
-      expect(namesIn(await call(env, `${model.path}?sort=spec-word-count,desc`, { server }))).toEqual(['b', 'a', 'd', 'c']);
+      expect(namesIn(await call(env, `${model.path}?sort=spec-word-count,desc`, { server }))).toEqual([
+        'b',
+        'a',
+        'd',
+        'c',
+      ]);
       const chunk = await call(env, `${model.path}?sort=spec-word-count,desc&limit=2`, { server });
-      const rest = await call(env, `${model.path}?sort=spec-word-count,desc&limit=2&continue=${encodeURIComponent(chunk.body.metadata.continue!)}`, { server });
+      const rest = await call(
+        env,
+        `${model.path}?sort=spec-word-count,desc&limit=2&continue=${encodeURIComponent(chunk.body.metadata.continue!)}`,
+        { server },
+      );
       expect([...namesIn(chunk), ...namesIn(rest)]).toEqual(['b', 'a', 'd', 'c']);
     }
     expect((await call(env, `${model.path}?sort=letters`)).status).toBe(400);
@@ -63,17 +100,27 @@ describe('declared with the model', () => {
 
   test('a unique one is 409 with its name, by create, update and dry run, and follows a change', async () => {
     for (const query of ['', '?dryRun=All']) {
-      const clash = await call(env, `${model.path}${query}`, { method: 'POST', body: model.object('e', { text: 'ONE TWO' }), server: 1 });
+      const clash = await call(env, `${model.path}${query}`, {
+        method: 'POST',
+        body: model.object('e', { text: 'ONE TWO' }),
+        server: 1,
+      });
       expect([clash.status, clash.body.details.causes![0]!.field]).toEqual([409, 'lower']);
     }
     expect((await patch(model, 'd', { spec: { text: 'One TWO' } })).status).toBe(409);
     await patch(model, 'a', { spec: { text: 'one TWO three' } });
-    expect((await call(env, model.path, { method: 'POST', body: model.object('e', { text: 'ONE TWO' }), server: 1 })).status).toBe(201);
+    expect(
+      (await call(env, model.path, { method: 'POST', body: model.object('e', { text: 'ONE TWO' }), server: 1 })).status,
+    ).toBe(201);
     expect(namesIn(await select(model, 'spec-word-count=2'))).toEqual(['e']);
   });
 
   test('status, finalizers and deletion keep it as it is, and what deletes by it deletes no more', async () => {
-    await create(env, model.path, model.object('f', { text: 'p q r s t' }, { metadata: { name: 'f', finalizers: ['example.com/held'] } }));
+    await create(
+      env,
+      model.path,
+      model.object('f', { text: 'p q r s t' }, { metadata: { name: 'f', finalizers: ['example.com/held'] } }),
+    );
     await create(env, model.path, model.object('g', { text: 'p q r s t u' }));
     expect((await patch(model, 'f', { status: { seen: true } }, '/status')).status).toBe(200);
     expect((await call(env, `${model.path}/f`, { method: 'DELETE' })).status).toBe(200);
@@ -89,7 +136,8 @@ describe('declared with the model', () => {
     const path = `${model.path}?fieldSelector=${encodeURIComponent('spec-word-count>1')}&resourceVersion=${resourceVersion}`;
     const live = await Promise.all([0, 1].map((server) => WatchStream.open(env, path, { server })));
     await create(env, model.path, model.object('w', { text: 'alone' }));
-    for (const text of ['two words', 'two others', 'alone again now', 'single']) await patch(model, 'w', { spec: { text } });
+    for (const text of ['two words', 'two others', 'alone again now', 'single'])
+      await patch(model, 'w', { spec: { text } });
     await patch(model, 'w', { spec: { text: 'back again' } });
     await call(env, `${model.path}/w`, { method: 'DELETE' });
     const story = ['ADDED w', 'MODIFIED w', 'MODIFIED w', 'DELETED w', 'ADDED w', 'DELETED w'];
@@ -103,16 +151,46 @@ describe('declared with the model', () => {
 
 describe('422 that names the index', () => {
   const rows: [reason: string, functions: string, cause: string][] = [
-    ['a throw', "f: (o) => { if (o.spec.bad) throw new Error('not this one'); return 1; }", 'it: FieldValueInvalid: Invalid value: index it: f threw Error: not this one'],
-    ['another type', "f: (o) => o.spec.bad ? 'text' : 1", 'it: FieldValueTypeInvalid: Invalid value: "text": index it: must be an integer between'],
-    ['a hang', 'f: (o) => { while (o.spec.bad); return 1; }', 'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms'],
-    ['a hang behind its back', 'f: (o) => { Promise.resolve().then(() => { while (o.spec.bad); }); return 1; }', 'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms'],
-    ['all memory at once', "f: (o) => o.spec.bad ? 'x'.repeat(2 ** 28).split('').length : 1", 'it: FieldValueInvalid: Invalid value: index it: the process that runs its functions ran out of memory'],
-    ['no key', 'f: (o) => o.spec.bad ? null : 1', 'it: FieldValueRequired: Required value: index it takes no object without a key'],
+    [
+      'a throw',
+      "f: (o) => { if (o.spec.bad) throw new Error('not this one'); return 1; }",
+      'it: FieldValueInvalid: Invalid value: index it: f threw Error: not this one',
+    ],
+    [
+      'another type',
+      "f: (o) => o.spec.bad ? 'text' : 1",
+      'it: FieldValueTypeInvalid: Invalid value: "text": index it: must be an integer between',
+    ],
+    [
+      'a hang',
+      'f: (o) => { while (o.spec.bad); return 1; }',
+      'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
+    ],
+    [
+      'a hang behind its back',
+      'f: (o) => { Promise.resolve().then(() => { while (o.spec.bad); }); return 1; }',
+      'it: FieldValueInvalid: Invalid value: index it: its functions ran longer than 51 ms',
+    ],
+    [
+      'all memory at once',
+      "f: (o) => o.spec.bad ? 'x'.repeat(2 ** 28).split('').length : 1",
+      'it: FieldValueInvalid: Invalid value: index it: the process that runs its functions ran out of memory',
+    ],
+    [
+      'no key',
+      'f: (o) => o.spec.bad ? null : 1',
+      'it: FieldValueRequired: Required value: index it takes no object without a key',
+    ],
   ];
   test.each(rows)('%s, while neighbours are stored', async (_reason, functions, cause) => {
-    const model = await register(env, { version: { indexKeys: source(functions), indexes: [{ name: 'it', key: 'f', type: 'integer', nullable: false }] } });
-    const answers = await Promise.all(Array.from({ length: 9 }, (_, i) => call(env, model.path, { method: 'POST', body: model.object(`o${i}`, i === 4 ? { bad: true } : {}) })));
+    const model = await register(env, {
+      version: { indexKeys: source(functions), indexes: [{ name: 'it', key: 'f', type: 'integer', nullable: false }] },
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 9 }, (_, i) =>
+        call(env, model.path, { method: 'POST', body: model.object(`o${i}`, i === 4 ? { bad: true } : {}) }),
+      ),
+    );
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 422, 201, 201, 201, 201]);
     expect(causesOf(answers[4]!)).toEqual([expect.stringContaining(cause)]);
     const refused = await patch(model, 'o1', { spec: { bad: true } });
@@ -123,18 +201,65 @@ describe('422 that names the index', () => {
 
 describe('a definition is refused', () => {
   const rows: [reason: string, fields: Record<string, unknown>, cause: string][] = [
-    ['whose text is none', { indexKeys: 'var indexKeys = {', indexes: [count] }, 'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: Unexpected'],
-    ['whose text throws', { indexKeys: 'process.exit()', indexes: [count] }, 'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: ReferenceError: process is not defined'],
-    ['whose text never ends', { indexKeys: 'for (;;);', indexes: [count] }, 'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: it takes too long'],
-    ['without the function', { indexKeys: source('other: () => 1, wordCount: 3'), indexes: [count] }, 'spec.versions[0].indexes[0].key: FieldValueInvalid: Invalid value: "wordCount": the text exports no function wordCount'],
+    [
+      'whose text is none',
+      { indexKeys: 'var indexKeys = {', indexes: [count] },
+      'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: Unexpected',
+    ],
+    [
+      'whose text throws',
+      { indexKeys: 'process.exit()', indexes: [count] },
+      'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: ReferenceError: process is not defined',
+    ],
+    [
+      'whose text never ends',
+      { indexKeys: 'for (;;);', indexes: [count] },
+      'spec.versions[0].indexKeys: FieldValueInvalid: Invalid value: it takes too long',
+    ],
+    [
+      'without the function',
+      { indexKeys: source('other: () => 1, wordCount: 3'), indexes: [count] },
+      'spec.versions[0].indexes[0].key: FieldValueInvalid: Invalid value: "wordCount": the text exports no function wordCount',
+    ],
     ['without a text', { indexes: [count] }, 'spec.versions[0].indexKeys: FieldValueRequired'],
-    ['with too long a text', { indexKeys: `// ${'x'.repeat(256 * 1024)}\n${source(wordCount)}`, indexes: [count] }, 'spec.versions[0].indexKeys: FieldValueTooLong'],
-    ['with a path and a key', { indexKeys: source(wordCount), indexes: [{ ...count, path: 'spec.n' }] }, 'spec.versions[0].indexes[0].key: FieldValueForbidden'],
-    ['with neither', { indexes: [{ name: 'n', type: 'integer' }] }, 'spec.versions[0].indexes[0].path: FieldValueRequired'],
-    ['with a key that is no name', { indexKeys: source(wordCount), indexes: [{ ...count, key: 'a.b' }] }, 'spec.versions[0].indexes[0].key: FieldValueInvalid'],
-    ['with a prototype for a key', { indexKeys: source(wordCount), indexes: [{ ...count, key: 'constructor' }] }, 'spec.versions[0].indexes[0].key: FieldValueInvalid'],
-    ['with several unique values', { indexKeys: source(letters), indexes: [{ name: 'l', key: 'letters', type: 'string', multi: true, unique: true }] }, 'spec.versions[0].indexes[0].unique: FieldValueForbidden'],
-    ['with a built-in name', { indexKeys: source(wordCount), indexes: [{ ...count, name: 'metadata.name' }] }, 'spec.versions[0].indexes[0].name: FieldValueForbidden'],
+    [
+      'with too long a text',
+      { indexKeys: `// ${'x'.repeat(256 * 1024)}\n${source(wordCount)}`, indexes: [count] },
+      'spec.versions[0].indexKeys: FieldValueTooLong',
+    ],
+    [
+      'with a path and a key',
+      { indexKeys: source(wordCount), indexes: [{ ...count, path: 'spec.n' }] },
+      'spec.versions[0].indexes[0].key: FieldValueForbidden',
+    ],
+    [
+      'with neither',
+      { indexes: [{ name: 'n', type: 'integer' }] },
+      'spec.versions[0].indexes[0].path: FieldValueRequired',
+    ],
+    [
+      'with a key that is no name',
+      { indexKeys: source(wordCount), indexes: [{ ...count, key: 'a.b' }] },
+      'spec.versions[0].indexes[0].key: FieldValueInvalid',
+    ],
+    [
+      'with a prototype for a key',
+      { indexKeys: source(wordCount), indexes: [{ ...count, key: 'constructor' }] },
+      'spec.versions[0].indexes[0].key: FieldValueInvalid',
+    ],
+    [
+      'with several unique values',
+      {
+        indexKeys: source(letters),
+        indexes: [{ name: 'l', key: 'letters', type: 'string', multi: true, unique: true }],
+      },
+      'spec.versions[0].indexes[0].unique: FieldValueForbidden',
+    ],
+    [
+      'with a built-in name',
+      { indexKeys: source(wordCount), indexes: [{ ...count, name: 'metadata.name' }] },
+      'spec.versions[0].indexes[0].name: FieldValueForbidden',
+    ],
   ];
   test.each(rows)('%s', async (_reason, fields, cause) => {
     const answer = await call(env, definitionsPath, { method: 'POST', body: definition({ version: fields }) });
@@ -144,40 +269,74 @@ describe('a definition is refused', () => {
   test('whose versions have different texts', async () => {
     const { versions } = definition({ version: { indexKeys: source(wordCount), indexes: [count] } }).spec;
     const second = { ...versions[0], name: 'v2', storage: false, indexKeys: source(`${wordCount}, more: () => 1`) };
-    const answer = await call(env, definitionsPath, { method: 'POST', body: definition({ versions: [versions[0]!, second] }) });
-    expect([answer.status, causesOf(answer)]).toEqual([422, [expect.stringContaining('spec.versions[1].indexKeys: FieldValueForbidden')]]);
+    const answer = await call(env, definitionsPath, {
+      method: 'POST',
+      body: definition({ versions: [versions[0]!, second] }),
+    });
+    expect([answer.status, causesOf(answer)]).toEqual([
+      422,
+      [expect.stringContaining('spec.versions[1].indexKeys: FieldValueForbidden')],
+    ]);
   });
 });
 
 describe('on data that is there', () => {
   test('added, it is filled in the background; changed, it is made anew; both servers answer by the new function', async () => {
     const model = await register(env);
-    for (let i = 0; i < 50; i += 1) await create(env, model.path, model.object(`o${String(i).padStart(2, '0')}`, { text: 'x '.repeat(i % 5).trim() || undefined }));
+    for (let i = 0; i < 50; i += 1)
+      await create(
+        env,
+        model.path,
+        model.object(`o${String(i).padStart(2, '0')}`, { text: 'x '.repeat(i % 5).trim() || undefined }),
+      );
     await redefine(model, { indexKeys: source(wordCount), indexes: [count] });
-    for (const server of [0, 1]) expect(namesIn(await whenReady(() => select(model, 'spec-word-count=4', server)))).toHaveLength(10);
-    await eventually(async () => expect((await conditionsOf(env, model.definition.metadata.name))['IndexesReady']?.status).toBe('True'));
+    for (const server of [0, 1])
+      expect(namesIn(await whenReady(() => select(model, 'spec-word-count=4', server)))).toHaveLength(10);
+    await eventually(async () =>
+      expect((await conditionsOf(env, model.definition.metadata.name))['IndexesReady']?.status).toBe('True'),
+    );
     const { resourceVersion } = (await call(env, model.path)).body.metadata;
-    const stream = await WatchStream.open(env, `${model.path}?fieldSelector=${encodeURIComponent('spec-word-count=4')}`, { server: 1 });
+    const stream = await WatchStream.open(
+      env,
+      `${model.path}?fieldSelector=${encodeURIComponent('spec-word-count=4')}`,
+      { server: 1 },
+    );
     await redefine(model, { indexKeys: source("wordCount: (o) => (o.spec.text || '').length"), indexes: [count] });
-    expect((await call(env, model.path, { method: 'POST', body: model.object('new', { text: 'seven77' }), server: 1 })).status).toBe(201);
+    expect(
+      (await call(env, model.path, { method: 'POST', body: model.object('new', { text: 'seven77' }), server: 1 }))
+        .status,
+    ).toBe(201);
     await stream.untilEnd();
     for (const server of [0, 1]) {
-      await eventually(async () => expect(namesIn(await whenReady(() => select(model, 'spec-word-count=7', server)))).toContain('new'));
+      await eventually(async () =>
+        expect(namesIn(await whenReady(() => select(model, 'spec-word-count=7', server)))).toContain('new'),
+      );
       expect(namesIn(await select(model, 'spec-word-count=7', server))).toHaveLength(11);
     }
     // What was computed then is not known any more: whoever watched by it lists anew.
-    const old = await call(env, `${model.path}?watch=true&fieldSelector=spec-word-count%3D7&resourceVersion=${resourceVersion}`);
+    const old = await call(
+      env,
+      `${model.path}?watch=true&fieldSelector=spec-word-count%3D7&resourceVersion=${resourceVersion}`,
+    );
     expect(JSON.parse(old.text)).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } });
   });
 
   test('it fails where a function throws, with the object’s name, until that is another', async () => {
     const model = await register(env);
     for (const text of ['fine', 'wrong']) await create(env, model.path, model.object(text, { text }));
-    await redefine(model, { indexKeys: source("wordCount: (o) => { if (o.spec.text === 'wrong') throw new Error('cannot count'); return 1; }"), indexes: [count] });
+    await redefine(model, {
+      indexKeys: source(
+        "wordCount: (o) => { if (o.spec.text === 'wrong') throw new Error('cannot count'); return 1; }",
+      ),
+      indexes: [count],
+    });
     const { name } = model.definition.metadata;
     await eventually(async () => {
       const { IndexesReady } = await conditionsOf(env, name);
-      expect([IndexesReady?.reason, IndexesReady?.message]).toEqual(['BuildFailed', 'building failed: spec-word-count: the function fails for wrong']);
+      expect([IndexesReady?.reason, IndexesReady?.message]).toEqual([
+        'BuildFailed',
+        'building failed: spec-word-count: the function fails for wrong',
+      ]);
     });
     expect((await select(model, 'spec-word-count=1')).status).toBe(503);
     expect((await patch(model, 'wrong', { metadata: { labels: { a: 'b' } } })).status).toBe(422);
@@ -188,11 +347,27 @@ describe('on data that is there', () => {
 
   test('writes during it are in it, whichever server they come to', async () => {
     const model = await register(env);
-    const writing = Promise.all([0, 1].map(async (server) => {
-      for (let i = 0; i < 40; i += 1) expect((await call(env, model.path, { method: 'POST', body: model.object(`w${server}-${i}`, { text: 'a b' }), server })).status).toBe(201);
-    }));
+    const writing = Promise.all(
+      [0, 1].map(async (server) => {
+        for (let i = 0; i < 40; i += 1)
+          expect(
+            (
+              await call(env, model.path, {
+                method: 'POST',
+                body: model.object(`w${server}-${i}`, { text: 'a b' }),
+                server,
+              })
+            ).status,
+          ).toBe(201);
+      }),
+    );
     await redefine(model, { indexKeys: source(wordCount), indexes: [count] });
     await writing;
-    for (const server of [0, 1]) expect(namesIn(await whenReady(() => call(env, `${model.path}?size=100&fieldSelector=spec-word-count%3D2`, { server })))).toHaveLength(80);
+    for (const server of [0, 1])
+      expect(
+        namesIn(
+          await whenReady(() => call(env, `${model.path}?size=100&fieldSelector=spec-word-count%3D2`, { server })),
+        ),
+      ).toHaveLength(80);
   });
 });

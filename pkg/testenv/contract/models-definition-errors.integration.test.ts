@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call } from './api-call.ts';
-import { anySpec, definition, definitionsPath, objectSchema, statusAndScale, version, type Definition } from './models-definition.ts';
+import {
+  anySpec,
+  definition,
+  definitionsPath,
+  objectSchema,
+  statusAndScale,
+  version,
+  type Definition,
+} from './models-definition.ts';
 
 let env: TestEnv;
 
@@ -15,33 +23,61 @@ type Change = (definition: Definition) => void;
 
 const schemaOf = ({ spec }: Definition): { properties: Record<string, unknown> } =>
   (spec.versions[0]!['schema'] as { openAPIV3Schema: { properties: Record<string, unknown> } }).openAPIV3Schema;
-const field = (schema: unknown): Change => (wanted) => {
-  schemaOf(wanted).properties['spec'] = { type: 'object', properties: { f: schema } };
-};
-const inVersion = (more: Record<string, unknown>): Change => ({ spec }) => {
-  Object.assign(spec.versions[0]!, more);
-};
+const field =
+  (schema: unknown): Change =>
+  (wanted) => {
+    schemaOf(wanted).properties['spec'] = { type: 'object', properties: { f: schema } };
+  };
+const inVersion =
+  (more: Record<string, unknown>): Change =>
+  ({ spec }) => {
+    Object.assign(spec.versions[0]!, more);
+  };
 const indexes = (...list: unknown[]): Change => inVersion({ indexes: list });
-const inSpec = (more: Record<string, unknown>): Change => ({ spec }) => {
-  Object.assign(spec, more);
-};
-const inNames = (more: Record<string, unknown>): Change => ({ spec }) => {
-  Object.assign(spec.names, more);
-};
+const inSpec =
+  (more: Record<string, unknown>): Change =>
+  ({ spec }) => {
+    Object.assign(spec, more);
+  };
+const inNames =
+  (more: Record<string, unknown>): Change =>
+  ({ spec }) => {
+    Object.assign(spec.names, more);
+  };
 
 const schemaPath = 'spec.versions[0].schema.openAPIV3Schema';
 const specField = `${schemaPath}.properties[spec].properties[f]`;
 
 /** What is wrong, how, and the beginning of the field that a cause must name. */
 const wrong: [string, Change, string][] = [
-  ['a name that is not plural.group', (d) => { d.metadata.name = `other.${d.spec.group}`; }, 'metadata.name'],
+  [
+    'a name that is not plural.group',
+    (d) => {
+      d.metadata.name = `other.${d.spec.group}`;
+    },
+    'metadata.name',
+  ],
   ['no group', inSpec({ group: '' }), 'spec.group'],
-  ['a group that is no domain', (d) => { d.spec.group = 'Not_A_Domain'; d.metadata.name = 'posts.Not_A_Domain'; }, 'spec.group'],
+  [
+    'a group that is no domain',
+    (d) => {
+      d.spec.group = 'Not_A_Domain';
+      d.metadata.name = 'posts.Not_A_Domain';
+    },
+    'spec.group',
+  ],
   ['an unknown scope', inSpec({ scope: 'Galaxy' }), 'spec.scope'],
   ['no scope', inSpec({ scope: undefined }), 'spec.scope'],
   ['no kind', inNames({ kind: '' }), 'spec.names.kind'],
   ['no plural', inNames({ plural: '' }), 'spec.names.plural'],
-  ['an upper-case plural', (d) => { d.spec.names['plural'] = 'Posts'; d.metadata.name = `Posts.${d.spec.group}`; }, 'spec.names.plural'],
+  [
+    'an upper-case plural',
+    (d) => {
+      d.spec.names['plural'] = 'Posts';
+      d.metadata.name = `Posts.${d.spec.group}`;
+    },
+    'spec.names.plural',
+  ],
   ['an upper-case singular', inNames({ singular: 'Post' }), 'spec.names.singular'],
   ['a kind that is no name', inNames({ kind: 'Po st' }), 'spec.names.kind'],
   ['a list kind equal to the kind', inNames({ listKind: 'Post' }), 'spec.names.listKind'],
@@ -49,19 +85,39 @@ const wrong: [string, Change, string][] = [
   ['a category that is no name', inNames({ categories: ['A ll'] }), 'spec.names.categories[0]'],
   ['no versions', inSpec({ versions: [] }), 'spec.versions'],
   ['no storage version', inVersion({ storage: false }), 'spec.versions'],
-  ['two storage versions', ({ spec }) => { spec.versions.push(version('v2', objectSchema(anySpec))); }, 'spec.versions'],
-  ['the same version twice', ({ spec }) => { spec.versions.push(version('v1', objectSchema(anySpec), { storage: false })); }, 'spec.versions'],
+  [
+    'two storage versions',
+    ({ spec }) => {
+      spec.versions.push(version('v2', objectSchema(anySpec)));
+    },
+    'spec.versions',
+  ],
+  [
+    'the same version twice',
+    ({ spec }) => {
+      spec.versions.push(version('v1', objectSchema(anySpec), { storage: false }));
+    },
+    'spec.versions',
+  ],
   ['a version that is no label', inVersion({ name: 'V_1' }), 'spec.versions[0].name'],
   ['no schema', inVersion({ schema: undefined }), 'spec.versions[0].schema'],
   ['a schema of another type', inVersion({ schema: { openAPIV3Schema: { type: 'string' } } }), `${schemaPath}.type`],
   ['a field without a type', field({}), `${specField}.type`],
   ['an unknown type', field({ type: 'text' }), `${specField}.type`],
   ['an array without items', field({ type: 'array' }), `${specField}.items`],
-  ['properties beside additionalProperties', field({ type: 'object', properties: { a: { type: 'string' } }, additionalProperties: { type: 'string' } }), specField],
+  [
+    'properties beside additionalProperties',
+    field({ type: 'object', properties: { a: { type: 'string' } }, additionalProperties: { type: 'string' } }),
+    specField,
+  ],
   ['uniqueItems', field({ type: 'array', items: { type: 'string' }, uniqueItems: true }), `${specField}.uniqueItems`],
   ['$ref', field({ type: 'object', $ref: '#/x' }), `${specField}.$ref`],
   ['a pattern that does not parse', field({ type: 'string', pattern: '(' }), `${specField}.pattern`],
-  ['a pattern with a look-ahead, which no linear engine has', field({ type: 'string', pattern: '(?=a)b' }), `${specField}.pattern`],
+  [
+    'a pattern with a look-ahead, which no linear engine has',
+    field({ type: 'string', pattern: '(?=a)b' }),
+    `${specField}.pattern`,
+  ],
   ['a pattern with a back-reference', field({ type: 'string', pattern: '(a)\\1' }), `${specField}.pattern`],
   ['multiples of nothing', field({ type: 'number', multipleOf: 0 }), `${specField}.multipleOf`],
   ['a negative length', field({ type: 'string', maxLength: -1 }), `${specField}.maxLength`],
@@ -69,45 +125,148 @@ const wrong: [string, Change, string][] = [
   ['a default of the wrong type', field({ type: 'integer', default: 'x' }), `${specField}.default`],
   ['a default that breaks its own rule', field({ type: 'integer', minimum: 5, default: 1 }), `${specField}.default`],
   ['a type inside allOf', field({ type: 'string', allOf: [{ type: 'string' }] }), `${specField}.allOf[0].type`],
-  ['list-type map without keys', field({ type: 'array', 'x-kubernetes-list-type': 'map', items: { type: 'object', properties: { k: { type: 'string' } }, required: ['k'] } }), `${specField}.x-kubernetes-list-map-keys`],
-  ['an unknown list type', field({ type: 'array', 'x-kubernetes-list-type': 'bag', items: { type: 'string' } }), `${specField}.x-kubernetes-list-type`],
-  ['a map key that is no field', field({ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'], items: { type: 'object', properties: {} } }), `${specField}.x-kubernetes-list-map-keys`],
+  [
+    'list-type map without keys',
+    field({
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      items: { type: 'object', properties: { k: { type: 'string' } }, required: ['k'] },
+    }),
+    `${specField}.x-kubernetes-list-map-keys`,
+  ],
+  [
+    'an unknown list type',
+    field({ type: 'array', 'x-kubernetes-list-type': 'bag', items: { type: 'string' } }),
+    `${specField}.x-kubernetes-list-type`,
+  ],
+  [
+    'a map key that is no field',
+    field({
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['k'],
+      items: { type: 'object', properties: {} },
+    }),
+    `${specField}.x-kubernetes-list-map-keys`,
+  ],
   ['int-or-string beside a type', field({ type: 'string', 'x-kubernetes-int-or-string': true }), specField],
-  ['preserve-unknown-fields: false', field({ type: 'object', 'x-kubernetes-preserve-unknown-fields': false }), `${specField}.x-kubernetes-preserve-unknown-fields`],
-  ['rules for metadata beyond name', (d) => { schemaOf(d).properties['metadata'] = { type: 'object', properties: { labels: { type: 'object' } } }; }, `${schemaPath}.properties[metadata]`],
+  [
+    'preserve-unknown-fields: false',
+    field({ type: 'object', 'x-kubernetes-preserve-unknown-fields': false }),
+    `${specField}.x-kubernetes-preserve-unknown-fields`,
+  ],
+  [
+    'rules for metadata beyond name',
+    (d) => {
+      schemaOf(d).properties['metadata'] = { type: 'object', properties: { labels: { type: 'object' } } };
+    },
+    `${schemaPath}.properties[metadata]`,
+  ],
   ['preserveUnknownFields', inSpec({ preserveUnknownFields: true }), 'spec.preserveUnknownFields'],
-  ['scale without paths', inVersion({ subresources: { scale: {} } }), 'spec.versions[0].subresources.scale.specReplicasPath'],
-  ['scale of replicas outside spec', inVersion({ subresources: { scale: { specReplicasPath: '.status.replicas', statusReplicasPath: '.status.replicas' } } }), 'spec.versions[0].subresources.scale.specReplicasPath'],
-  ['a column without a path', inVersion({ additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '' }] }), 'spec.versions[0].additionalPrinterColumns[0].jsonPath'],
-  ['a column of an unknown type', inVersion({ additionalPrinterColumns: [{ name: 'A', type: 'colour', jsonPath: '.spec.a' }] }), 'spec.versions[0].additionalPrinterColumns[0].type'],
-  ['a deprecation warning without deprecation', inVersion({ deprecationWarning: 'gone' }), 'spec.versions[0].deprecationWarning'],
-  ['a selectable field that is not in the schema', inVersion({ selectableFields: [{ jsonPath: '.spec.absent' }] }), 'spec.versions[0].selectableFields[0].jsonPath'],
-  ['a selectable field that is an object', inVersion({ selectableFields: [{ jsonPath: '.spec' }] }), 'spec.versions[0].selectableFields[0].jsonPath'],
+  [
+    'scale without paths',
+    inVersion({ subresources: { scale: {} } }),
+    'spec.versions[0].subresources.scale.specReplicasPath',
+  ],
+  [
+    'scale of replicas outside spec',
+    inVersion({
+      subresources: { scale: { specReplicasPath: '.status.replicas', statusReplicasPath: '.status.replicas' } },
+    }),
+    'spec.versions[0].subresources.scale.specReplicasPath',
+  ],
+  [
+    'a column without a path',
+    inVersion({ additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '' }] }),
+    'spec.versions[0].additionalPrinterColumns[0].jsonPath',
+  ],
+  [
+    'a column of an unknown type',
+    inVersion({ additionalPrinterColumns: [{ name: 'A', type: 'colour', jsonPath: '.spec.a' }] }),
+    'spec.versions[0].additionalPrinterColumns[0].type',
+  ],
+  [
+    'a deprecation warning without deprecation',
+    inVersion({ deprecationWarning: 'gone' }),
+    'spec.versions[0].deprecationWarning',
+  ],
+  [
+    'a selectable field that is not in the schema',
+    inVersion({ selectableFields: [{ jsonPath: '.spec.absent' }] }),
+    'spec.versions[0].selectableFields[0].jsonPath',
+  ],
+  [
+    'a selectable field that is an object',
+    inVersion({ selectableFields: [{ jsonPath: '.spec' }] }),
+    'spec.versions[0].selectableFields[0].jsonPath',
+  ],
   ['conversion by an unknown strategy', inSpec({ conversion: { strategy: 'Magic' } }), 'spec.conversion.strategy'],
-  ['a k8s.io group without approval', (d) => { d.spec.group = 'things.k8s.io'; d.metadata.name = 'posts.things.k8s.io'; }, 'metadata.annotations'],
-  ['a kind of the platform itself', (d) => { d.spec.group = 'apiextensions.k8s.io'; d.spec.names = { kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' }; d.metadata.name = 'customresourcedefinitions.apiextensions.k8s.io'; d.metadata['annotations'] = { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' }; }, 'spec.group'],
+  [
+    'a k8s.io group without approval',
+    (d) => {
+      d.spec.group = 'things.k8s.io';
+      d.metadata.name = 'posts.things.k8s.io';
+    },
+    'metadata.annotations',
+  ],
+  [
+    'a kind of the platform itself',
+    (d) => {
+      d.spec.group = 'apiextensions.k8s.io';
+      d.spec.names = { kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' };
+      d.metadata.name = 'customresourcedefinitions.apiextensions.k8s.io';
+      d.metadata['annotations'] = { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' };
+    },
+    'spec.group',
+  ],
   ['an index without a name', indexes({ path: 'spec.f', type: 'string' }), 'spec.versions[0].indexes[0].name'],
-  ['two indexes of one name', indexes({ name: 'a', path: 'spec.f', type: 'string' }, { name: 'a', path: 'spec.g', type: 'string' }), 'spec.versions[0].indexes[1].name'],
-  ['an index of an unknown type', indexes({ name: 'a', path: 'spec.f', type: 'blob' }), 'spec.versions[0].indexes[0].type'],
+  [
+    'two indexes of one name',
+    indexes({ name: 'a', path: 'spec.f', type: 'string' }, { name: 'a', path: 'spec.g', type: 'string' }),
+    'spec.versions[0].indexes[1].name',
+  ],
+  [
+    'an index of an unknown type',
+    indexes({ name: 'a', path: 'spec.f', type: 'blob' }),
+    'spec.versions[0].indexes[0].type',
+  ],
   ['an index without a path', indexes({ name: 'a', type: 'string' }), 'spec.versions[0].indexes[0].path'],
-  ['an index whose path is none', indexes({ name: 'a', path: 'spec..f[', type: 'string' }), 'spec.versions[0].indexes[0].path'],
-  ['a path with [*] that says it is single', indexes({ name: 'a', path: 'spec.f[*]', type: 'string', multi: false }), 'spec.versions[0].indexes[0]'],
-  ['a unique multi-value index', indexes({ name: 'a', path: 'spec.f[*]', type: 'string', multi: true, unique: true }), 'spec.versions[0].indexes[0]'],
-  ...['metadata.name', 'metadata.labels', 'metadata.creationTimestamp', 'metadata.deletionTimestamp'].map((name): [string, Change, string] => [
-    `${name} declared again`,
-    indexes({ name, path: 'spec.f', type: 'string' }),
-    'spec.versions[0].indexes[0].name',
-  ]),
+  [
+    'an index whose path is none',
+    indexes({ name: 'a', path: 'spec..f[', type: 'string' }),
+    'spec.versions[0].indexes[0].path',
+  ],
+  [
+    'a path with [*] that says it is single',
+    indexes({ name: 'a', path: 'spec.f[*]', type: 'string', multi: false }),
+    'spec.versions[0].indexes[0]',
+  ],
+  [
+    'a unique multi-value index',
+    indexes({ name: 'a', path: 'spec.f[*]', type: 'string', multi: true, unique: true }),
+    'spec.versions[0].indexes[0]',
+  ],
+  ...['metadata.name', 'metadata.labels', 'metadata.creationTimestamp', 'metadata.deletionTimestamp'].map(
+    (name): [string, Change, string] => [
+      `${name} declared again`,
+      indexes({ name, path: 'spec.f', type: 'string' }),
+      'spec.versions[0].indexes[0].name',
+    ],
+  ),
 ];
 
 describe('a wrong definition is 422 and names the field', () => {
   test.each(wrong)('%s', async (_case, change, expected) => {
-    const wanted = definition({ spec: { type: 'object', properties: { f: { type: 'string' }, g: { type: 'string' } } } });
+    const wanted = definition({
+      spec: { type: 'object', properties: { f: { type: 'string' }, g: { type: 'string' } } },
+    });
     change(wanted);
     const answer = await call(env, definitionsPath, { method: 'POST', body: wanted });
     expect([answer.status, answer.body.reason]).toEqual([422, 'Invalid']);
     const fields = answer.body.details.causes!.map((cause) => cause.field);
-    expect(fields).toEqual(expect.arrayContaining([expect.stringMatching(new RegExp(`^${expected.replaceAll(/[$.[\]]/g, '\\$&')}`))]));
+    expect(fields).toEqual(
+      expect.arrayContaining([expect.stringMatching(new RegExp(`^${expected.replaceAll(/[$.[\]]/g, '\\$&')}`))]),
+    );
     const { body } = await call(env, definitionsPath);
     expect(body.items.map(({ metadata }) => metadata.name)).not.toContain(wanted.metadata.name);
   });
@@ -115,7 +274,13 @@ describe('a wrong definition is 422 and names the field', () => {
 
 describe('what cannot change afterwards', () => {
   const changes: [string, Change, string][] = [
-    ['group', (d) => { d.spec.group = 'other.example.com'; }, ''],
+    [
+      'group',
+      (d) => {
+        d.spec.group = 'other.example.com';
+      },
+      '',
+    ],
     ['plural', inNames({ plural: 'others' }), ''],
     ['scope', inSpec({ scope: 'Namespaced' }), 'spec.scope'],
     ['kind', inNames({ kind: 'Other' }), 'spec.names.kind'],
@@ -131,25 +296,85 @@ describe('what cannot change afterwards', () => {
 });
 
 describe('what is accepted', () => {
-  const rules = { type: 'object', properties: { n: { type: 'integer' } }, 'x-kubernetes-validations': [{ rule: 'self.n > 0', message: 'positive' }] };
+  const rules = {
+    type: 'object',
+    properties: { n: { type: 'integer' } },
+    'x-kubernetes-validations': [{ rule: 'self.n > 0', message: 'positive' }],
+  };
   const right: [string, Parameters<typeof definition>[0]][] = [
     ['status and scale', { version: statusAndScale }],
-    ['every format', { spec: { type: 'object', properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'unheard-of' } } } }],
-    ['int-or-string with anyOf', { spec: { type: 'object', properties: { p: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] } } } }],
-    ['fields named like what every object has', { spec: { type: 'object', properties: { toString: { type: 'string' }, hasOwnProperty: { type: 'integer' }, valueOf: { type: 'boolean' } } } }],
-    ['a schema forty-five objects deep', { spec: Array.from({ length: 45 }).reduce<Record<string, unknown>>((inner) => ({ type: 'object', properties: { d: inner } }), { type: 'string' }) }],
-    ['nested logic', { spec: { type: 'object', properties: { a: { type: 'string' } }, oneOf: [{ required: ['a'] }, { not: { required: ['a'] } }] } }],
-    ['columns', { version: { additionalPrinterColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }] } }],
+    [
+      'every format',
+      {
+        spec: {
+          type: 'object',
+          properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'unheard-of' } },
+        },
+      },
+    ],
+    [
+      'int-or-string with anyOf',
+      {
+        spec: {
+          type: 'object',
+          properties: { p: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] } },
+        },
+      },
+    ],
+    [
+      'fields named like what every object has',
+      {
+        spec: {
+          type: 'object',
+          properties: {
+            toString: { type: 'string' },
+            hasOwnProperty: { type: 'integer' },
+            valueOf: { type: 'boolean' },
+          },
+        },
+      },
+    ],
+    [
+      'a schema forty-five objects deep',
+      {
+        spec: Array.from({ length: 45 }).reduce<Record<string, unknown>>(
+          (inner) => ({ type: 'object', properties: { d: inner } }),
+          { type: 'string' },
+        ),
+      },
+    ],
+    [
+      'nested logic',
+      {
+        spec: {
+          type: 'object',
+          properties: { a: { type: 'string' } },
+          oneOf: [{ required: ['a'] }, { not: { required: ['a'] } }],
+        },
+      },
+    ],
+    [
+      'columns',
+      {
+        version: { additionalPrinterColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }] },
+      },
+    ],
   ];
   test.each(right)('%s', async (_case, options) => {
     const answer = await call(env, definitionsPath, { method: 'POST', body: definition(options) });
     expect([answer.status, answer.text.slice(0, 0)]).toEqual([201, '']);
   });
 
-  // Strategy None is the one there is: to accept another and not to convert would give clients objects of the wrong form.
+  // Strategy None is the one there is: to accept another and not to convert would give clients objects of the wrong
+  // form.
   test('conversion by webhook is refused by name', async () => {
     const wanted = definition();
-    inSpec({ conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://example.com/convert' } } } })(wanted);
+    inSpec({
+      conversion: {
+        strategy: 'Webhook',
+        webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://example.com/convert' } },
+      },
+    })(wanted);
     const answer = await call(env, definitionsPath, { method: 'POST', body: wanted });
     expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining('spec.conversion.strategy')]);
   });

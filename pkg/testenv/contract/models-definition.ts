@@ -27,12 +27,25 @@ export interface Definition {
   apiVersion: string;
   kind: string;
   metadata: { name: string; [field: string]: unknown };
-  spec: { group: string; scope: string; names: Record<string, unknown>; versions: Record<string, unknown>[]; [field: string]: unknown };
+  spec: {
+    group: string;
+    scope: string;
+    names: Record<string, unknown>;
+    versions: Record<string, unknown>[];
+    [field: string]: unknown;
+  };
 }
 
 export const anySpec: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 export const statusAndScale = {
-  subresources: { status: {}, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' } },
+  subresources: {
+    status: {},
+    scale: {
+      specReplicasPath: '.spec.replicas',
+      statusReplicasPath: '.status.replicas',
+      labelSelectorPath: '.status.selector',
+    },
+  },
 };
 
 /** A group no other test uses. */
@@ -41,7 +54,13 @@ export function newGroup(): string {
 }
 
 export function definition(options: DefinitionOptions = {}): Definition {
-  const { group = newGroup(), kind = 'Post', plural = `${kind.toLowerCase()}s`, scope = 'Cluster', spec = anySpec } = options;
+  const {
+    group = newGroup(),
+    kind = 'Post',
+    plural = `${kind.toLowerCase()}s`,
+    scope = 'Cluster',
+    spec = anySpec,
+  } = options;
   const schema = options.schema ?? objectSchema(spec);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -115,14 +134,19 @@ export async function onEveryServer(env: TestEnv, path: string, status: number):
     env.servers.map((_, server) =>
       eventually(async () => {
         const answer = await call(env, path, { server });
-        if (answer.status !== status) throw new Error(`server ${server}: ${path} is ${answer.status}, not ${status}: ${answer.text}`);
+        if (answer.status !== status)
+          throw new Error(`server ${server}: ${path} is ${answer.status}, not ${status}: ${answer.text}`);
       }),
     ),
   );
 }
 
 /** Reads the definition, changes it and writes it back, again on a conflict. */
-export async function changeDefinition(env: TestEnv, name: string, change: (definition: Definition) => void): Promise<Answer> {
+export async function changeDefinition(
+  env: TestEnv,
+  name: string,
+  change: (definition: Definition) => void,
+): Promise<Answer> {
   return eventually(async () => {
     const current = (await call(env, `${definitionsPath}/${name}`)).body as unknown as Definition;
     change(current);

@@ -11,7 +11,8 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-const removeDefinition = (name: string, body?: unknown): ReturnType<typeof call> => call(env, `${definitionsPath}/${name}`, { method: 'DELETE', ...(body === undefined ? {} : { body }) });
+const removeDefinition = (name: string, body?: unknown): ReturnType<typeof call> =>
+  call(env, `${definitionsPath}/${name}`, { method: 'DELETE', ...(body === undefined ? {} : { body }) });
 
 describe('deleting a definition', () => {
   test('its objects go, requests get 404, and registered again it starts empty', async () => {
@@ -33,7 +34,10 @@ describe('deleting a definition', () => {
   test('waits for finalizers; meanwhile create is 403, read, update and delete work', async () => {
     const posts = await register(env);
     const { name } = posts.definition.metadata;
-    await create(env, posts.path, { ...posts.object('held'), metadata: { name: 'held', finalizers: ['example.com/hold'] } });
+    await create(env, posts.path, {
+      ...posts.object('held'),
+      metadata: { name: 'held', finalizers: ['example.com/hold'] },
+    });
     await create(env, posts.path, posts.object('free'));
     const answer = await removeDefinition(name);
     expect(answer.status).toBe(200);
@@ -48,7 +52,11 @@ describe('deleting a definition', () => {
     }
     const held = await call(env, `${posts.path}/held`);
     expect(held.body.metadata.deletionTimestamp).toBeDefined();
-    const released = await call(env, `${posts.path}/held`, { method: 'PATCH', headers: mergePatch, body: { metadata: { finalizers: null } } });
+    const released = await call(env, `${posts.path}/held`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { metadata: { finalizers: null } },
+    });
     expect(released.status).toBe(200);
     await eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
     await onEveryServer(env, posts.path, 404);
@@ -61,11 +69,22 @@ describe('deleting a definition', () => {
     const { name } = wanted.metadata;
     await create(env, posts.path, posts.object('a'));
     expect((await removeDefinition(name)).body.metadata.deletionTimestamp).toBeDefined();
-    await eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).body.metadata.finalizers).toEqual(['example.com/own']));
+    await eventually(async () =>
+      expect((await call(env, `${definitionsPath}/${name}`)).body.metadata.finalizers).toEqual(['example.com/own']),
+    );
     expect((await call(env, `${posts.path}/a`)).status).toBe(404);
-    for (const server of [0, 1]) expect([403, 404]).toContain((await call(env, posts.path, { server, method: 'POST', body: posts.object('b') })).status);
-    expect((await call(env, definitionsPath, { method: 'POST', body: definition({ group: posts.group }) })).status).toBe(409);
-    await call(env, `${definitionsPath}/${name}`, { method: 'PATCH', headers: mergePatch, body: { metadata: { finalizers: null } } });
+    for (const server of [0, 1])
+      expect([403, 404]).toContain(
+        (await call(env, posts.path, { server, method: 'POST', body: posts.object('b') })).status,
+      );
+    expect(
+      (await call(env, definitionsPath, { method: 'POST', body: definition({ group: posts.group }) })).status,
+    ).toBe(409);
+    await call(env, `${definitionsPath}/${name}`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { metadata: { finalizers: null } },
+    });
     await eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
     await onEveryServer(env, posts.path, 404);
   });
@@ -82,7 +101,11 @@ describe('deleting a definition', () => {
   test('with reads under way answers 200 or 404, never a 5xx', async () => {
     const posts = await register(env);
     await Promise.all(Array.from({ length: 40 }, (_, i) => create(env, posts.path, posts.object(`p${i}`))));
-    const reads = Promise.all(Array.from({ length: 200 }, (_, i) => call(env, i % 2 ? posts.path : `${posts.path}/p${i % 40}`, { server: i % 2 })));
+    const reads = Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        call(env, i % 2 ? posts.path : `${posts.path}/p${i % 40}`, { server: i % 2 }),
+      ),
+    );
     await removeDefinition(posts.definition.metadata.name);
     const codes = new Set((await reads).map(({ status }) => status));
     expect([...codes].filter((code) => code !== 200 && code !== 404)).toEqual([]);
@@ -96,10 +119,14 @@ test('registered and removed twenty times in a row, served and gone on both serv
   const seen: ApiBody[] = [];
   for (let i = 0; i < 20; i += 1) {
     await register(env, wanted);
-    seen.push(await create(env, path, { apiVersion: `${wanted.spec.group}/v1`, kind: 'Post', metadata: { name: 'a' } }));
+    seen.push(
+      await create(env, path, { apiVersion: `${wanted.spec.group}/v1`, kind: 'Post', metadata: { name: 'a' } }),
+    );
     await removeDefinition(wanted.metadata.name);
     await onEveryServer(env, path, 404);
-    await eventually(async () => expect((await call(env, `${definitionsPath}/${wanted.metadata.name}`)).status).toBe(404));
+    await eventually(async () =>
+      expect((await call(env, `${definitionsPath}/${wanted.metadata.name}`)).status).toBe(404),
+    );
   }
   expect(new Set(seen.map(({ metadata }) => metadata.uid)).size).toBe(20);
 });

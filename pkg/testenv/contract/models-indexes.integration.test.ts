@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually, mergePatch, type Answer } from './api-call.ts';
-import { anySpec, changeDefinition, conditionsOf, create, objectSchema, register, version, type Registered, type Schema } from './models-definition.ts';
+import {
+  anySpec,
+  changeDefinition,
+  conditionsOf,
+  create,
+  objectSchema,
+  register,
+  version,
+  type Registered,
+  type Schema,
+} from './models-definition.ts';
 import { WatchStream } from './watch-stream.ts';
 
 let env: TestEnv;
@@ -12,7 +22,8 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-const select = (model: Registered, selector: string, server = 0): Promise<Answer> => call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
+const select = (model: Registered, selector: string, server = 0): Promise<Answer> =>
+  call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
 const namesIn = ({ body }: Answer): string[] => body.items.map(({ metadata }) => metadata.name);
 
 /** Asks until the index is built; meanwhile the one answer allowed is 503 with Retry-After. */
@@ -37,7 +48,15 @@ async function addIndexes(model: Registered, ...indexes: unknown[]): Promise<voi
 describe('added to data that is there', () => {
   test('503 with Retry-After until it is built, then right results on every server; the status says so', async () => {
     const model = await register(env);
-    for (let i = 0; i < 60; i += 1) await create(env, model.path, model.object(`p${String(i).padStart(2, '0')}`, i % 10 === 9 ? {} : { color: i % 2 ? 'red' : 'blue', n: i, tags: [`t${i % 3}`, 'all'] }));
+    for (let i = 0; i < 60; i += 1)
+      await create(
+        env,
+        model.path,
+        model.object(
+          `p${String(i).padStart(2, '0')}`,
+          i % 10 === 9 ? {} : { color: i % 2 ? 'red' : 'blue', n: i, tags: [`t${i % 3}`, 'all'] },
+        ),
+      );
     const before = await select(model, 'spec.color=red');
     expect(before.status).toBe(400);
     await addIndexes(
@@ -57,7 +76,9 @@ describe('added to data that is there', () => {
       const sorted = await call(env, `${model.path}?sort=number,desc&size=3`, { server });
       expect(namesIn(sorted)).toEqual(['p58', 'p57', 'p56']);
     }
-    await eventually(async () => expect((await conditionsOf(env, model.definition.metadata.name))['IndexesReady']?.status).toBe('True'));
+    await eventually(async () =>
+      expect((await conditionsOf(env, model.definition.metadata.name))['IndexesReady']?.status).toBe('True'),
+    );
     const unsorted = await call(env, `${model.path}?sort=spec.color`);
     expect(unsorted.status).toBe(200);
   });
@@ -89,11 +110,20 @@ describe('added to data that is there', () => {
     const model = await register(env, { version: index });
     await create(env, model.path, model.object('old'));
     await changeDefinition(env, model.definition.metadata.name, ({ spec }) => {
-      spec.versions = [version('v1', objectSchema({ type: 'object', properties: { color: { type: 'string', default: 'red' } } }), index)];
+      spec.versions = [
+        version(
+          'v1',
+          objectSchema({ type: 'object', properties: { color: { type: 'string', default: 'red' } } }),
+          index,
+        ),
+      ];
     });
     await eventually(async () => expect((await call(env, `${model.path}/old`)).body.spec).toEqual({ color: 'red' }));
     await eventually(async () => {
-      const [found, none] = await Promise.all([whenReady(() => select(model, 'color=red')), whenReady(() => select(model, '!color'))]);
+      const [found, none] = await Promise.all([
+        whenReady(() => select(model, 'color=red')),
+        whenReady(() => select(model, '!color')),
+      ]);
       expect([namesIn(found), namesIn(none)]).toEqual([['old'], []]);
     });
   });
@@ -114,7 +144,11 @@ describe('added to data that is there', () => {
 test('a unique one over values that clash is never ready, says so, and harms nothing else', async () => {
   const model = await register(env);
   for (const name of ['a', 'b']) await create(env, model.path, model.object(name, { slug: 'same' }));
-  await addIndexes(model, { name: 'by-slug', path: 'spec.slug', type: 'string', unique: true }, { name: 'fine', path: 'spec.slug', type: 'string' });
+  await addIndexes(
+    model,
+    { name: 'by-slug', path: 'spec.slug', type: 'string', unique: true },
+    { name: 'fine', path: 'spec.slug', type: 'string' },
+  );
   const { name } = model.definition.metadata;
   await eventually(async () => {
     const { IndexesReady } = await conditionsOf(env, name);
@@ -122,7 +156,15 @@ test('a unique one over values that clash is never ready, says so, and harms not
   });
   expect((await select(model, 'by-slug=same')).status).toBe(503);
   await eventually(async () => expect(namesIn(await whenReady(() => select(model, 'fine=same')))).toEqual(['a', 'b']));
-  expect((await call(env, `${model.path}/a`, { method: 'PATCH', headers: mergePatch, body: { metadata: { labels: { a: 'b' } } } })).status).toBe(200);
+  expect(
+    (
+      await call(env, `${model.path}/a`, {
+        method: 'PATCH',
+        headers: mergePatch,
+        body: { metadata: { labels: { a: 'b' } } },
+      })
+    ).status,
+  ).toBe(200);
   await addIndexes(model, { name: 'fine', path: 'spec.slug', type: 'string' });
   await eventually(async () => expect((await conditionsOf(env, name))['IndexesReady']?.status).toBe('True'));
 });
@@ -131,7 +173,9 @@ describe('unique', () => {
   let model: Registered;
 
   beforeAll(async () => {
-    model = await register(env, { version: { indexes: [{ name: 'by-slug', path: 'spec.slug', type: 'string', unique: true }] } });
+    model = await register(env, {
+      version: { indexes: [{ name: 'by-slug', path: 'spec.slug', type: 'string', unique: true }] },
+    });
     await whenReady(() => select(model, 'by-slug=none'));
     await create(env, model.path, model.object('first', { slug: 's' }));
   });
@@ -160,8 +204,15 @@ describe('unique', () => {
   });
 
   test('of sixteen at once on both servers exactly one gets it', async () => {
-    const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => call(env, model.path, { server: i % 2, method: 'POST', body: model.object(`race-${i}`, { slug: 'race' }) })));
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, ...Array.from({ length: 15 }, () => 409)]);
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, i) =>
+        call(env, model.path, { server: i % 2, method: 'POST', body: model.object(`race-${i}`, { slug: 'race' }) }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201,
+      ...Array.from({ length: 15 }, () => 409),
+    ]);
     expect(namesIn(await select(model, 'by-slug=race'))).toHaveLength(1);
   });
 });
@@ -198,9 +249,16 @@ describe('values', () => {
 });
 
 test('selectableFields are indexes: list, watch, deletecollection', async () => {
-  const spec: Schema = { type: 'object', properties: { color: { type: 'string' }, n: { type: 'integer' }, on: { type: 'boolean' } } };
-  const model = await register(env, { spec, version: { selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }, { jsonPath: '.spec.on' }] } });
-  for (let i = 0; i < 6; i += 1) await create(env, model.path, model.object(`p${i}`, { color: i % 2 ? 'red' : 'blue', n: i, on: i < 3 }));
+  const spec: Schema = {
+    type: 'object',
+    properties: { color: { type: 'string' }, n: { type: 'integer' }, on: { type: 'boolean' } },
+  };
+  const model = await register(env, {
+    spec,
+    version: { selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }, { jsonPath: '.spec.on' }] },
+  });
+  for (let i = 0; i < 6; i += 1)
+    await create(env, model.path, model.object(`p${i}`, { color: i % 2 ? 'red' : 'blue', n: i, on: i < 3 }));
   expect(namesIn(await whenReady(() => select(model, 'spec.color=red')))).toEqual(['p1', 'p3', 'p5']);
   expect(namesIn(await whenReady(() => select(model, 'spec.n=4')))).toEqual(['p4']);
   expect(namesIn(await whenReady(() => select(model, 'spec.on=true,spec.color!=red')))).toEqual(['p0', 'p2']);

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually, mergePatch } from './api-call.ts';
-import { conditionsOf, create, definition, definitionsPath, newGroup, onEveryServer, register } from './models-definition.ts';
+import {
+  conditionsOf,
+  create,
+  definition,
+  definitionsPath,
+  newGroup,
+  onEveryServer,
+  register,
+} from './models-definition.ts';
 
 let env: TestEnv;
 
@@ -17,7 +25,15 @@ async function untilAccepted(name: string, status: 'True' | 'False'): Promise<vo
 
 describe('plurals that look like a part of a path', () => {
   const plurals = ['namespaces', 'status', 'scale', 'watch', 'finalize', 'apis', 'v1'];
-  test.each(plurals.flatMap((plural) => [[plural, 'Cluster'], [plural, 'Namespaced']] as const))('%s, %s: refused, or served on every verb', async (plural, scope) => {
+  test.each(
+    plurals.flatMap(
+      (plural) =>
+        [
+          [plural, 'Cluster'],
+          [plural, 'Namespaced'],
+        ] as const,
+    ),
+  )('%s, %s: refused, or served on every verb', async (plural, scope) => {
     const wanted = definition({ kind: 'Odd', plural, scope });
     const posted = await call(env, definitionsPath, { method: 'POST', body: wanted });
     if (posted.status === 422) return;
@@ -27,7 +43,11 @@ describe('plurals that look like a part of a path', () => {
     await onEveryServer(env, path, 200);
     await create(env, path, { apiVersion, kind: 'Odd', metadata: { name: 'status' } });
     const read = await call(env, `${path}/status`);
-    const patched = await call(env, `${path}/status`, { method: 'PATCH', headers: mergePatch, body: { spec: { a: 1 } } });
+    const patched = await call(env, `${path}/status`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { spec: { a: 1 } },
+    });
     const deleted = await call(env, `${path}/status`, { method: 'DELETE' });
     expect([read.status, patched.status, deleted.status]).toEqual([200, 200, 200]);
   });
@@ -39,36 +59,47 @@ describe('names that clash', () => {
     ['the same kind from another list kind', { kind: 'Entry', plural: 'entries', names: { listKind: 'Post' } }],
     ['a short name that is another’s plural', { kind: 'Thing', plural: 'things', names: { shortNames: ['posts'] } }],
     ['a singular that is another’s', { kind: 'Other', plural: 'others', names: { singular: 'post' } }],
-  ])('%s: stored, not served, NamesAccepted=False naming the first; served when the first goes', async (_case, second) => {
-    const first = await register(env);
-    const { name } = first.definition.metadata;
-    const clashing = definition({ ...second, group: first.group });
-    const posted = await call(env, definitionsPath, { method: 'POST', body: clashing });
-    expect(posted.status).toBe(201);
-    await untilAccepted(clashing.metadata.name, 'False');
-    const { NamesAccepted, Established } = await conditionsOf(env, clashing.metadata.name);
-    expect(`${NamesAccepted!.reason} ${NamesAccepted!.message}`).toMatch(/post/i);
-    expect(NamesAccepted!.message).toContain(name);
-    expect(Established!.status).toBe('False');
-    const path = `/apis/${first.group}/v1/${second.plural}`;
-    await onEveryServer(env, path, 404);
-    await onEveryServer(env, first.path, 200);
-    await create(env, first.path, first.object('still'));
-    await call(env, `${definitionsPath}/${name}`, { method: 'DELETE' });
-    await onEveryServer(env, path, 200);
-    await untilAccepted(clashing.metadata.name, 'True');
-  });
+  ])(
+    '%s: stored, not served, NamesAccepted=False naming the first; served when the first goes',
+    async (_case, second) => {
+      const first = await register(env);
+      const { name } = first.definition.metadata;
+      const clashing = definition({ ...second, group: first.group });
+      const posted = await call(env, definitionsPath, { method: 'POST', body: clashing });
+      expect(posted.status).toBe(201);
+      await untilAccepted(clashing.metadata.name, 'False');
+      const { NamesAccepted, Established } = await conditionsOf(env, clashing.metadata.name);
+      expect(`${NamesAccepted!.reason} ${NamesAccepted!.message}`).toMatch(/post/i);
+      expect(NamesAccepted!.message).toContain(name);
+      expect(Established!.status).toBe('False');
+      const path = `/apis/${first.group}/v1/${second.plural}`;
+      await onEveryServer(env, path, 404);
+      await onEveryServer(env, first.path, 200);
+      await create(env, first.path, first.object('still'));
+      await call(env, `${definitionsPath}/${name}`, { method: 'DELETE' });
+      await onEveryServer(env, path, 200);
+      await untilAccepted(clashing.metadata.name, 'True');
+    },
+  );
 
   test('of two posted at the same moment exactly one is served', async () => {
     const group = newGroup();
-    const both = ['firsts', 'seconds'].map((plural) => definition({ group, plural, kind: 'Same', names: { singular: plural } }));
+    const both = ['firsts', 'seconds'].map((plural) =>
+      definition({ group, plural, kind: 'Same', names: { singular: plural } }),
+    );
     await Promise.all(both.map((body, server) => call(env, definitionsPath, { method: 'POST', body, server })));
     await eventually(async () => {
-      const accepted = await Promise.all(both.map(async ({ metadata }) => (await conditionsOf(env, metadata.name))['NamesAccepted']?.status));
+      const accepted = await Promise.all(
+        both.map(async ({ metadata }) => (await conditionsOf(env, metadata.name))['NamesAccepted']?.status),
+      );
       expect(accepted.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual(['False', 'True']);
     });
     await eventually(async () => {
-      const answers = await Promise.all([0, 1].flatMap((server) => both.map(({ spec }) => call(env, `/apis/${group}/v1/${String(spec.names['plural'])}`, { server }))));
+      const answers = await Promise.all(
+        [0, 1].flatMap((server) =>
+          both.map(({ spec }) => call(env, `/apis/${group}/v1/${String(spec.names['plural'])}`, { server })),
+        ),
+      );
       const codes = answers.map(({ status }) => status);
       expect(codes.slice(0, 2).toSorted((a, b) => a - b)).toEqual([200, 404]);
       expect(codes.slice(2)).toEqual(codes.slice(0, 2));

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually, jsonPatch, mergePatch, yamlBody } from './api-call.ts';
-import { changeDefinition, create, objectSchema, register, version, type Registered, type Schema } from './models-definition.ts';
+import {
+  changeDefinition,
+  create,
+  objectSchema,
+  register,
+  version,
+  type Registered,
+  type Schema,
+} from './models-definition.ts';
 
 let env: TestEnv;
 
@@ -11,16 +19,43 @@ const properties: Record<string, Schema> = {
   nullable: { type: 'string', nullable: true },
   defaulted: { type: 'string', default: 'd' },
   nullableDefaulted: { type: 'string', nullable: true, default: 'd' },
-  nested: { type: 'object', default: {}, properties: { inner: { type: 'integer', default: 7 }, other: { type: 'string' } } },
+  nested: {
+    type: 'object',
+    default: {},
+    properties: { inner: { type: 'integer', default: 7 }, other: { type: 'string' } },
+  },
   plain: { type: 'object', properties: { inner: { type: 'integer', default: 7 } } },
-  list: { type: 'array', items: { type: 'object', properties: { known: { type: 'string' }, filled: { type: 'boolean', default: false } } } },
+  list: {
+    type: 'array',
+    items: { type: 'object', properties: { known: { type: 'string' }, filled: { type: 'boolean', default: false } } },
+  },
   map: { type: 'object', additionalProperties: { type: 'object', properties: { known: { type: 'string' } } } },
-  free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { strict: { type: 'object', properties: { known: { type: 'string' } } } } },
-  described: { type: 'object', properties: { metadata: { type: 'object', properties: { known: { type: 'string' }, filled: { type: 'boolean', default: false } } } } },
+  free: {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    properties: { strict: { type: 'object', properties: { known: { type: 'string' } } } },
+  },
+  described: {
+    type: 'object',
+    properties: {
+      metadata: {
+        type: 'object',
+        properties: { known: { type: 'string' }, filled: { type: 'boolean', default: false } },
+      },
+    },
+  },
   either: { 'x-kubernetes-int-or-string': true },
   whole: { type: 'integer', format: 'int64' },
-  embedded: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object', properties: { known: { type: 'string' } } } } },
-  embeddedFree: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+  embedded: {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    properties: { spec: { type: 'object', properties: { known: { type: 'string' } } } },
+  },
+  embeddedFree: {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    'x-kubernetes-preserve-unknown-fields': true,
+  },
 };
 const always = { defaulted: 'd', nullableDefaulted: 'd', nested: { inner: 7 } };
 
@@ -40,14 +75,30 @@ const embeddedMetadata = { name: 'e', labels: { a: 'b' } };
 const rows: [string, Fields, Fields][] = [
   ['nothing: defaults', {}, {}],
   ['an unknown field', { text: 't', bogus: 1 }, { text: 't' }],
-  ['unknown fields deep down', { list: [{ known: 'k', bogus: 1 }], map: { m: { known: 'k', bogus: 1 } } }, { list: [{ known: 'k', filled: false }], map: { m: { known: 'k' } } }],
+  [
+    'unknown fields deep down',
+    { list: [{ known: 'k', bogus: 1 }], map: { m: { known: 'k', bogus: 1 } } },
+    { list: [{ known: 'k', filled: false }], map: { m: { known: 'k' } } },
+  ],
   ['a map keeps its keys, whatever their names', { map: { 'a/b': {}, bogus: {} } }, { map: { 'a/b': {}, bogus: {} } }],
   ['defaults inside an object only where it is', { plain: {} }, { plain: { inner: 7 } }],
-  ['a default does not replace a value', { defaulted: '', nested: { inner: 0 } }, { defaulted: '', nested: { inner: 0 } }],
+  [
+    'a default does not replace a value',
+    { defaulted: '', nested: { inner: 0 } },
+    { defaulted: '', nested: { inner: 0 } },
+  ],
   ['null where null is not allowed is dropped', { text: null }, {}],
   ['null where it is not allowed and there is a default', { defaulted: null, nested: null }, {}],
-  ['null where it is allowed is kept', { nullable: null, nullableDefaulted: null }, { nullable: null, nullableDefaulted: null }],
-  ['preserved unknown fields, pruned again below a known one', { free: { any: { thing: [1, null] }, strict: { known: 'k', bogus: 1 } } }, { free: { any: { thing: [1, null] }, strict: { known: 'k' } } }],
+  [
+    'null where it is allowed is kept',
+    { nullable: null, nullableDefaulted: null },
+    { nullable: null, nullableDefaulted: null },
+  ],
+  [
+    'preserved unknown fields, pruned again below a known one',
+    { free: { any: { thing: [1, null] }, strict: { known: 'k', bogus: 1 } } },
+    { free: { any: { thing: [1, null] }, strict: { known: 'k' } } },
+  ],
   [
     'a declared metadata is a field like any other: pruned and defaulted below it',
     { described: { kind: 'Thing', metadata: { known: 'k', name: 'n', labels: { a: 'b' } } } },
@@ -58,46 +109,76 @@ const rows: [string, Fields, Fields][] = [
   ['the largest integer a double holds exactly', { whole: '9007199254740991' }, { whole: '9007199254740991' }],
   [
     'an embedded object: its metadata pruned, its own fields too',
-    { embedded: { apiVersion: 'v1', kind: 'Thing', metadata: { ...embeddedMetadata, bogus: 1 }, spec: { known: 'k', bogus: 1 }, bogus: 1 } },
+    {
+      embedded: {
+        apiVersion: 'v1',
+        kind: 'Thing',
+        metadata: { ...embeddedMetadata, bogus: 1 },
+        spec: { known: 'k', bogus: 1 },
+        bogus: 1,
+      },
+    },
     { embedded: { apiVersion: 'v1', kind: 'Thing', metadata: embeddedMetadata, spec: { known: 'k' } } },
   ],
   [
     'an embedded object with free fields: metadata pruned all the same',
-    { embeddedFree: { apiVersion: 'v1', kind: 'Thing', metadata: { ...embeddedMetadata, bogus: 1 }, data: { any: 1 } } },
+    {
+      embeddedFree: { apiVersion: 'v1', kind: 'Thing', metadata: { ...embeddedMetadata, bogus: 1 }, data: { any: 1 } },
+    },
     { embeddedFree: { apiVersion: 'v1', kind: 'Thing', metadata: embeddedMetadata, data: { any: 1 } } },
   ],
 ];
 
 /** JSON with the quotes of the whole number taken away, for what JavaScript cannot hold. */
 const wire = (value: unknown): string => JSON.stringify(value).replaceAll(/"whole":"(-?\d+)"/g, '"whole":$1');
-const specText = (text: string): unknown => (JSON.parse(text.replaceAll(/"whole":(-?\d+)/g, '"whole":"$1"')) as { spec: unknown }).spec;
+const specText = (text: string): unknown =>
+  (JSON.parse(text.replaceAll(/"whole":(-?\d+)/g, '"whole":"$1"')) as { spec: unknown }).spec;
 const json = { 'content-type': 'application/json' };
 
 describe('pruned, defaulted and kept', () => {
   test.each(rows)('%s: on create, update, patch, in lists', async (_case, given, expected) => {
     const name = `row-${(sequence += 1)}`;
     const wanted = { ...always, ...expected };
-    const created = await call(env, model.path, { method: 'POST', headers: json, body: wire(model.object(name, given)) });
+    const created = await call(env, model.path, {
+      method: 'POST',
+      headers: json,
+      body: wire(model.object(name, given)),
+    });
     expect([created.status, specText(created.text)]).toEqual([201, wanted]);
     const read = await call(env, `${model.path}/${name}`, { server: 1 });
     expect(specText(read.text)).toEqual(wanted);
     await call(env, `${model.path}/${name}`, { method: 'PUT', body: model.object(name, { text: 'other' }) });
-    const put = await call(env, `${model.path}/${name}`, { method: 'PUT', headers: json, body: wire(model.object(name, given)) });
+    const put = await call(env, `${model.path}/${name}`, {
+      method: 'PUT',
+      headers: json,
+      body: wire(model.object(name, given)),
+    });
     expect([put.status, specText(put.text)]).toEqual([200, wanted]);
     const other = await call(env, model.path, { method: 'POST', body: model.object(`${name}-patched`) });
     expect(other.status).toBe(201);
-    const patched = await call(env, `${model.path}/${name}-patched`, { method: 'PATCH', headers: jsonPatch, body: wire([{ op: 'replace', path: '/spec', value: given }]) });
+    const patched = await call(env, `${model.path}/${name}-patched`, {
+      method: 'PATCH',
+      headers: jsonPatch,
+      body: wire([{ op: 'replace', path: '/spec', value: given }]),
+    });
     expect([patched.status, specText(patched.text)]).toEqual([200, wanted]);
   });
 
   test('YAML is treated the same', async () => {
     const body = `apiVersion: ${model.apiVersion}\nkind: Post\nmetadata:\n  name: from-yaml\nspec:\n  text: t\n  bogus: 1\n  either: 80%\n  list:\n  - known: k\n`;
     const created = await call(env, model.path, { method: 'POST', headers: yamlBody, body });
-    expect([created.status, created.body.spec]).toEqual([201, { ...always, text: 't', either: '80%', list: [{ known: 'k', filled: false }] }]);
+    expect([created.status, created.body.spec]).toEqual([
+      201,
+      { ...always, text: 't', either: '80%', list: [{ known: 'k', filled: false }] },
+    ]);
   });
 
   test('a default for spec itself', async () => {
-    const created = await create(env, model.path, { apiVersion: model.apiVersion, kind: 'Post', metadata: { name: 'no-spec' } });
+    const created = await create(env, model.path, {
+      apiVersion: model.apiVersion,
+      kind: 'Post',
+      metadata: { name: 'no-spec' },
+    });
     expect(created.spec).toEqual(always);
   });
 
@@ -110,32 +191,58 @@ describe('pruned, defaulted and kept', () => {
 
   test('merge patch: null removes, and the default is back', async () => {
     await create(env, model.path, model.object('nulls', { defaulted: 'x', text: 't' }));
-    const answer = await call(env, `${model.path}/nulls`, { method: 'PATCH', headers: mergePatch, body: { spec: { defaulted: null, text: null } } });
+    const answer = await call(env, `${model.path}/nulls`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { spec: { defaulted: null, text: null } },
+    });
     expect(answer.body.spec).toEqual(always);
   });
 
   test('strict: 400 naming every unknown and every doubled field', async () => {
-    const body = JSON.stringify(model.object('strict', { bogus: 1, list: [{ odd: 1 }], described: { kind: 'Thing', metadata: { known: 'k', labels: { a: 'b' } } } })).replace('"bogus":1', '"bogus":1,"text":"a","text":"b"');
+    const body = JSON.stringify(
+      model.object('strict', {
+        bogus: 1,
+        list: [{ odd: 1 }],
+        described: { kind: 'Thing', metadata: { known: 'k', labels: { a: 'b' } } },
+      }),
+    ).replace('"bogus":1', '"bogus":1,"text":"a","text":"b"');
     const answer = await call(env, `${model.path}?fieldValidation=Strict`, { method: 'POST', headers: json, body });
     expect(answer.status).toBe(400);
-    const unknown = ['spec.bogus', 'spec.list[0].odd', 'spec.described.kind', 'spec.described.metadata.labels'].map((field) => `unknown field "${field}"`);
-    for (const part of ['strict decoding error', ...unknown, 'duplicate field "spec.text"']) expect(answer.body.message).toContain(part);
+    const unknown = ['spec.bogus', 'spec.list[0].odd', 'spec.described.kind', 'spec.described.metadata.labels'].map(
+      (field) => `unknown field "${field}"`,
+    );
+    for (const part of ['strict decoding error', ...unknown, 'duplicate field "spec.text"'])
+      expect(answer.body.message).toContain(part);
   });
 
   test('by default the same are warnings, one each; ignored when asked', async () => {
-    const body = JSON.stringify(model.object('warned', { bogus: 1, list: [{ odd: 1 }] })).replace('"bogus":1', '"bogus":1,"text":"a","text":"b"');
+    const body = JSON.stringify(model.object('warned', { bogus: 1, list: [{ odd: 1 }] })).replace(
+      '"bogus":1',
+      '"bogus":1,"text":"a","text":"b"',
+    );
     const warned = await call(env, model.path, { method: 'POST', headers: json, body });
-    expect([warned.status, warned.warnings.toSorted()]).toEqual([201, ['duplicate field "spec.text"', 'unknown field "spec.bogus"', 'unknown field "spec.list[0].odd"']]);
-    const ignored = await call(env, `${model.path}?fieldValidation=Ignore`, { method: 'POST', headers: json, body: body.replace('warned', 'ignored') });
+    expect([warned.status, warned.warnings.toSorted()]).toEqual([
+      201,
+      ['duplicate field "spec.text"', 'unknown field "spec.bogus"', 'unknown field "spec.list[0].odd"'],
+    ]);
+    const ignored = await call(env, `${model.path}?fieldValidation=Ignore`, {
+      method: 'POST',
+      headers: json,
+      body: body.replace('warned', 'ignored'),
+    });
     expect([ignored.status, ignored.warnings]).toEqual([201, []]);
   });
 
-  test.each(['9007199254740993', '9223372036854775807', '-9223372036854775808'])('%s is kept exactly or refused, never rounded', async (whole) => {
-    const body = wire(model.object(`whole${whole}`.replace('-', 'm'), { whole }));
-    const created = await call(env, model.path, { method: 'POST', headers: json, body });
-    expect([201, 422]).toContain(created.status);
-    if (created.status === 201) expect(specText(created.text)).toMatchObject({ whole });
-  });
+  test.each(['9007199254740993', '9223372036854775807', '-9223372036854775808'])(
+    '%s is kept exactly or refused, never rounded',
+    async (whole) => {
+      const body = wire(model.object(`whole${whole}`.replace('-', 'm'), { whole }));
+      const created = await call(env, model.path, { method: 'POST', headers: json, body });
+      expect([201, 422]).toContain(created.status);
+      if (created.status === 201) expect(specText(created.text)).toMatchObject({ whole });
+    },
+  );
 
   test('prototype keys never reach an object', async () => {
     const body = `{"apiVersion":"${model.apiVersion}","kind":"Post","metadata":{"name":"proto"},"spec":{"free":{"__proto__":{"a":1},"constructor":{"prototype":{"b":1}},"ok":1}}}`;
@@ -147,16 +254,31 @@ describe('pruned, defaulted and kept', () => {
 });
 
 test('embedded objects need an apiVersion and a kind', async () => {
-  const answer = await call(env, model.path, { method: 'POST', body: model.object('bare', { embedded: { metadata: {} } }) });
+  const answer = await call(env, model.path, {
+    method: 'POST',
+    body: model.object('bare', { embedded: { metadata: {} } }),
+  });
   expect(answer.status).toBe(422);
-  expect(answer.body.details.causes!.map(({ field }) => field)).toEqual(expect.arrayContaining(['spec.embedded.apiVersion', 'spec.embedded.kind']));
+  expect(answer.body.details.causes!.map(({ field }) => field)).toEqual(
+    expect.arrayContaining(['spec.embedded.apiVersion', 'spec.embedded.kind']),
+  );
 });
 
 test('what is stored is pruned and defaulted by the schema of today when it is read', async () => {
-  const old = await register(env, { spec: { type: 'object', properties: { stays: { type: 'string' }, goes: { type: 'string' } } } });
+  const old = await register(env, {
+    spec: { type: 'object', properties: { stays: { type: 'string' }, goes: { type: 'string' } } },
+  });
   const created = await create(env, old.path, old.object('a', { stays: 's', goes: 'g' }));
   await changeDefinition(env, old.definition.metadata.name, ({ spec }) => {
-    spec.versions = [version('v1', objectSchema({ type: 'object', properties: { stays: { type: 'string' }, comes: { type: 'integer', default: 3 } } }))];
+    spec.versions = [
+      version(
+        'v1',
+        objectSchema({
+          type: 'object',
+          properties: { stays: { type: 'string' }, comes: { type: 'integer', default: 3 } },
+        }),
+      ),
+    ];
   });
   for (const server of [0, 1]) {
     await eventually(async () => {
@@ -167,6 +289,10 @@ test('what is stored is pruned and defaulted by the schema of today when it is r
     const list = await call(env, old.path, { server });
     expect(list.body.items[0]!.spec).toEqual({ stays: 's', comes: 3 });
   }
-  const patched = await call(env, `${old.path}/a`, { method: 'PATCH', headers: mergePatch, body: { metadata: { labels: { a: 'b' } } } });
+  const patched = await call(env, `${old.path}/a`, {
+    method: 'PATCH',
+    headers: mergePatch,
+    body: { metadata: { labels: { a: 'b' } } },
+  });
   expect([patched.status, patched.body.spec]).toEqual([200, { stays: 's', comes: 3 }]);
 });

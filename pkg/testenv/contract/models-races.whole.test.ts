@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually, type Answer } from './api-call.ts';
-import { anySpec, changeDefinition, create, definition, definitionsPath, objectSchema, onEveryServer, register, version, type Registered } from './models-definition.ts';
+import {
+  anySpec,
+  changeDefinition,
+  create,
+  definition,
+  definitionsPath,
+  objectSchema,
+  onEveryServer,
+  register,
+  version,
+  type Registered,
+} from './models-definition.ts';
 import { WatchStream } from './watch-stream.ts';
 
 let env: TestEnv;
@@ -16,18 +27,28 @@ afterAll(() => env?.stop());
 function writers(model: Registered, count: number, signal: AbortSignal): Promise<Answer[]> {
   const write = async (_: unknown, writer: number): Promise<Answer[]> => {
     const answers: Answer[] = [];
-    for (let i = 0; !signal.aborted; i += 1) answers.push(await call(env, model.path, { server: writer % 2, method: 'POST', body: model.object(`w${writer}-${i}`, { i }) }));
+    for (let i = 0; !signal.aborted; i += 1)
+      answers.push(
+        await call(env, model.path, {
+          server: writer % 2,
+          method: 'POST',
+          body: model.object(`w${writer}-${i}`, { i }),
+        }),
+      );
     return answers;
   };
   return Promise.all(Array.from({ length: count }, write)).then((lists) => lists.flat());
 }
 
-const codesOf = (answers: Answer[]): number[] => [...new Set(answers.map(({ status }) => status))].toSorted((a, b) => a - b);
-const gone = (name: string): Promise<void> => eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
+const codesOf = (answers: Answer[]): number[] =>
+  [...new Set(answers.map(({ status }) => status))].toSorted((a, b) => a - b);
+const gone = (name: string): Promise<void> =>
+  eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
 
 test('five hundred objects go with their definition, and watchers on both servers are told of each', async () => {
   const model = await register(env);
-  for (let i = 0; i < 500; i += 50) await Promise.all(Array.from({ length: 50 }, (_, j) => create(env, model.path, model.object(`o${i + j}`))));
+  for (let i = 0; i < 500; i += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, j) => create(env, model.path, model.object(`o${i + j}`))));
   const streams = await Promise.all([0, 1].map((server) => WatchStream.open(env, model.path, { server })));
   await Promise.all(streams.map((stream) => stream.untilCount(500)));
   await call(env, `${definitionsPath}/${model.definition.metadata.name}`, { method: 'DELETE' });
@@ -64,7 +85,16 @@ test('a definition that changes while both servers write: every write is judged,
   const writing = writers(model, 6, stop.signal);
   for (let i = 0; i < 8; i += 1) {
     const answer = await changeDefinition(env, model.definition.metadata.name, ({ spec }) => {
-      spec.versions = [version('v1', objectSchema({ ...anySpec, properties: { i: { type: 'integer' }, [`extra${i}`]: { type: 'string', default: 'x' } } }), i % 2 ? {} : { indexes: [{ name: 'i', path: 'spec.i', type: 'integer' }] })];
+      spec.versions = [
+        version(
+          'v1',
+          objectSchema({
+            ...anySpec,
+            properties: { i: { type: 'integer' }, [`extra${i}`]: { type: 'string', default: 'x' } },
+          }),
+          i % 2 ? {} : { indexes: [{ name: 'i', path: 'spec.i', type: 'integer' }] },
+        ),
+      ];
     });
     expect(answer.status).toBe(200);
   }
@@ -80,7 +110,10 @@ test('a definition put on both servers at once ends as one, the same on both', a
   const { name } = model.definition.metadata;
   await Promise.all(
     Array.from({ length: 10 }, (_, i) => {
-      const body = definition({ group: model.group, spec: { type: 'object', properties: { who: { type: 'string', default: `put-${i}` } } } });
+      const body = definition({
+        group: model.group,
+        spec: { type: 'object', properties: { who: { type: 'string', default: `put-${i}` } } },
+      });
       return call(env, `${definitionsPath}/${name}`, { method: 'PUT', server: i % 2, body });
     }),
   );
@@ -89,7 +122,11 @@ test('a definition put on both servers at once ends as one, the same on both', a
   await Promise.all(
     [0, 1].map((server) =>
       eventually(async () => {
-        const probe = await call(env, `${model.path}?dryRun=All`, { method: 'POST', server, body: model.object('probe') });
+        const probe = await call(env, `${model.path}?dryRun=All`, {
+          method: 'POST',
+          server,
+          body: model.object('probe'),
+        });
         expect(probe.body.spec).toEqual({ who: winner });
       }),
     ),
@@ -98,7 +135,12 @@ test('a definition put on both servers at once ends as one, the same on both', a
 
 test('one definition posted twenty times at once: one 201, the others 409', async () => {
   const body = definition();
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => call(env, definitionsPath, { method: 'POST', server: i % 2, body })));
-  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => call(env, definitionsPath, { method: 'POST', server: i % 2, body })),
+  );
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    201,
+    ...Array.from({ length: 19 }, () => 409),
+  ]);
   await onEveryServer(env, `/apis/${body.spec.group}/v1/posts`, 200);
 });

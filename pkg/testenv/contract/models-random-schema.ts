@@ -14,11 +14,17 @@ export const anySchema: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; objec
       fc.constant<Schema>({ type: 'boolean' }),
       fc.constant<Schema>({ type: 'number', minimum: -1.5, maximum: 1.5 }),
       fc.constant<Schema>({ 'x-kubernetes-int-or-string': true }),
-      fc.tuple(tie('schema'), fc.option(fc.nat(3), { nil: undefined })).map(([items, maxItems]): Schema => ({ type: 'array', items, ...(maxItems === undefined ? {} : { maxItems }) })),
+      fc.tuple(tie('schema'), fc.option(fc.nat(3), { nil: undefined })).map(([items, maxItems]): Schema => ({
+        type: 'array',
+        items,
+        ...(maxItems === undefined ? {} : { maxItems }),
+      })),
       tie('schema').map((additionalProperties): Schema => ({ type: 'object', additionalProperties })),
       tie('object'),
     )
-    .chain((schema) => fc.boolean().map((nullable) => (nullable && 'type' in schema ? { ...schema, nullable } : schema))),
+    .chain((schema) =>
+      fc.boolean().map((nullable) => (nullable && 'type' in schema ? { ...schema, nullable } : schema)),
+    ),
   object: fc
     .tuple(fc.dictionary(fc.constantFrom(...names), tie('schema'), { maxKeys: 4 }), fc.subarray(names), fc.boolean())
     .map(([properties, required, open]): Schema => ({
@@ -31,7 +37,9 @@ export const anySchema: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; objec
 
 function stringSchema(): fc.Arbitrary<Schema> {
   return fc.oneof(
-    fc.tuple(fc.nat(2), fc.nat(3)).map(([minLength, more]): Schema => ({ type: 'string', minLength, maxLength: minLength + more })),
+    fc
+      .tuple(fc.nat(2), fc.nat(3))
+      .map(([minLength, more]): Schema => ({ type: 'string', minLength, maxLength: minLength + more })),
     fc.constant<Schema>({ type: 'string', enum: ['x', 'yy'] }),
     fc.constant<Schema>({ type: 'string', pattern: '^[a-z-]*$' }),
     fc.constantFrom(...words.slice(0, 4)).map((text): Schema => ({ type: 'string', default: text })),
@@ -39,26 +47,51 @@ function stringSchema(): fc.Arbitrary<Schema> {
 }
 
 function integerSchema(): fc.Arbitrary<Schema> {
-  return fc.tuple(fc.integer({ min: -5, max: 5 }), fc.nat(5)).map(([minimum, more]): Schema => ({ type: 'integer', minimum, maximum: minimum + more }));
+  return fc
+    .tuple(fc.integer({ min: -5, max: 5 }), fc.nat(5))
+    .map(([minimum, more]): Schema => ({ type: 'integer', minimum, maximum: minimum + more }));
 }
 
-const leaf = fc.oneof(fc.constantFrom(...words), fc.integer({ min: -10, max: 10 }), fc.double({ min: -2, max: 2, noNaN: true }), fc.boolean(), fc.constant(null));
+const leaf = fc.oneof(
+  fc.constantFrom(...words),
+  fc.integer({ min: -10, max: 10 }),
+  fc.double({ min: -2, max: 2, noNaN: true }),
+  fc.boolean(),
+  fc.constant(null),
+);
 
 /** Values that come near such schemas, and now and then anything JSON can say. */
 export const anyValue: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
-  { arbitrary: fc.dictionary(fc.constantFrom(...names, 'other', '__proto__', 'constructor'), nearValue(2), { maxKeys: 4 }), weight: 4 },
+  {
+    arbitrary: fc.dictionary(fc.constantFrom(...names, 'other', '__proto__', 'constructor'), nearValue(2), {
+      maxKeys: 4,
+    }),
+    weight: 4,
+  },
   { arbitrary: fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }), weight: 1 },
 );
 
 function nearValue(depth: number): fc.Arbitrary<unknown> {
   if (depth === 0) return leaf;
   const inner = nearValue(depth - 1);
-  return fc.oneof(leaf, fc.array(inner, { maxLength: 3 }), fc.dictionary(fc.constantFrom(...names), inner, { maxKeys: 3 }));
+  return fc.oneof(
+    leaf,
+    fc.array(inner, { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...names), inner, { maxKeys: 3 }),
+  );
 }
 
 /** Values that satisfy a schema of the above. */
 export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
-  const { properties = {}, required = [], additionalProperties, items, maxItems = 3, minimum = -2, maximum = 2 } = schema as unknown as ValueRules;
+  const {
+    properties = {},
+    required = [],
+    additionalProperties,
+    items,
+    maxItems = 3,
+    minimum = -2,
+    maximum = 2,
+  } = schema as unknown as ValueRules;
   if (schema['x-kubernetes-int-or-string'] === true) return fc.constantFrom<unknown>(-7, 0, '', '80%');
   switch (schema['type']) {
     case 'string':
@@ -72,8 +105,12 @@ export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
     case 'array':
       return fc.array(valueOf(items), { maxLength: maxItems });
     default:
-      if (additionalProperties !== undefined) return fc.dictionary(fc.constantFrom('k', 'a.b', 'x/y'), valueOf(additionalProperties), { maxKeys: 2 });
-      return fc.record(Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, valueOf(inner)])), { requiredKeys: required, noNullPrototype: true });
+      if (additionalProperties !== undefined)
+        return fc.dictionary(fc.constantFrom('k', 'a.b', 'x/y'), valueOf(additionalProperties), { maxKeys: 2 });
+      return fc.record(Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, valueOf(inner)])), {
+        requiredKeys: required,
+        noNullPrototype: true,
+      });
   }
 }
 
@@ -87,16 +124,24 @@ interface ValueRules {
   maximum?: number;
 }
 
-function textOf({ enum: allowed, pattern, minLength = 0, maxLength = 4 }: Schema & { enum?: string[]; pattern?: string; minLength?: number; maxLength?: number }): fc.Arbitrary<string> {
+function textOf({
+  enum: allowed,
+  pattern,
+  minLength = 0,
+  maxLength = 4,
+}: Schema & { enum?: string[]; pattern?: string; minLength?: number; maxLength?: number }): fc.Arbitrary<string> {
   if (allowed !== undefined) return fc.constantFrom(...allowed);
   if (pattern !== undefined) return fc.constantFrom('', 'a-b', 'zz');
-  return fc.array(fc.constantFrom('x', 'Ü', '😀', ' ', '"', '\n'), { minLength, maxLength }).map((characters) => characters.join(''));
+  return fc
+    .array(fc.constantFrom('x', 'Ü', '😀', ' ', '"', '\n'), { minLength, maxLength })
+    .map((characters) => characters.join(''));
 }
 
 /** What a stored value breaks, told apart from the server's own reading of the schema; empty when nothing. */
 export function broken(schema: Schema, value: unknown, path = 'spec'): string[] {
   if (value === null) return schema['nullable'] === true ? [] : [`${path} is null`];
-  if (schema['x-kubernetes-int-or-string'] === true) return Number.isInteger(value) || typeof value === 'string' ? [] : [`${path} is neither`];
+  if (schema['x-kubernetes-int-or-string'] === true)
+    return Number.isInteger(value) || typeof value === 'string' ? [] : [`${path} is neither`];
   switch (schema['type']) {
     case 'string':
       return typeof value === 'string' ? brokenText(schema, value, path) : [`${path} is no string`];
@@ -109,14 +154,22 @@ export function broken(schema: Schema, value: unknown, path = 'spec'): string[] 
     case 'array':
       return Array.isArray(value) ? brokenList(schema, value, path) : [`${path} is no list`];
     default:
-      return typeof value === 'object' && !Array.isArray(value) ? brokenObject(schema, value as Record<string, unknown>, path) : [`${path} is no object`];
+      return typeof value === 'object' && !Array.isArray(value)
+        ? brokenObject(schema, value as Record<string, unknown>, path)
+        : [`${path} is no object`];
   }
 }
 
 function brokenText(schema: Schema, value: string, path: string): string[] {
-  const { minLength = 0, maxLength = Infinity, pattern = '', enum: allowed = [value] } = schema as { minLength?: number; maxLength?: number; pattern?: string; enum?: string[] };
+  const {
+    minLength = 0,
+    maxLength = Infinity,
+    pattern = '',
+    enum: allowed = [value],
+  } = schema as { minLength?: number; maxLength?: number; pattern?: string; enum?: string[] };
   const length = Array.from(value).length;
-  const legal = length >= minLength && length <= maxLength && new RegExp(pattern, 'u').test(value) && allowed.includes(value);
+  const legal =
+    length >= minLength && length <= maxLength && new RegExp(pattern, 'u').test(value) && allowed.includes(value);
   return legal ? [] : [`${path} is ${JSON.stringify(value)}`];
 }
 
@@ -132,7 +185,11 @@ function brokenList(schema: Schema, value: unknown[], path: string): string[] {
 }
 
 function brokenObject(schema: Schema, value: Record<string, unknown>, path: string): string[] {
-  const { properties = {}, required = [], additionalProperties } = schema as { properties?: Record<string, Schema>; required?: string[]; additionalProperties?: Schema };
+  const {
+    properties = {},
+    required = [],
+    additionalProperties,
+  } = schema as { properties?: Record<string, Schema>; required?: string[]; additionalProperties?: Schema };
   const absent = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${path}.${name} is absent`);
   const inner = Object.entries(value).flatMap(([name, field]) => {
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;

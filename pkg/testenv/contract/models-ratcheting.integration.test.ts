@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, causesOf, eventually, mergePatch } from './api-call.ts';
-import { changeDefinition, create, objectSchema, register, version, type Registered, type Schema } from './models-definition.ts';
+import {
+  changeDefinition,
+  create,
+  objectSchema,
+  register,
+  version,
+  type Registered,
+  type Schema,
+} from './models-definition.ts';
 
 let env: TestEnv;
 let model: Registered;
@@ -23,10 +31,29 @@ const rules: Record<string, { stored: unknown; schema: Schema; illegal: unknown 
   maxLength: { stored: 'too long', schema: { type: 'string', maxLength: 3 }, illegal: 'too long too' },
   minLength: { stored: 'x', schema: { type: 'string', minLength: 3 }, illegal: 'y' },
   format: { stored: 'yesterday', schema: { type: 'string', format: 'date-time' }, illegal: 'tomorrow' },
-  maxItems: { stored: [1, 2, 3], schema: { type: 'array', maxItems: 2, items: { type: 'integer' } }, illegal: [1, 2, 4] },
-  map: { stored: { a: 'x' }, schema: { type: 'object', additionalProperties: { type: 'string', minLength: 3 } }, illegal: { a: 'y' } },
-  set: { stored: ['a', 'a'], schema: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' }, illegal: ['a', 'a', 'b'] },
-  keyed: { stored: [{ key: 'a', value: 'long' }, { key: 'b', value: 'ok' }], schema: keyed({ type: 'string', maxLength: 2 }), illegal: [{ key: 'a', value: 'longer' }] },
+  maxItems: {
+    stored: [1, 2, 3],
+    schema: { type: 'array', maxItems: 2, items: { type: 'integer' } },
+    illegal: [1, 2, 4],
+  },
+  map: {
+    stored: { a: 'x' },
+    schema: { type: 'object', additionalProperties: { type: 'string', minLength: 3 } },
+    illegal: { a: 'y' },
+  },
+  set: {
+    stored: ['a', 'a'],
+    schema: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+    illegal: ['a', 'a', 'b'],
+  },
+  keyed: {
+    stored: [
+      { key: 'a', value: 'long' },
+      { key: 'b', value: 'ok' },
+    ],
+    schema: keyed({ type: 'string', maxLength: 2 }),
+    illegal: [{ key: 'a', value: 'longer' }],
+  },
 };
 
 beforeAll(async () => {
@@ -38,10 +65,22 @@ beforeAll(async () => {
   await create(env, model.path, model.object('logic', { capped: 5 }));
   const properties = Object.fromEntries(Object.entries(rules).map(([name, { schema }]) => [name, schema]));
   await changeDefinition(env, model.definition.metadata.name, ({ spec: wanted }) => {
-    wanted.versions = [version('v1', objectSchema({ type: 'object', properties: { ...properties, other: { type: 'integer' }, capped: { type: 'integer' } }, allOf: [{ properties: { capped: { maximum: 3 } } }] }))];
+    wanted.versions = [
+      version(
+        'v1',
+        objectSchema({
+          type: 'object',
+          properties: { ...properties, other: { type: 'integer' }, capped: { type: 'integer' } },
+          allOf: [{ properties: { capped: { maximum: 3 } } }],
+        }),
+      ),
+    ];
   });
   await eventually(async () => {
-    const probe = await call(env, `${model.path}?dryRun=All`, { method: 'POST', body: model.object('probe', { minimum: 1 }) });
+    const probe = await call(env, `${model.path}?dryRun=All`, {
+      method: 'POST',
+      body: model.object('probe', { minimum: 1 }),
+    });
     expect(probe.status).toBe(422);
   });
 });
@@ -51,25 +90,49 @@ afterAll(() => env?.stop());
 describe('values that were legal when they were written', () => {
   test('pass on an update that leaves them as they are', async () => {
     const { body } = await call(env, `${model.path}/old`);
-    const put = await call(env, `${model.path}/old`, { method: 'PUT', body: { ...body, spec: { ...body.spec, other: 1 } } });
+    const put = await call(env, `${model.path}/old`, {
+      method: 'PUT',
+      body: { ...body, spec: { ...body.spec, other: 1 } },
+    });
     expect([put.status, causesOf(put)]).toEqual([200, []]);
-    const patched = await call(env, `${model.path}/old`, { method: 'PATCH', headers: mergePatch, body: { spec: { other: 2 }, metadata: { labels: { a: 'b' } } } });
+    const patched = await call(env, `${model.path}/old`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { spec: { other: 2 }, metadata: { labels: { a: 'b' } } },
+    });
     expect([patched.status, causesOf(patched)]).toEqual([200, []]);
   });
 
-  test.each(Object.entries(rules).filter(([name]) => name !== 'set'))('%s: changed to another illegal value is 422, made legal or removed is 200', async (name, { illegal }) => {
-    const path = `${model.path}/old-${name.toLowerCase()}`;
-    const refused = await call(env, path, { method: 'PATCH', headers: mergePatch, body: { spec: { [name]: illegal } } });
-    expect(refused.status).toBe(422);
-    for (const { field } of refused.body.details.causes!) expect(field).toMatch(new RegExp(`^spec\\.${name}\\b`));
-    const removed = await call(env, path, { method: 'PATCH', headers: mergePatch, body: { spec: { [name]: null } } });
-    expect(removed.status).toBe(200);
-  });
+  test.each(Object.entries(rules).filter(([name]) => name !== 'set'))(
+    '%s: changed to another illegal value is 422, made legal or removed is 200',
+    async (name, { illegal }) => {
+      const path = `${model.path}/old-${name.toLowerCase()}`;
+      const refused = await call(env, path, {
+        method: 'PATCH',
+        headers: mergePatch,
+        body: { spec: { [name]: illegal } },
+      });
+      expect(refused.status).toBe(422);
+      for (const { field } of refused.body.details.causes!) expect(field).toMatch(new RegExp(`^spec\\.${name}\\b`));
+      const removed = await call(env, path, { method: 'PATCH', headers: mergePatch, body: { spec: { [name]: null } } });
+      expect(removed.status).toBe(200);
+    },
+  );
 
   test('items of a map list are told by their key, wherever they stand', async () => {
     const { body } = await call(env, `${model.path}/old`);
     const metadata = { name: 'old' };
-    const moved = { ...body, metadata, spec: { ...body.spec, keyed: [{ key: 'c', value: 'ok' }, { key: 'a', value: 'long' }] } };
+    const moved = {
+      ...body,
+      metadata,
+      spec: {
+        ...body.spec,
+        keyed: [
+          { key: 'c', value: 'ok' },
+          { key: 'a', value: 'long' },
+        ],
+      },
+    };
     const answer = await call(env, `${model.path}/old`, { method: 'PUT', body: moved });
     expect([answer.status, causesOf(answer)]).toEqual([200, []]);
     const another = { ...body, metadata, spec: { ...body.spec, keyed: [{ key: 'd', value: 'long' }] } };
@@ -78,13 +141,20 @@ describe('values that were legal when they were written', () => {
 
   test('a new object is held to today’s rules', async () => {
     for (const [name, { stored }] of Object.entries(rules)) {
-      const answer = await call(env, model.path, { method: 'POST', body: model.object(`new-${name.toLowerCase()}`, { [name]: stored }) });
+      const answer = await call(env, model.path, {
+        method: 'POST',
+        body: model.object(`new-${name.toLowerCase()}`, { [name]: stored }),
+      });
       expect([name, answer.status]).toEqual([name, 422]);
     }
   });
 
   test('rules below allOf do not ratchet when what they stand on changes', async () => {
-    const answer = await call(env, `${model.path}/logic`, { method: 'PATCH', headers: mergePatch, body: { spec: { other: 1 } } });
+    const answer = await call(env, `${model.path}/logic`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { spec: { other: 1 } },
+    });
     expect(answer.status).toBe(422);
   });
 

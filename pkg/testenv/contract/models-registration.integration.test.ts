@@ -1,7 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually } from './api-call.ts';
-import { anySpec, changeDefinition, create, definition, definitionsPath, newGroup, objectSchema, onEveryServer, register, version, type Definition } from './models-definition.ts';
+import {
+  anySpec,
+  changeDefinition,
+  create,
+  definition,
+  definitionsPath,
+  newGroup,
+  objectSchema,
+  onEveryServer,
+  register,
+  version,
+  type Definition,
+} from './models-definition.ts';
 
 let env: TestEnv;
 
@@ -17,7 +29,8 @@ interface DefinitionStatus {
   conditions: { type: string; status: string; reason: string; lastTransitionTime: string }[];
 }
 
-const statusOf = async (name: string): Promise<DefinitionStatus> => (await call(env, `${definitionsPath}/${name}`)).body.status as DefinitionStatus;
+const statusOf = async (name: string): Promise<DefinitionStatus> =>
+  (await call(env, `${definitionsPath}/${name}`)).body.status as DefinitionStatus;
 
 describe('registering', () => {
   test('an absent model is 404 on every verb; a posted one is served by every server, without restart', async () => {
@@ -34,16 +47,28 @@ describe('registering', () => {
   });
 
   test('conditions, accepted names and stored versions', async () => {
-    const { definition: posted } = await register(env, { names: { shortNames: ['po'], categories: ['all'], listKind: 'PostList' } });
+    const { definition: posted } = await register(env, {
+      names: { shortNames: ['po'], categories: ['all'], listKind: 'PostList' },
+    });
     await eventually(async () => {
       const { conditions, storedVersions, acceptedNames } = await statusOf(posted.metadata.name);
-      expect(Object.fromEntries(conditions.map(({ type, status }) => [type, status]))).toMatchObject({ NamesAccepted: 'True', Established: 'True' });
+      expect(Object.fromEntries(conditions.map(({ type, status }) => [type, status]))).toMatchObject({
+        NamesAccepted: 'True',
+        Established: 'True',
+      });
       for (const { reason, lastTransitionTime } of conditions) {
         expect(reason).not.toBe('');
         expect(lastTransitionTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       }
       expect(storedVersions).toEqual(['v1']);
-      expect(acceptedNames).toEqual({ plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList', shortNames: ['po'], categories: ['all'] });
+      expect(acceptedNames).toEqual({
+        plural: 'posts',
+        singular: 'post',
+        kind: 'Post',
+        listKind: 'PostList',
+        shortNames: ['po'],
+        categories: ['all'],
+      });
     });
   });
 
@@ -52,7 +77,12 @@ describe('registering', () => {
     delete wanted.spec.names['singular'];
     await register(env, wanted);
     const { body } = await call(env, `${definitionsPath}/${wanted.metadata.name}`);
-    expect((body.spec as unknown as Definition['spec']).names).toEqual({ kind: 'Post', plural: 'posts', singular: 'post', listKind: 'PostList' });
+    expect((body.spec as unknown as Definition['spec']).names).toEqual({
+      kind: 'Post',
+      plural: 'posts',
+      singular: 'post',
+      listKind: 'PostList',
+    });
   });
 
   test('a change of the storage version appends to storedVersions', async () => {
@@ -62,7 +92,9 @@ describe('registering', () => {
       spec.versions[0]!['storage'] = false;
       spec.versions[1]!['storage'] = true;
     });
-    await eventually(async () => expect((await statusOf(posts.definition.metadata.name)).storedVersions).toEqual(['v1', 'v2']));
+    await eventually(async () =>
+      expect((await statusOf(posts.definition.metadata.name)).storedVersions).toEqual(['v1', 'v2']),
+    );
     const refused = await changeDefinition(env, posts.definition.metadata.name, ({ spec }) => {
       spec.versions = spec.versions.slice(1);
     });
@@ -86,11 +118,17 @@ describe('registering', () => {
   test('cluster-scoped is 404 under /namespaces, namespaced refuses a bare create', async () => {
     const [cluster, namespaced] = await Promise.all([register(env), register(env, { scope: 'Namespaced' })]);
     expect((await call(env, cluster.inNamespace('default'))).status).toBe(404);
-    expect((await call(env, cluster.inNamespace('default'), { method: 'POST', body: cluster.object('a') })).status).toBe(404);
+    expect(
+      (await call(env, cluster.inNamespace('default'), { method: 'POST', body: cluster.object('a') })).status,
+    ).toBe(404);
     const bare = await call(env, namespaced.path, { method: 'POST', body: namespaced.object('a') });
     expect(bare.status).toBeGreaterThanOrEqual(400);
     expect(bare.status).toBeLessThan(500);
-    expect((await call(env, namespaced.inNamespace('default'), { method: 'POST', body: namespaced.object('a') })).status).toBe(201);
-    expect((await call(env, namespaced.inNamespace('nowhere'), { method: 'POST', body: namespaced.object('a') })).status).toBe(404);
+    expect(
+      (await call(env, namespaced.inNamespace('default'), { method: 'POST', body: namespaced.object('a') })).status,
+    ).toBe(201);
+    expect(
+      (await call(env, namespaced.inNamespace('nowhere'), { method: 'POST', body: namespaced.object('a') })).status,
+    ).toBe(404);
   });
 });

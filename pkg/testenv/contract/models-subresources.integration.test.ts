@@ -13,7 +13,14 @@ beforeAll(async () => {
     type: 'object',
     properties: {
       spec: { type: 'object', properties: { replicas: { type: 'integer' }, title: { type: 'string', maxLength: 5 } } },
-      status: { type: 'object', properties: { replicas: { type: 'integer', maximum: 100 }, selector: { type: 'string' }, phase: { type: 'string', default: 'New' } } },
+      status: {
+        type: 'object',
+        properties: {
+          replicas: { type: 'integer', maximum: 100 },
+          selector: { type: 'string' },
+          phase: { type: 'string', default: 'New' },
+        },
+      },
     },
   };
   [model, plain] = await Promise.all([register(env, { schema, version: statusAndScale }), register(env)]);
@@ -23,7 +30,8 @@ afterAll(() => env?.stop());
 
 const one = (name: string, subresource = ''): string => `${model.path}/${name}${subresource}`;
 const put = (path: string, body: unknown): Promise<Answer> => call(env, path, { method: 'PUT', body });
-const patch = (path: string, body: unknown): Promise<Answer> => call(env, path, { method: 'PATCH', headers: mergePatch, body });
+const patch = (path: string, body: unknown): Promise<Answer> =>
+  call(env, path, { method: 'PATCH', headers: mergePatch, body });
 const read = (path: string): Promise<Answer> => call(env, path);
 
 describe('/status', () => {
@@ -35,15 +43,30 @@ describe('/status', () => {
 
   test('the object’s own PUT and PATCH ignore status, /status ignores all else', async () => {
     await create(env, model.path, model.object('split', { title: 'a' }));
-    const both = (n: number, title: string): Record<string, unknown> => model.object('split', { title }, { status: { replicas: n } });
+    const both = (n: number, title: string): Record<string, unknown> =>
+      model.object('split', { title }, { status: { replicas: n } });
     const set = await put(one('split', '/status'), both(3, 'zzz'));
-    expect([set.status, set.body.spec, set.body.status]).toEqual([200, { title: 'a' }, expect.objectContaining({ replicas: 3 })]);
+    expect([set.status, set.body.spec, set.body.status]).toEqual([
+      200,
+      { title: 'a' },
+      expect.objectContaining({ replicas: 3 }),
+    ]);
     const main = await put(one('split'), both(9, 'b'));
-    expect([main.status, main.body.spec, main.body.status]).toEqual([200, { title: 'b' }, expect.objectContaining({ replicas: 3 })]);
+    expect([main.status, main.body.spec, main.body.status]).toEqual([
+      200,
+      { title: 'b' },
+      expect.objectContaining({ replicas: 3 }),
+    ]);
     const patched = await patch(one('split'), { spec: { title: 'c' }, status: { replicas: 9 } });
-    expect([patched.body.spec, patched.body.status]).toEqual([{ title: 'c' }, expect.objectContaining({ replicas: 3 })]);
+    expect([patched.body.spec, patched.body.status]).toEqual([
+      { title: 'c' },
+      expect.objectContaining({ replicas: 3 }),
+    ]);
     const statusPatched = await patch(one('split', '/status'), { spec: { title: 'd' }, status: { replicas: 4 } });
-    expect([statusPatched.body.spec, statusPatched.body.status]).toEqual([{ title: 'c' }, expect.objectContaining({ replicas: 4 })]);
+    expect([statusPatched.body.spec, statusPatched.body.status]).toEqual([
+      { title: 'c' },
+      expect.objectContaining({ replicas: 4 }),
+    ]);
     expect((await read(one('split', '/status'))).body).toEqual((await read(one('split'))).body);
   });
 
@@ -66,7 +89,12 @@ describe('/status', () => {
   test('is validated, pruned and defaulted', async () => {
     await create(env, model.path, model.object('checked'));
     const refused = await patch(one('checked', '/status'), { status: { replicas: 101 } });
-    expect([refused.status, causesOf(refused)]).toEqual([422, ['status.replicas: FieldValueInvalid: Invalid value: 101: status.replicas in body should be less than or equal to 100']]);
+    expect([refused.status, causesOf(refused)]).toEqual([
+      422,
+      [
+        'status.replicas: FieldValueInvalid: Invalid value: 101: status.replicas in body should be less than or equal to 100',
+      ],
+    ]);
     const kept = await patch(one('checked', '/status'), { status: { replicas: 1, bogus: 1 } });
     expect(kept.body.status).toEqual({ replicas: 1, phase: 'New' });
   });
@@ -79,7 +107,8 @@ describe('/status', () => {
     expect((await call(env, one('verbs', '/status'), { method: 'DELETE' })).status).toBe(405);
     expect((await call(env, one('verbs', '/status'), { method: 'POST', body })).status).toBe(405);
     await create(env, plain.path, plain.object('p'));
-    for (const subresource of ['status', 'scale', 'bogus']) expect((await read(`${plain.path}/p/${subresource}`)).status).toBe(404);
+    for (const subresource of ['status', 'scale', 'bogus'])
+      expect((await read(`${plain.path}/p/${subresource}`)).status).toBe(404);
     expect((await read(one('verbs', '/bogus'))).status).toBe(404);
     expect((await read(one('absent', '/status'))).status).toBe(404);
   });
@@ -93,9 +122,14 @@ describe('/status', () => {
 
   test('strategic merge patch is 415 everywhere', async () => {
     for (const subresource of ['', '/status', '/scale']) {
-      const answer = await call(env, one('part', subresource), { method: 'PATCH', headers: { 'content-type': 'application/strategic-merge-patch+json' }, body: '{}' });
+      const answer = await call(env, one('part', subresource), {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/strategic-merge-patch+json' },
+        body: '{}',
+      });
       expect(answer.status).toBe(415);
-      for (const type of ['application/json-patch+json', 'application/merge-patch+json']) expect(answer.body.message).toContain(type);
+      for (const type of ['application/json-patch+json', 'application/merge-patch+json'])
+        expect(answer.body.message).toContain(type);
     }
   });
 });
@@ -109,7 +143,11 @@ describe('/scale', () => {
     expect(answer.body).toMatchObject({
       apiVersion: 'autoscaling/v1',
       kind: 'Scale',
-      metadata: { name: 'shown', uid: created.metadata.uid, resourceVersion: (await read(one('shown'))).body.metadata.resourceVersion },
+      metadata: {
+        name: 'shown',
+        uid: created.metadata.uid,
+        resourceVersion: (await read(one('shown'))).body.metadata.resourceVersion,
+      },
       spec: { replicas: 2 },
       status: { replicas: 1, selector: 'app=x' },
     });
@@ -122,9 +160,17 @@ describe('/scale', () => {
     const changed = await put(one('scaled', '/scale'), { ...scale, spec: { replicas: 5 }, status: { replicas: 99 } });
     expect([changed.status, changed.body.kind, changed.body.spec]).toEqual([200, 'Scale', { replicas: 5 }]);
     const object = (await read(one('scaled'))).body;
-    expect([object.spec, object.status, object.metadata.generation]).toEqual([{ replicas: 5, title: 'a' }, expect.objectContaining({ replicas: 2 }), 2]);
+    expect([object.spec, object.status, object.metadata.generation]).toEqual([
+      { replicas: 5, title: 'a' },
+      expect.objectContaining({ replicas: 2 }),
+      2,
+    ]);
     expect((await patch(one('scaled', '/scale'), { spec: { replicas: 6 } })).body.spec).toEqual({ replicas: 6 });
-    const byJson = await call(env, one('scaled', '/scale'), { method: 'PATCH', headers: jsonPatch, body: [{ op: 'replace', path: '/spec/replicas', value: 7 }] });
+    const byJson = await call(env, one('scaled', '/scale'), {
+      method: 'PATCH',
+      headers: jsonPatch,
+      body: [{ op: 'replace', path: '/spec/replicas', value: 7 }],
+    });
     expect([byJson.status, byJson.body.spec]).toEqual([200, { replicas: 7 }]);
     const stale = await put(one('scaled', '/scale'), { ...scale, spec: { replicas: 1 } });
     expect([stale.status, stale.body.reason]).toEqual([409, 'Conflict']);
@@ -143,7 +189,12 @@ describe('/scale', () => {
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.message).toContain('the spec replicas field ".spec.replicas" does not exist');
-    const set = await put(one('unset', '/scale'), { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'unset' }, spec: { replicas: 3 } });
+    const set = await put(one('unset', '/scale'), {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'unset' },
+      spec: { replicas: 3 },
+    });
     expect([set.status, (await read(one('unset'))).body.spec]).toEqual([200, { replicas: 3 }]);
   });
 

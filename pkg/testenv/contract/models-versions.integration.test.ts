@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually, mergePatch } from './api-call.ts';
-import { anySpec, changeDefinition, create, definitionsPath, objectSchema, onEveryServer, register, version, type Registered, type Schema } from './models-definition.ts';
+import {
+  anySpec,
+  changeDefinition,
+  create,
+  definitionsPath,
+  objectSchema,
+  onEveryServer,
+  register,
+  version,
+  type Registered,
+  type Schema,
+} from './models-definition.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -14,7 +25,11 @@ beforeAll(async () => {
     versions: [
       version('v1', objectSchema({ ...both, properties: { both: { type: 'string' }, one: { type: 'string' } } })),
       version('v1beta1', objectSchema(both), { storage: false, deprecated: true }),
-      version('v1alpha1', objectSchema(both), { storage: false, deprecated: true, deprecationWarning: 'go "on" to v1' }),
+      version('v1alpha1', objectSchema(both), {
+        storage: false,
+        deprecated: true,
+        deprecationWarning: 'go "on" to v1',
+      }),
       version('v2', objectSchema(both), { storage: false, served: false }),
     ],
   });
@@ -27,15 +42,25 @@ test('an object is one object in every version, its apiVersion that of the path'
   const created = await create(env, posts.path, posts.object('a', { both: 'b', one: '1' }));
   for (const name of ['v1', 'v1beta1', 'v1alpha1']) {
     const read = await call(env, `${at(name)}/a`, { server: 1 });
-    expect(read.body).toMatchObject({ apiVersion: `${posts.group}/${name}`, metadata: { uid: created.metadata.uid, resourceVersion: created.metadata.resourceVersion } });
+    expect(read.body).toMatchObject({
+      apiVersion: `${posts.group}/${name}`,
+      metadata: { uid: created.metadata.uid, resourceVersion: created.metadata.resourceVersion },
+    });
     expect(read.body.spec).toEqual(name === 'v1' ? { both: 'b', one: '1' } : { both: 'b' });
     const list = await call(env, at(name));
-    expect([list.body.apiVersion, ...list.body.items.map(({ apiVersion }) => apiVersion)]).toEqual(Array.from({ length: 1 + list.body.items.length }, () => `${posts.group}/${name}`));
+    expect([list.body.apiVersion, ...list.body.items.map(({ apiVersion }) => apiVersion)]).toEqual(
+      Array.from({ length: 1 + list.body.items.length }, () => `${posts.group}/${name}`),
+    );
   }
 });
 
 test('written through one version, read through another', async () => {
-  const body = { apiVersion: `${posts.group}/v1beta1`, kind: 'Post', metadata: { name: 'through' }, spec: { both: 'x', one: 'pruned' } };
+  const body = {
+    apiVersion: `${posts.group}/v1beta1`,
+    kind: 'Post',
+    metadata: { name: 'through' },
+    spec: { both: 'x', one: 'pruned' },
+  };
   const created = await create(env, at('v1beta1'), body);
   expect(created.apiVersion).toBe(`${posts.group}/v1beta1`);
   expect((await call(env, `${posts.path}/through`)).body.spec).toEqual({ both: 'x' });
@@ -45,7 +70,10 @@ test('written through one version, read through another', async () => {
 
 test('a body of another version is 400', async () => {
   const answer = await call(env, at('v1beta1'), { method: 'POST', body: posts.object('mixed') });
-  expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('does not match the expected API version')]);
+  expect([answer.status, answer.body.message]).toEqual([
+    400,
+    expect.stringContaining('does not match the expected API version'),
+  ]);
 });
 
 test.each([
@@ -58,7 +86,10 @@ test.each([
     call(env, at(name)),
     call(env, one),
     call(env, one, { method: 'PATCH', headers: mergePatch, body: { metadata: { labels: { a: 'b' } } } }),
-    call(env, at(name), { method: 'POST', body: { apiVersion: `${posts.group}/${name}`, kind: 'Post', metadata: { name: `made-${name}` } } }),
+    call(env, at(name), {
+      method: 'POST',
+      body: { apiVersion: `${posts.group}/${name}`, kind: 'Post', metadata: { name: `made-${name}` } },
+    }),
   ]);
   const watch = await call(env, `${at(name)}?watch=true&timeoutSeconds=1`);
   const deleted = await call(env, one, { method: 'DELETE' });
@@ -87,7 +118,12 @@ test('a version that is not served, or is none, is 404 on every verb', async () 
 
 describe('a definition that changes while the server runs', () => {
   test('a version served from now on, and no more', async () => {
-    const model = await register(env, { versions: [version('v1', objectSchema(anySpec)), version('v2', objectSchema(anySpec), { storage: false, served: false })] });
+    const model = await register(env, {
+      versions: [
+        version('v1', objectSchema(anySpec)),
+        version('v2', objectSchema(anySpec), { storage: false, served: false }),
+      ],
+    });
     await create(env, model.path, model.object('a'));
     const { name } = model.definition.metadata;
     await onEveryServer(env, at('v2', model.path), 404);
@@ -100,7 +136,9 @@ describe('a definition that changes while the server runs', () => {
   });
 
   test('objects stored under another storage version stay readable and writable', async () => {
-    const model = await register(env, { versions: [version('v1', objectSchema(anySpec)), version('v2', objectSchema(anySpec), { storage: false })] });
+    const model = await register(env, {
+      versions: [version('v1', objectSchema(anySpec)), version('v2', objectSchema(anySpec), { storage: false })],
+    });
     const before = await create(env, model.path, model.object('old', { a: 1 }));
     await changeDefinition(env, model.definition.metadata.name, ({ spec }) => {
       spec.versions[0]!['storage'] = false;
@@ -116,7 +154,10 @@ describe('a definition that changes while the server runs', () => {
       [`${model.group}/v2`, 2],
       [`${model.group}/v2`, 1],
     ]);
-    const same = await call(env, `${model.path}/old`, { method: 'PUT', body: (await call(env, `${model.path}/old`)).body });
+    const same = await call(env, `${model.path}/old`, {
+      method: 'PUT',
+      body: (await call(env, `${model.path}/old`)).body,
+    });
     expect([same.status, same.body.metadata.uid]).toEqual([200, before.metadata.uid]);
   });
 });

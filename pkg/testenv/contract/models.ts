@@ -40,8 +40,14 @@ interface Model {
 }
 
 export function definition({ kind, plural, scope = 'Cluster', spec, required = [], version = {} }: Model) {
-  const status = { type: 'object', properties: { phase: { type: 'string', maxLength: 20 }, count: { type: 'integer' } } };
-  const properties = { spec: { type: 'object', properties: spec, ...(required.length === 0 ? {} : { required }) }, status };
+  const status = {
+    type: 'object',
+    properties: { phase: { type: 'string', maxLength: 20 }, count: { type: 'integer' } },
+  };
+  const properties = {
+    spec: { type: 'object', properties: spec, ...(required.length === 0 ? {} : { required }) },
+    status,
+  };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -50,7 +56,15 @@ export function definition({ kind, plural, scope = 'Cluster', spec, required = [
       group,
       scope,
       names: { kind, plural, singular: kind.toLowerCase() },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties } }, ...version }],
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties } },
+          ...version,
+        },
+      ],
     },
   };
 }

@@ -32,9 +32,14 @@ describe('identity of URL and body', () => {
 
   test('the messages name both sides', async () => {
     const name = await client.put(`${articles}/kept`, { ...kept, metadata: { name: 'zz' } });
-    expect([name.status, name.body.message]).toEqual([400, 'the name of the object (zz) does not match the name on the URL (kept)']);
+    expect([name.status, name.body.message]).toEqual([
+      400,
+      'the name of the object (zz) does not match the name on the URL (kept)',
+    ]);
     const version = await client.post(articles, { ...kept, apiVersion: 'other/v1' });
-    expect(version.body.message).toBe(`the API version in the data (other/v1) does not match the expected API version (${apiVersion})`);
+    expect(version.body.message).toBe(
+      `the API version in the data (other/v1) does not match the expected API version (${apiVersion})`,
+    );
   });
 
   test('PUT without a name is 400', async () => {
@@ -47,7 +52,11 @@ describe('identity of URL and body', () => {
     ['another apiVersion', { apiVersion: 'other.example.com/v1' }],
   ])('a patch to %s is refused', async (_, patch) => {
     expect([400, 422]).toContain((await client.patch(`${articles}/kept`, patch)).status);
-    expect((await client.get(`${articles}/kept`)).body).toMatchObject({ apiVersion, kind: 'Article', metadata: { name: 'kept' } });
+    expect((await client.get(`${articles}/kept`)).body).toMatchObject({
+      apiVersion,
+      kind: 'Article',
+      metadata: { name: 'kept' },
+    });
   });
 
   test('another namespace than the one of the URL is 400, none is filled in', async () => {
@@ -68,7 +77,11 @@ describe('what is no object', () => {
     ['spec of another type', JSON.stringify({ ...article('x'), spec: [] })],
     ['comments', `/* x */${JSON.stringify(article('x'))}`],
   ])('%s is a client error', async (_, body) => {
-    for (const [method, path] of [['POST', articles], ['PUT', `${articles}/kept`], ['PATCH', `${articles}/kept`]] as const) {
+    for (const [method, path] of [
+      ['POST', articles],
+      ['PUT', `${articles}/kept`],
+      ['PATCH', `${articles}/kept`],
+    ] as const) {
       if (method === 'PATCH' && body === '[]') continue; // a JSON patch of nothing
       const headers = method === 'PATCH' ? jsonPatch : json;
       const refused = await client.send(method, path, { body, headers });
@@ -83,7 +96,10 @@ describe('what is no object', () => {
   });
 
   test.each([
-    ['bytes that are no UTF-8', Buffer.concat([Buffer.from('{"apiVersion":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')])],
+    [
+      'bytes that are no UTF-8',
+      Buffer.concat([Buffer.from('{"apiVersion":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')]),
+    ],
     ['UTF-16', Buffer.from(JSON.stringify(article('x')), 'utf16le')],
   ])('%s is 400', async (_, body) => {
     const headers = { authorization: `Bearer ${env.token}`, ...json };
@@ -93,7 +109,10 @@ describe('what is no object', () => {
 });
 
 describe('unknown fields', () => {
-  const unknown = { ...article('unknown', { title: 'a', bogus: 1, apiVersion: 'v1', kind: 'A', metadata: { name: 'n' } }), extraTop: true };
+  const unknown = {
+    ...article('unknown', { title: 'a', bogus: 1, apiVersion: 'v1', kind: 'A', metadata: { name: 'n' } }),
+    extraTop: true,
+  };
   test.each([
     ['Strict', 'POST'],
     ['Strict', 'PUT'],
@@ -105,7 +124,8 @@ describe('unknown fields', () => {
     const refused = await client.send(method, `${path}?fieldValidation=${validation}`, { body: sent, headers });
     expect([refused.status, refused.body.reason]).toEqual([400, 'BadRequest']);
     expect(refused.body.message).toContain('strict decoding error: ');
-    for (const field of ['bogus', 'apiVersion', 'kind', 'metadata']) expect(refused.body.message).toContain(`unknown field "spec.${field}"`);
+    for (const field of ['bogus', 'apiVersion', 'kind', 'metadata'])
+      expect(refused.body.message).toContain(`unknown field "spec.${field}"`);
     expect(refused.body.message).toContain('unknown field "extraTop"');
     expect((await client.get(`${articles}/kept`)).body.spec).toEqual({ title: 'kept' });
   });
@@ -122,7 +142,11 @@ describe('unknown fields', () => {
     const warning = created.headers.get('warning');
     if (warns) expect(warning).toMatch(/^299 - ".*unknown field \\"spec\.bogus\\"/);
     else expect(warning).toBeNull();
-    const put = await client.put(`${articles}/${name}${query}`, { ...unknown, metadata: { name }, spec: { title: 'b', bogus: 1 } });
+    const put = await client.put(`${articles}/${name}${query}`, {
+      ...unknown,
+      metadata: { name },
+      spec: { title: 'b', bogus: 1 },
+    });
     expect([put.status, put.body.spec, put.headers.has('warning')]).toEqual([200, { title: 'b' }, warns]);
     const patched = await client.patch(`${articles}/${name}${query}`, { spec: { title: 'c', bogus: 1 } });
     expect([patched.status, patched.body.spec, patched.headers.has('warning')]).toEqual([200, { title: 'c' }, warns]);
@@ -140,23 +164,31 @@ describe('unknown fields', () => {
   test('another value of fieldValidation is 422', async () => {
     const { status, body } = await client.post(`${articles}?fieldValidation=Zzz`, article('zzz'));
     expect([status, body.reason]).toEqual([422, 'Invalid']);
-    expect(body.message).toContain('fieldValidation: Unsupported value: "Zzz": supported values: "", "Ignore", "Strict", "Warn"');
+    expect(body.message).toContain(
+      'fieldValidation: Unsupported value: "Zzz": supported values: "", "Ignore", "Strict", "Warn"',
+    );
   });
 
   test('unknown query parameters are ignored', async () => {
-    expect((await client.post(`${articles}?fieldManager=me&pretty=true&timeout=5s&zzz=1`, article('query'))).status).toBe(201);
+    expect(
+      (await client.post(`${articles}?fieldManager=me&pretty=true&timeout=5s&zzz=1`, article('query'))).status,
+    ).toBe(201);
     expect((await client.get(`${articles}/query?pretty=true&zzz=1`)).status).toBe(200);
     expect((await client.get(`${articles}?zzz=1&timeout=32s`)).status).toBe(200);
   });
 });
 
-test.each(['Application/JSON', 'application/json; charset="UTF-8"', 'application/json ;charset=utf-8'])('the media type %s is JSON', async (type) => {
-  const sent = JSON.stringify(article(`type-${type.length}`));
-  expect((await client.post(articles, sent, { 'content-type': type })).status).toBe(201);
-});
+test.each(['Application/JSON', 'application/json; charset="UTF-8"', 'application/json ;charset=utf-8'])(
+  'the media type %s is JSON',
+  async (type) => {
+    const sent = JSON.stringify(article(`type-${type.length}`));
+    expect((await client.post(articles, sent, { 'content-type': type })).status).toBe(201);
+  },
+);
 
 describe('YAML', () => {
-  const text = (name: string) => `apiVersion: ${apiVersion}\nkind: Article\nmetadata:\n  name: ${name}\nspec:\n  title: 'yes'\n  priority: 5\n`;
+  const text = (name: string) =>
+    `apiVersion: ${apiVersion}\nkind: Article\nmetadata:\n  name: ${name}\nspec:\n  title: 'yes'\n  priority: 5\n`;
   test.each(['application/yaml', 'application/yaml; charset=utf-8'])('%s is accepted', async (type) => {
     const name = `yaml-${type.length}`;
     const created = await client.post(articles, text(name), { 'content-type': type });
@@ -169,7 +201,13 @@ describe('YAML', () => {
     ['two documents', `${text('y')}---\n${text('z')}`],
     ['broken', 'a: [b'],
     ['a tab', 'a:\n\tb: c'],
-    ['an alias bomb', `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'.split('').map((c, i) => `${c}: &${c} [${`*${'abcdefghi'[i]!},`.repeat(9)}]`).join('\n')}`],
+    [
+      'an alias bomb',
+      `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'
+        .split('')
+        .map((c, i) => `${c}: &${c} [${`*${'abcdefghi'[i]!},`.repeat(9)}]`)
+        .join('\n')}`,
+    ],
     ['a cycle', `apiVersion: ${apiVersion}\nkind: Article\nmetadata: {name: y}\nspec: &s {extra: {self: *s}}`],
     ['deep', `a: ${'['.repeat(50_000)}`],
     ['a custom tag', `apiVersion: ${apiVersion}\nkind: Article\nmetadata: !!js/function {name: y}\nspec: {}`],

@@ -22,27 +22,49 @@ describe('warnings', () => {
     expect((await client.post(`${articles}?fieldValidation=Strict`, article('warned-2', bogus))).status).toBe(400);
   });
 
-  test.each(['a"b', 'a\\', 'a\r\nX-Evil: 1', 'größe 😀', '\u0001', '\u2028', ' '])('of the field %j stay in their header', async (field) => {
-    const { status, headers } = await client.post(`${articles}?dryRun=All`, article('odd', { [field]: 1 }));
-    expect([201, 400]).toContain(status);
-    expect(headers.has('x-evil')).toBe(false);
-  });
+  test.each(['a"b', 'a\\', 'a\r\nX-Evil: 1', 'größe 😀', '\u0001', '\u2028', ' '])(
+    'of the field %j stay in their header',
+    async (field) => {
+      const { status, headers } = await client.post(`${articles}?dryRun=All`, article('odd', { [field]: 1 }));
+      expect([201, 400]).toContain(status);
+      expect(headers.has('x-evil')).toBe(false);
+    },
+  );
 });
 
 describe('many', () => {
   test('wrong values give an answer of a bearable size in a bearable time', async () => {
     const started = Date.now();
-    const { status, text } = await client.post(articles, article('wrong', { tags: Array.from({ length: 90_000 }, () => 1) }));
+    const { status, text } = await client.post(
+      articles,
+      article('wrong', { tags: Array.from({ length: 90_000 }, () => 1) }),
+    );
     expect(status).toBe(422);
     expect(text.length).toBeLessThan(4 * 1024 * 1024);
     expect(Date.now() - started).toBeLessThan(20_000);
   });
 
   test.each([
-    ['labels', () => article('many-labels', {}, { labels: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 'v'])) })],
+    [
+      'labels',
+      () =>
+        article(
+          'many-labels',
+          {},
+          { labels: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 'v'])) },
+        ),
+    ],
     ['tags', () => article('many-tags', { tags: Array.from({ length: 50_000 }, (_, i) => `tag-${i}`) })],
-    ['finalizers', () => article('many-finalizers', {}, { finalizers: Array.from({ length: 10_000 }, (_, i) => `example.com/f${i}`) })],
-    ['keys', () => article('many-keys', { extra: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i])) })],
+    [
+      'finalizers',
+      () =>
+        article('many-finalizers', {}, { finalizers: Array.from({ length: 10_000 }, (_, i) => `example.com/f${i}`) }),
+    ],
+    [
+      'keys',
+      () =>
+        article('many-keys', { extra: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i])) }),
+    ],
   ])('%s are taken or refused', async (_, body) => {
     const { status } = await client.post(articles, body());
     expect([201, 413, 422]).toContain(status);
@@ -50,19 +72,27 @@ describe('many', () => {
 
   test('JSON patch operations are taken or refused', async () => {
     const patch = Array.from({ length: 30_000 }, (_, i) => ({ op: 'add', path: '/spec/tags/0', value: `t${i}` }));
-    const { status } = await client.patch(`${articles}/kept`, [{ op: 'add', path: '/spec/tags', value: [] }, ...patch], jsonPatch);
+    const { status } = await client.patch(
+      `${articles}/kept`,
+      [{ op: 'add', path: '/spec/tags', value: [] }, ...patch],
+      jsonPatch,
+    );
     expect([200, 400, 413, 422]).toContain(status);
   });
 
   test('copies that double are refused before they fill the memory', async () => {
-    const patch = [{ op: 'add', path: '/spec/extra', value: { a: 'x'.repeat(1000) } }, ...Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '/spec/extra', path: `/spec/extra/c${i}` }))];
+    const patch = [
+      { op: 'add', path: '/spec/extra', value: { a: 'x'.repeat(1000) } },
+      ...Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '/spec/extra', path: `/spec/extra/c${i}` })),
+    ];
     expect([400, 413, 422]).toContain((await client.patch(`${articles}/kept`, patch, jsonPatch)).status);
     expect((await client.get(`${articles}/kept`)).body.spec).not.toHaveProperty('extra');
   });
 
   test('large objects make a list that is whole', async () => {
     const body = 'x'.repeat(1024 * 1024);
-    for (let i = 0; i < 12; i += 1) await client.post(articles, article(`large-${i}`, { body }, { labels: { large: 'yes' } }));
+    for (let i = 0; i < 12; i += 1)
+      await client.post(articles, article(`large-${i}`, { body }, { labels: { large: 'yes' } }));
     const list = await client.get(`${articles}?labelSelector=large`);
     expect([list.status, list.body.items.length, list.body.total]).toEqual([200, 12, 12]);
     const page = await client.get(`${articles}?labelSelector=large&page=2&size=5`);
@@ -97,8 +127,16 @@ describe('values of an index', () => {
 test('a client that leaves in the middle of a body or of an answer harms nobody', async () => {
   for (let i = 0; i < 10; i += 1) {
     const abort = new AbortController();
-    const stream = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"apiVersion":')) });
-    const init = { method: 'POST', body: stream, duplex: 'half', signal: abort.signal, headers: { authorization: `Bearer ${env.token}`, 'content-type': 'application/json' } };
+    const stream = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"apiVersion":')),
+    });
+    const init = {
+      method: 'POST',
+      body: stream,
+      duplex: 'half',
+      signal: abort.signal,
+      headers: { authorization: `Bearer ${env.token}`, 'content-type': 'application/json' },
+    };
     const post = fetch(`${env.url}${articles}`, init as RequestInit).catch(() => undefined);
     const list = env.request(articles, { signal: abort.signal }).catch(() => undefined);
     await client.get('/livez');

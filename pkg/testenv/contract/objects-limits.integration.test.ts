@@ -21,7 +21,12 @@ function textOf(name: string, spec: string): string {
 describe('the body limit', () => {
   test('holds for each method', async () => {
     const body = textOf('kept', `{"body":"${'x'.repeat(3 * mebibyte)}"}`);
-    for (const [method, path, headers] of [['POST', articles, json], ['PUT', `${articles}/kept`, json], ['PATCH', `${articles}/kept`, mergePatch], ['DELETE', `${articles}/kept`, json]] as const) {
+    for (const [method, path, headers] of [
+      ['POST', articles, json],
+      ['PUT', `${articles}/kept`, json],
+      ['PATCH', `${articles}/kept`, mergePatch],
+      ['DELETE', `${articles}/kept`, json],
+    ] as const) {
       const refused = await client.send(method, path, { body, headers });
       expect([method, refused.status, refused.body.reason]).toEqual([method, 413, 'RequestEntityTooLarge']);
     }
@@ -37,7 +42,10 @@ describe('the body limit', () => {
       },
     });
     const init = { method: 'POST', body, duplex: 'half', headers: { authorization: `Bearer ${env.token}`, ...json } };
-    const status = await fetch(`${env.url}${articles}`, init as RequestInit).then((response) => response.status, () => 413); // the server may cut the sender off
+    const status = await fetch(`${env.url}${articles}`, init as RequestInit).then(
+      (response) => response.status,
+      () => 413,
+    ); // the server may cut the sender off
     expect(status).toBe(413);
   });
 
@@ -50,7 +58,8 @@ describe('the body limit', () => {
 });
 
 describe('nesting', () => {
-  const nested = (depth: number, [open, close]: readonly [string, string]) => `${open.repeat(depth)}1${close.repeat(depth)}`;
+  const nested = (depth: number, [open, close]: readonly [string, string]) =>
+    `${open.repeat(depth)}1${close.repeat(depth)}`;
   test.each([
     ['lists', ['[', ']']],
     ['objects', ['{"a":', '}']],
@@ -73,19 +82,30 @@ describe('nesting', () => {
     await client.post(articles, article('grows', { extra: { a: 1 } }));
     const value = JSON.parse(nested(60, ['{"a":', '}'])) as unknown;
     const into = `/spec/extra${'/a'.repeat(55)}`;
-    expect((await client.patch(`${articles}/grows`, [{ op: 'add', path: '/spec/extra/a', value }], jsonPatch)).status).toBe(200);
-    expect([400, 422]).toContain((await client.patch(`${articles}/grows`, [{ op: 'add', path: into, value }], jsonPatch)).status);
+    expect(
+      (await client.patch(`${articles}/grows`, [{ op: 'add', path: '/spec/extra/a', value }], jsonPatch)).status,
+    ).toBe(200);
+    expect([400, 422]).toContain(
+      (await client.patch(`${articles}/grows`, [{ op: 'add', path: into, value }], jsonPatch)).status,
+    );
   });
 });
 
 describe('prototype keys', () => {
   test.each(['__proto__', 'constructor', 'prototype'])('%s reaches no object', async (key) => {
     const name = `proto-${key.replaceAll('_', '')}`;
-    const created = await client.post(articles, textOf(name, `{"title":"a","extra":{"${key}":{"polluted":1}},"${key}":{"polluted":1}}`));
+    const created = await client.post(
+      articles,
+      textOf(name, `{"title":"a","extra":{"${key}":{"polluted":1}},"${key}":{"polluted":1}}`),
+    );
     expect([201, 400, 422]).toContain(created.status);
     const merged = await client.patch(`${articles}/kept`, `{"spec":{"${key}":{"polluted":1}}}`);
     expect([200, 400, 422]).toContain(merged.status);
-    const patched = await client.patch(`${articles}/kept`, `[{"op":"add","path":"/${key}/polluted","value":1}]`, jsonPatch);
+    const patched = await client.patch(
+      `${articles}/kept`,
+      `[{"op":"add","path":"/${key}/polluted","value":1}]`,
+      jsonPatch,
+    );
     expect([200, 400, 422]).toContain(patched.status);
     expect((await client.get(`${articles}/kept`)).body.spec).toEqual({ title: 'kept' });
     expect((await client.get(`${articles}?fieldSelector=${key}%3Dx`)).status).toBe(400);
@@ -95,14 +115,24 @@ describe('prototype keys', () => {
   });
 
   test('__proto__ is gone from the answer', async () => {
-    const { status, text } = await client.post(articles, textOf('proto-gone', '{"extra":{"__proto__":{"polluted":1},"b":2}}'));
+    const { status, text } = await client.post(
+      articles,
+      textOf('proto-gone', '{"extra":{"__proto__":{"polluted":1},"b":2}}'),
+    );
     if (status === 201) expect(text).not.toContain('polluted');
     else expect([400, 422]).toContain(status);
   });
 });
 
 describe('integers', () => {
-  test.each(['9007199254740991', '9007199254740992', '9007199254740993', '-9007199254740993', '9223372036854775807', '-9223372036854775808'])('%s is exact or refused', async (big) => {
+  test.each([
+    '9007199254740991',
+    '9007199254740992',
+    '9007199254740993',
+    '-9007199254740993',
+    '9223372036854775807',
+    '-9223372036854775808',
+  ])('%s is exact or refused', async (big) => {
     const name = `int${big.replace('-', 'm')}`;
     const created = await client.post(articles, textOf(name, `{"big":${big},"extra":{"n":${big}}}`));
     if (created.status === 422) return;
@@ -110,18 +140,36 @@ describe('integers', () => {
     const exact = new RegExp(`"big":${big}\\b.*"n":${big}\\b`);
     expect(created.text).toMatch(exact);
     expect((await client.get(`${articles}/${name}`)).text).toMatch(exact);
-    expect((await client.get(`${articles}?fieldSelector=big%3D${big}`)).body.items?.map(({ metadata }) => metadata.name)).toEqual([name]);
+    expect(
+      (await client.get(`${articles}?fieldSelector=big%3D${big}`)).body.items?.map(({ metadata }) => metadata.name),
+    ).toEqual([name]);
     expect((await client.patch(`${articles}/${name}`, { metadata: { labels: { a: 'b' } } })).text).toMatch(exact);
-    expect((await client.patch(`${articles}/${name}`, [{ op: 'test', path: '/spec/title', value: null }, { op: 'add', path: '/spec/title', value: 'x' }].slice(1), jsonPatch)).text).toMatch(exact);
-    expect((await client.put(`${articles}/${name}`, textOf(name, `{"big":${big},"extra":{"n":${big}}}`))).text).toMatch(exact);
+    expect(
+      (
+        await client.patch(
+          `${articles}/${name}`,
+          [
+            { op: 'test', path: '/spec/title', value: null },
+            { op: 'add', path: '/spec/title', value: 'x' },
+          ].slice(1),
+          jsonPatch,
+        )
+      ).text,
+    ).toMatch(exact);
+    expect((await client.put(`${articles}/${name}`, textOf(name, `{"big":${big},"extra":{"n":${big}}}`))).text).toMatch(
+      exact,
+    );
   });
 
-  test.each(['9223372036854775808', '-9223372036854775809', '123456789012345678901234567890', '1e300'])('%s does not fit and is 422', async (big) => {
-    for (const spec of [`{"big":${big}}`]) {
-      const refused = await client.post(articles, textOf('too-big', spec));
-      expect([refused.status, refused.body.reason]).toEqual([422, 'Invalid']);
-    }
-  });
+  test.each(['9223372036854775808', '-9223372036854775809', '123456789012345678901234567890', '1e300'])(
+    '%s does not fit and is 422',
+    async (big) => {
+      for (const spec of [`{"big":${big}}`]) {
+        const refused = await client.post(articles, textOf('too-big', spec));
+        expect([refused.status, refused.body.reason]).toEqual([422, 'Invalid']);
+      }
+    },
+  );
 
   test.each(['1e400', '-1e999'])('%s is no number of JSON that can be kept', async (huge) => {
     expect([400, 422]).toContain((await client.post(articles, textOf('huge', `{"score":${huge}}`))).status);
@@ -141,7 +189,11 @@ describe('texts', () => {
     expect((await client.get(`${articles}/unicode`)).body.spec).toEqual({ title });
   });
 
-  test.each([['U+0000', 'a\0b'], ['a lone surrogate', 'a\ud800b'], ['a lone low surrogate', '\udc00']])('%s is a client error', async (_, body) => {
+  test.each([
+    ['U+0000', 'a\0b'],
+    ['a lone surrogate', 'a\ud800b'],
+    ['a lone low surrogate', '\udc00'],
+  ])('%s is a client error', async (_, body) => {
     expect([400, 422]).toContain((await client.post(articles, article('odd', { body }))).status);
     expect([400, 422]).toContain((await client.patch(`${articles}/kept`, { spec: { body } })).status);
     expect([400, 422]).toContain((await client.patch(`${articles}/kept`, { spec: { extra: { [body]: 1 } } })).status);

@@ -94,7 +94,15 @@ describe.each(['labels', 'annotations'])('keys of %s', (field) => {
   test.each([
     ['PUT', (metadata: object) => client.put(`${articles}/kept`, article('kept', {}, { ...metadata }))],
     ['merge patch', (metadata: object) => client.patch(`${articles}/kept`, { metadata })],
-    ['JSON patch', (metadata: object) => client.patch(`${articles}/kept`, [{ op: 'add', path: `/metadata/${field}`, value: Object.values(metadata)[0] }], jsonPatch)],
+    [
+      'JSON patch',
+      (metadata: object) =>
+        client.patch(
+          `${articles}/kept`,
+          [{ op: 'add', path: `/metadata/${field}`, value: Object.values(metadata)[0] }],
+          jsonPatch,
+        ),
+    ],
   ])('%s holds to the same rules', async (_, write) => {
     const before = await client.get(`${articles}/kept`);
     for (const bad of [{ 'svc.run/mine': 'x' }, { '-a': 'x' }, { secret: env.token }]) {
@@ -106,7 +114,8 @@ describe.each(['labels', 'annotations'])('keys of %s', (field) => {
 
 describe('a label of the platform among the annotations', () => {
   const metadata = { annotations: { 'svc.run/do-not-overwrite': 'true' } };
-  const warning = '299 - "metadata.annotations: \\"svc.run/do-not-overwrite\\" has no effect here: it is a label, which belongs into metadata.labels"';
+  const warning =
+    '299 - "metadata.annotations: \\"svc.run/do-not-overwrite\\" has no effect here: it is a label, which belongs into metadata.labels"';
 
   test.each(['', '?dryRun=All'])('is warned of with every verb that writes it, %j', async (query) => {
     const name = `misplaced${query.length}`;
@@ -114,12 +123,21 @@ describe('a label of the platform among the annotations', () => {
     const { body } = await client.post(articles, article(name));
     const answers = [
       await client.post(`${articles}${query}`, article(`${name}-more`, {}, metadata)),
-      await client.put(`${path}${query}`, article(name, {}, { ...metadata, resourceVersion: body.metadata.resourceVersion })),
+      await client.put(
+        `${path}${query}`,
+        article(name, {}, { ...metadata, resourceVersion: body.metadata.resourceVersion }),
+      ),
       await client.patch(`${path}${query}`, { metadata }),
-      await client.patch(`${path}${query}`, [{ op: 'add', path: '/metadata/annotations', value: metadata.annotations }], jsonPatch),
+      await client.patch(
+        `${path}${query}`,
+        [{ op: 'add', path: '/metadata/annotations', value: metadata.annotations }],
+        jsonPatch,
+      ),
       await client.patch(`${definitions}/articles.${group}${query}`, { metadata }),
     ];
-    expect(answers.map(({ status, headers }) => [status, headers.get('warning')])).toEqual([201, 200, 200, 200, 200].map((status) => [status, expect.stringContaining(warning)]));
+    expect(answers.map(({ status, headers }) => [status, headers.get('warning')])).toEqual(
+      [201, 200, 200, 200, 200].map((status) => [status, expect.stringContaining(warning)]),
+    );
   });
 
   test('is said nothing of in its place', async () => {
@@ -177,7 +195,8 @@ describe('other metadata', () => {
   });
 
   test('metadata that is no object is 400', async () => {
-    for (const metadata of ['x', [], 7]) expect((await client.post(articles, { ...article('x'), metadata })).status).toBe(400);
+    for (const metadata of ['x', [], 7])
+      expect((await client.post(articles, { ...article('x'), metadata })).status).toBe(400);
   });
 
   test.each([

@@ -44,7 +44,11 @@ describe('names', () => {
   ])('%s is refused with 422', async (_, name) => {
     const refused = await client.post(articles, article(name));
     expect(refused.status).toBe(422);
-    expect(refused.body).toMatchObject({ kind: 'Status', reason: 'Invalid', details: { kind: 'Article', group: 'contract.example.com' } });
+    expect(refused.body).toMatchObject({
+      kind: 'Status',
+      reason: 'Invalid',
+      details: { kind: 'Article', group: 'contract.example.com' },
+    });
     expect(refused.body.details.causes?.map(({ field }) => field)).toContain('metadata.name');
   });
 
@@ -61,7 +65,12 @@ describe('names', () => {
 
   test('built-in kinds keep the names their standard demands', async () => {
     expect((await client.get(`${definitions}/articles.contract.example.com`)).status).toBe(200);
-    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'contract:view' }, rules: [] };
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'contract:view' },
+      rules: [],
+    };
     const created = await client.post('/apis/rbac.authorization.k8s.io/v1/clusterroles', role);
     expect(created.status).toBe(201);
   });
@@ -78,7 +87,9 @@ describe('names', () => {
 
 describe('generateName', () => {
   test('is completed by five characters', async () => {
-    const made = await Promise.all(Array.from({ length: 20 }, () => client.post(articles, { ...article(''), metadata: { generateName: 'made-' } })));
+    const made = await Promise.all(
+      Array.from({ length: 20 }, () => client.post(articles, { ...article(''), metadata: { generateName: 'made-' } })),
+    );
     for (const { status, body, headers } of made) {
       expect(status).toBe(201);
       expect(body.metadata.name).toMatch(/^made-[a-z0-9]{5}$/);
@@ -106,7 +117,10 @@ describe('generateName', () => {
   });
 
   test('of a long prefix still gives a legal name or a 422', async () => {
-    const { status, body } = await client.post(articles, { ...article('x'), metadata: { generateName: 'g'.repeat(253) } });
+    const { status, body } = await client.post(articles, {
+      ...article('x'),
+      metadata: { generateName: 'g'.repeat(253) },
+    });
     expect([201, 422]).toContain(status);
     if (status === 201) expect(body.metadata.name.length).toBeLessThanOrEqual(253);
   });
@@ -140,12 +154,22 @@ describe('what the server sets', () => {
   });
 
   test('ownerReferences and finalizers are kept as they were sent', async () => {
-    const owner = { apiVersion: 'contract.example.com/v1', kind: 'Article', name: 'a', uid: '11111111-1111-4111-8111-111111111111', controller: true };
+    const owner = {
+      apiVersion: 'contract.example.com/v1',
+      kind: 'Article',
+      name: 'a',
+      uid: '11111111-1111-4111-8111-111111111111',
+      controller: true,
+    };
     const { body } = await client.post(articles, article('owned', {}, { ownerReferences: [owner] }));
     expect(body.metadata).toMatchObject({ ownerReferences: [owner] });
   });
 });
 
 test('the namespace default exists', async () => {
-  expect((await client.get(`${namespaces}/default`)).body).toMatchObject({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+  expect((await client.get(`${namespaces}/default`)).body).toMatchObject({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'default' },
+  });
 });

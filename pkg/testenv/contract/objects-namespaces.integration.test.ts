@@ -23,7 +23,11 @@ describe('an absent namespace', () => {
     ['DELETE', '/a', undefined],
     ['DELETE', '', undefined],
   ])('%s %s is 404', async (method, path, body) => {
-    const { status, body: answer } = await client.send(method, `${notesIn('absent')}${path}`, body === undefined ? {} : { body });
+    const { status, body: answer } = await client.send(
+      method,
+      `${notesIn('absent')}${path}`,
+      body === undefined ? {} : { body },
+    );
     expect([status, answer.reason]).toEqual([404, 'NotFound']);
   });
 
@@ -41,7 +45,10 @@ describe('objects of a namespace', () => {
   test('are apart from those of another with the same name', async () => {
     expect((await client.post(namespaces, namespace('one'))).status).toBe(201);
     expect((await client.post(namespaces, namespace('two'))).status).toBe(201);
-    const [one, two] = [await client.post(notesIn('one'), note('same', { text: '1' })), await client.post(notesIn('two'), note('same', { text: '2' }))];
+    const [one, two] = [
+      await client.post(notesIn('one'), note('same', { text: '1' })),
+      await client.post(notesIn('two'), note('same', { text: '2' })),
+    ];
     expect([one.status, two.status]).toEqual([201, 201]);
     expect(one.headers.get('location')).toMatch(new RegExp(`${notesIn('one')}/same$`));
     expect(one.body.metadata.namespace).toBe('one');
@@ -80,7 +87,8 @@ describe('objects of a namespace', () => {
 
 test('a cluster-scoped model is 404 under a namespace', async () => {
   const path = `/apis/${apiVersion}/namespaces/default/articles`;
-  for (const answer of [await client.get(path), await client.post(path, article('a')), await client.get(`${path}/a`)]) expect(answer.status).toBe(404);
+  for (const answer of [await client.get(path), await client.post(path, article('a')), await client.get(`${path}/a`)])
+    expect(answer.status).toBe(404);
 });
 
 test('a cluster-scoped object with a namespace in its body is refused or has none', async () => {
@@ -122,14 +130,25 @@ describe('the namespaces themselves', () => {
     await client.post(namespaces, namespace('full'));
     await client.post(notesIn('full'), note('inside'));
     const { status, body } = await client.delete(`${namespaces}/full`);
-    expect([status, body.kind, body.metadata.finalizers, body.status]).toEqual([200, 'Namespace', ['kubernetes'], { phase: 'Terminating' }]);
+    expect([status, body.kind, body.metadata.finalizers, body.status]).toEqual([
+      200,
+      'Namespace',
+      ['kubernetes'],
+      { phase: 'Terminating' },
+    ]);
     expect(body.metadata.deletionTimestamp).toBeDefined();
-    expect((await client.delete(`${namespaces}/full`)).body.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
+    expect((await client.delete(`${namespaces}/full`)).body.metadata.resourceVersion).toBe(
+      body.metadata.resourceVersion,
+    );
     const refused = await client.post(notesIn('full'), note('late'));
     expect([refused.status, refused.body.reason, refused.body.message]).toEqual([
-      403, 'Forbidden', `notes.${group} "late" is forbidden: unable to create new content in namespace full because it is being terminated`,
+      403,
+      'Forbidden',
+      `notes.${group} "late" is forbidden: unable to create new content in namespace full because it is being terminated`,
     ]);
-    expect(refused.body.details.causes).toEqual([{ reason: 'NamespaceTerminating', message: 'namespace full is being terminated', field: 'metadata.namespace' }]);
+    expect(refused.body.details.causes).toEqual([
+      { reason: 'NamespaceTerminating', message: 'namespace full is being terminated', field: 'metadata.namespace' },
+    ]);
     expect((await client.put(`${notesIn('full')}/inside`, note('inside', { text: 'still there' }))).status).toBe(200);
 
     const letGo = () => client.patch(`${namespaces}/full`, { metadata: { finalizers: null } });

@@ -25,8 +25,10 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 const newName = (): string => `n${(sequence += 1)}`;
-const textOf = (name: string, spec: string): string => `{"apiVersion":"${model.apiVersion}","kind":"Post","metadata":{"name":"${name}"},"spec":${spec}}`;
-const post = (name: string, spec: string): Promise<Answer> => call(env, model.path, { method: 'POST', headers: json, body: textOf(name, spec) });
+const textOf = (name: string, spec: string): string =>
+  `{"apiVersion":"${model.apiVersion}","kind":"Post","metadata":{"name":"${name}"},"spec":${spec}}`;
+const post = (name: string, spec: string): Promise<Answer> =>
+  call(env, model.path, { method: 'POST', headers: json, body: textOf(name, spec) });
 const numberIn = ({ text }: Answer): string | undefined => /"number":([^,}]+)/.exec(text)?.[1];
 
 /** What is read of a number that is kept: its text, on every replica, in lists, and again when that text is written. */
@@ -61,10 +63,22 @@ describe('a field of type number', () => {
     expect([status, await readBack(name)]).toEqual([201, expected]);
   });
 
-  test.each(['9007199254740992', '-9007199254740992', '100000000000000000000', '9007199254740993.0', '9007199254740993e0', '1e400', '-1e400'])('%s cannot be kept, in any field', async (written) => {
+  test.each([
+    '9007199254740992',
+    '-9007199254740992',
+    '100000000000000000000',
+    '9007199254740993.0',
+    '9007199254740993e0',
+    '1e400',
+    '-1e400',
+  ])('%s cannot be kept, in any field', async (written) => {
     for (const field of ['number', 'integer', 'either', 'free']) {
       const answer = await post(newName(), field === 'free' ? `{"free":{"a":${written}}}` : `{"${field}":${written}}`);
-      expect([field, answer.status, answer.body.details.causes![0]!.field]).toEqual([field, 422, field === 'free' ? 'spec.free.a' : `spec.${field}`]);
+      expect([field, answer.status, answer.body.details.causes![0]!.field]).toEqual([
+        field,
+        422,
+        field === 'free' ? 'spec.free.a' : `spec.${field}`,
+      ]);
     }
   });
 });
@@ -75,7 +89,15 @@ test.each(['integer', 'either'])('a field of type %s takes 1.0 and 1e3, and no f
   for (const written of ['1e21', '9007199254740992.0', '1.5']) {
     const { status, body } = await post(newName(), `{"${field}":${written}}`);
     const type = field === 'integer' ? 'integer' : 'integer,string';
-    expect([status, body.details.causes]).toEqual([422, [expect.objectContaining({ field: `spec.${field}`, message: expect.stringContaining(`must be of type ${type}: "number"`) })]]);
+    expect([status, body.details.causes]).toEqual([
+      422,
+      [
+        expect.objectContaining({
+          field: `spec.${field}`,
+          message: expect.stringContaining(`must be of type ${type}: "number"`),
+        }),
+      ],
+    ]);
   }
 });
 
@@ -85,32 +107,69 @@ test('patches, YAML and clients in the process keep it too', async () => {
   const path = `${model.path}/${name}`;
   const merged = await call(env, path, { method: 'PATCH', headers: mergePatch, body: '{"spec":{"number":1e20}}' });
   expect([merged.status, numberIn(merged)]).toEqual([200, '1e+20']);
-  const labelled = await call(env, path, { method: 'PATCH', headers: mergePatch, body: '{"metadata":{"labels":{"a":"b"}}}' });
+  const labelled = await call(env, path, {
+    method: 'PATCH',
+    headers: mergePatch,
+    body: '{"metadata":{"labels":{"a":"b"}}}',
+  });
   expect(numberIn(labelled)).toBe('1e+20');
-  const tested = await call(env, path, { method: 'PATCH', headers: jsonPatch, body: '[{"op":"test","path":"/spec/number","value":100e18},{"op":"replace","path":"/spec/number","value":1.5e20}]' });
+  const tested = await call(env, path, {
+    method: 'PATCH',
+    headers: jsonPatch,
+    body: '[{"op":"test","path":"/spec/number","value":100e18},{"op":"replace","path":"/spec/number","value":1.5e20}]',
+  });
   expect([tested.status, numberIn(tested)]).toEqual([200, '1.5e+20']);
-  expect((await call(env, path, { method: 'PATCH', headers: mergePatch, body: '{"spec":{"number":100000000000000000000}}' })).status).toBe(422);
+  expect(
+    (await call(env, path, { method: 'PATCH', headers: mergePatch, body: '{"spec":{"number":100000000000000000000}}' }))
+      .status,
+  ).toBe(422);
 
   const yaml = await call(env, path, { headers: { accept: 'application/yaml' } });
   expect(yaml.text).toContain('number: 1.5e+20\n');
   expect((await call(env, path, { method: 'PUT', headers: yamlBody, body: yaml.text })).status).toBe(200);
-  for (const [written, status] of [['1e21', 201], ['1.e+21', 201], ['+1E21', 201], ['0x20000000000000', 422], ['.inf', 422], ['.nan', 422]] as const) {
-    const made = await call(env, model.path, { method: 'POST', headers: yamlBody, body: `apiVersion: ${model.apiVersion}\nkind: Post\nmetadata: {name: ${newName()}}\nspec: {number: ${written}}\n` });
+  for (const [written, status] of [
+    ['1e21', 201],
+    ['1.e+21', 201],
+    ['+1E21', 201],
+    ['0x20000000000000', 422],
+    ['.inf', 422],
+    ['.nan', 422],
+  ] as const) {
+    const made = await call(env, model.path, {
+      method: 'POST',
+      headers: yamlBody,
+      body: `apiVersion: ${model.apiVersion}\nkind: Post\nmetadata: {name: ${newName()}}\nspec: {number: ${written}}\n`,
+    });
     expect([written, made.status]).toEqual([written, status]);
   }
 
   const { client } = env.servers[0]!;
-  const type = { group: model.group, version: 'v1', plural: 'posts', kind: 'Post', namespaced: false, hasStatusSubresource: false };
-  const object = await client.get<{ apiVersion: string; kind: string; metadata: { name: string }; spec: { number: number } }>(type, { namespace: '', name });
+  const type = {
+    group: model.group,
+    version: 'v1',
+    plural: 'posts',
+    kind: 'Post',
+    namespaced: false,
+    hasStatusSubresource: false,
+  };
+  const object = await client.get<{
+    apiVersion: string;
+    kind: string;
+    metadata: { name: string };
+    spec: { number: number };
+  }>(type, { namespace: '', name });
   const updated = await client.update(type, { ...object, spec: { number: object.spec.number * 2 } });
   expect(updated.spec.number).toBe(3e20);
   expect(await readBack(name)).toBe('3e+20');
 });
 
 test('is found by what it is written as, in order', async () => {
-  const names = Object.fromEntries(['1e300', '2e20', '9007199254740991', '-1e21'].map((written) => [written, newName()]));
+  const names = Object.fromEntries(
+    ['1e300', '2e20', '9007199254740991', '-1e21'].map((written) => [written, newName()]),
+  );
   for (const [written, name] of Object.entries(names)) await post(name, `{"number":${written},"free":{"sorted":true}}`);
-  const found = async (query: string): Promise<string[]> => (await call(env, `${model.path}?${query}`)).body.items.map(({ metadata }) => metadata.name);
+  const found = async (query: string): Promise<string[]> =>
+    (await call(env, `${model.path}?${query}`)).body.items.map(({ metadata }) => metadata.name);
   expect(await found('fieldSelector=number%3D1e%2B300')).toEqual([names['1e300']]);
   expect(await found('fieldSelector=number%3D2e20')).toEqual([names['2e20']]);
   expect(await found('fieldSelector=number%3D2.0e20')).toEqual([names['2e20']]);
@@ -126,8 +185,16 @@ test('whatever JSON text of a number is sent, it is kept to the double or refuse
   const whole = fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }).map(String);
   const digits = fc.stringMatching(/^[0-9]{1,20}$/);
   const literal = fc
-    .tuple(fc.oneof(whole, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String)), fc.option(digits, { nil: '' }), fc.option(fc.integer({ min: -330, max: 330 }), { nil: undefined }))
-    .map(([start, fraction, exponent]) => (/[.e]/.test(start) ? start : `${start}${fraction === '' ? '' : `.${fraction}`}${exponent === undefined ? '' : `e${exponent}`}`));
+    .tuple(
+      fc.oneof(whole, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String)),
+      fc.option(digits, { nil: '' }),
+      fc.option(fc.integer({ min: -330, max: 330 }), { nil: undefined }),
+    )
+    .map(([start, fraction, exponent]) =>
+      /[.e]/.test(start)
+        ? start
+        : `${start}${fraction === '' ? '' : `.${fraction}`}${exponent === undefined ? '' : `e${exponent}`}`,
+    );
   const isFloat = (text: string): boolean => /[.eE]/.test(text);
   await fc.assert(
     fc.asyncProperty(literal, async (written) => {
@@ -135,7 +202,8 @@ test('whatever JSON text of a number is sent, it is kept to the double or refuse
       const name = newName();
       const { status } = await post(name, `{"number":${written},"free":{"a":${written}}}`);
       const isSafe = Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-      if (isSafe || (isFloat(written) && Number.isFinite(value) && Math.abs(value) > 2 ** 63)) expect([written, status]).toEqual([written, 201]);
+      if (isSafe || (isFloat(written) && Number.isFinite(value) && Math.abs(value) > 2 ** 63))
+        expect([written, status]).toEqual([written, 201]);
       else if (!isFloat(written) || !Number.isFinite(value)) expect([written, status]).toEqual([written, 422]);
       if (status !== 201) return;
       const read = await readBack(name);

@@ -34,7 +34,9 @@ describe('the schema holds', () => {
     expect(body.details.causes).toHaveLength(1);
     expect(body.details.causes![0]!.field).toBe(field);
     if (reason !== undefined) expect(body.details.causes![0]!.reason).toBe(reason);
-    expect(body.message).toBe(`Article.contract.example.com "broken" is invalid: ${field}: ${body.details.causes![0]!.message}`);
+    expect(body.message).toBe(
+      `Article.contract.example.com "broken" is invalid: ${field}: ${body.details.causes![0]!.message}`,
+    );
     expect((await client.get(`${articles}/broken`)).status).toBe(404);
   });
 
@@ -52,13 +54,21 @@ describe('the schema holds', () => {
   });
 
   test('one cause per field, sorted, in one message', async () => {
-    const { body } = await client.post(articles, article('several', { title: 'x'.repeat(41), priority: 5000, code: 'a' }));
+    const { body } = await client.post(
+      articles,
+      article('several', { title: 'x'.repeat(41), priority: 5000, code: 'a' }),
+    );
     expect(body.details.causes?.map(({ field }) => field)).toEqual(['spec.code', 'spec.priority', 'spec.title']);
-    expect(body.message).toMatch(/^Article\.contract\.example\.com "several" is invalid: \[spec\.code: .*, spec\.priority: .*, spec\.title: .*\]$/);
+    expect(body.message).toMatch(
+      /^Article\.contract\.example\.com "several" is invalid: \[spec\.code: .*, spec\.priority: .*, spec\.title: .*\]$/,
+    );
   });
 
   test('the literal messages of Kubernetes', async () => {
-    const { body } = await client.post(articles, article('literal', { title: 'x'.repeat(41), priority: 5000, published: 'x' }));
+    const { body } = await client.post(
+      articles,
+      article('literal', { title: 'x'.repeat(41), priority: 5000, published: 'x' }),
+    );
     expect(body.details.causes?.map(({ message }) => message)).toEqual([
       'Invalid value: 5000: spec.priority in body should be less than or equal to 1000',
       'Invalid value: "string": spec.published in body must be of type boolean: "string"',

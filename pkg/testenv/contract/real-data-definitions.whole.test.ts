@@ -15,12 +15,25 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-const versionsOf = ({ spec }: Definition): { name: string; served: boolean; storage: boolean; deprecated?: boolean; deprecationWarning?: string }[] => spec.versions as never;
-const pathOf = ({ spec }: Definition, versionName: string): string => `/apis/${spec.group}/${versionName}/${String(spec.names['plural'])}`;
+const versionsOf = ({
+  spec,
+}: Definition): {
+  name: string;
+  served: boolean;
+  storage: boolean;
+  deprecated?: boolean;
+  deprecationWarning?: string;
+}[] => spec.versions as never;
+const pathOf = ({ spec }: Definition, versionName: string): string =>
+  `/apis/${spec.group}/${versionName}/${String(spec.names['plural'])}`;
 
 (realDataPresent ? describe : describe.skip)('definitions of other projects, unchanged', () => {
   test.each(definitions.map(({ file, ...rest }) => [file, rest] as const))('%s', async (_file, { text, content }) => {
-    const posted = await call(env, `${definitionsPath}?fieldValidation=Strict`, { method: 'POST', headers: yamlBody, body: text });
+    const posted = await call(env, `${definitionsPath}?fieldValidation=Strict`, {
+      method: 'POST',
+      headers: yamlBody,
+      body: text,
+    });
     expect([posted.status, posted.text.slice(0, posted.status === 201 ? 0 : 2000)]).toEqual([201, '']);
     const { name } = content.metadata;
     await eventually(async () => {
@@ -28,19 +41,35 @@ const pathOf = ({ spec }: Definition, versionName: string): string => `/apis/${s
       expect([NamesAccepted?.status, Established?.status]).toEqual(['True', 'True']);
     });
     const { body } = await call(env, `${definitionsPath}/${name}`);
-    expect((body.status as { storedVersions: string[] }).storedVersions).toEqual(versionsOf(content).filter(({ storage }) => storage).map((version) => version.name));
+    expect((body.status as { storedVersions: string[] }).storedVersions).toEqual(
+      versionsOf(content)
+        .filter(({ storage }) => storage)
+        .map((version) => version.name),
+    );
     expect(body.spec).toMatchObject(content.spec);
-    for (const { name: versionName, served } of versionsOf(content)) await onEveryServer(env, pathOf(content, versionName), served ? 200 : 404);
+    for (const { name: versionName, served } of versionsOf(content))
+      await onEveryServer(env, pathOf(content, versionName), served ? 200 : 404);
   });
 
   test('rules in CEL, which every file of the gateway has, are told of in a warning', async () => {
     const { text, content } = definitions.find(({ text: other }) => other.includes('x-kubernetes-validations'))!;
-    const answer = await call(env, `${definitionsPath}/${content.metadata.name}?dryRun=All`, { method: 'PUT', headers: yamlBody, body: text });
-    expect([answer.status, answer.warnings.join()]).toEqual([200, expect.stringMatching(/x-kubernetes-validations|CEL/)]);
+    const answer = await call(env, `${definitionsPath}/${content.metadata.name}?dryRun=All`, {
+      method: 'PUT',
+      headers: yamlBody,
+      body: text,
+    });
+    expect([answer.status, answer.warnings.join()]).toEqual([
+      200,
+      expect.stringMatching(/x-kubernetes-validations|CEL/),
+    ]);
   });
 
   test('deprecated versions warn in the words of the file', async () => {
-    const deprecated = definitions.flatMap(({ content }) => versionsOf(content).flatMap((version) => (version.deprecated === true && version.served ? [{ content, version }] : [])));
+    const deprecated = definitions.flatMap(({ content }) =>
+      versionsOf(content).flatMap((version) =>
+        version.deprecated === true && version.served ? [{ content, version }] : [],
+      ),
+    );
     for (const { content, version } of deprecated) {
       const { warnings } = await call(env, pathOf(content, version.name));
       expect(warnings).toEqual([version.deprecationWarning]);
@@ -49,7 +78,9 @@ const pathOf = ({ spec }: Definition, versionName: string): string => `/apis/${s
 
   test('all of them listed, as JSON and as YAML', async () => {
     const json = await call(env, definitionsPath, { server: 1 });
-    expect(json.body.items.map(({ metadata }) => metadata.name)).toEqual(definitions.map(({ content }) => content.metadata.name).toSorted());
+    expect(json.body.items.map(({ metadata }) => metadata.name)).toEqual(
+      definitions.map(({ content }) => content.metadata.name).toSorted(),
+    );
     const asYaml = await call(env, definitionsPath, { headers: { accept: 'application/yaml' } });
     expect((parse(asYaml.text) as { items: unknown[] }).items).toHaveLength(definitions.length);
   });
@@ -58,13 +89,19 @@ const pathOf = ({ spec }: Definition, versionName: string): string => `/apis/${s
     for (const { text, content } of definitions) {
       expect((await call(env, definitionsPath, { method: 'POST', headers: yamlBody, body: text })).status).toBe(409);
       const before = await call(env, `${definitionsPath}/${content.metadata.name}`);
-      const put = await call(env, `${definitionsPath}/${content.metadata.name}`, { method: 'PUT', headers: yamlBody, body: text });
+      const put = await call(env, `${definitionsPath}/${content.metadata.name}`, {
+        method: 'PUT',
+        headers: yamlBody,
+        body: text,
+      });
       expect([put.status, put.body.metadata.resourceVersion]).toEqual([200, before.body.metadata.resourceVersion]);
     }
   });
 
   test('deleted, all at once, they are gone from both servers', async () => {
-    const answers = await Promise.all(definitions.map(({ content }) => call(env, `${definitionsPath}/${content.metadata.name}`, { method: 'DELETE' })));
+    const answers = await Promise.all(
+      definitions.map(({ content }) => call(env, `${definitionsPath}/${content.metadata.name}`, { method: 'DELETE' })),
+    );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     await eventually(async () => expect((await call(env, definitionsPath)).body.items).toEqual([]));
     for (const { content } of definitions) await onEveryServer(env, pathOf(content, versionsOf(content)[0]!.name), 404);

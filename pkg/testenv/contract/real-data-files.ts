@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { Definition } from './models-definition.ts';
 
-/** Where the files of other projects lie: beside the repository, unless SVC_TEST_DATA names another folder. They are no part of it. */
+/**
+ * Where the files of other projects lie: beside the repository, unless SVC_TEST_DATA names another folder. They are no
+ * part of it.
+ */
 const folder = process.env['SVC_TEST_DATA'] ?? join(import.meta.dirname, '../../../../shared/data');
 
 export const realDataPresent = existsSync(join(folder, 'gateway-api'));
@@ -39,7 +42,11 @@ function documentsIn(path: string): RealDocument[] {
     .flatMap((file) => {
       const text = readFileSync(join(path, file), 'utf8');
       return parseAllDocuments(text)
-        .map((document) => ({ file, text: text.slice(...(document.range.slice(0, 2) as [number, number])), content: document.toJS() as RealObject | null }))
+        .map((document) => ({
+          file,
+          text: text.slice(...(document.range.slice(0, 2) as [number, number])),
+          content: document.toJS() as RealObject | null,
+        }))
         .filter((document): document is RealDocument => document.content !== null);
     });
 }

@@ -19,19 +19,26 @@ function isOf({ spec }: Definition, { apiVersion, kind }: RealObject): boolean {
 function collectionOf(object: RealObject, acrossNamespaces = false): string {
   const { spec } = gateway.find(({ content }) => isOf(content, object))!.content;
   const plural = String(spec.names['plural']);
-  const inside = spec.scope === 'Namespaced' && !acrossNamespaces ? `namespaces/${object.metadata.namespace ?? 'default'}/` : '';
+  const inside =
+    spec.scope === 'Namespaced' && !acrossNamespaces ? `namespaces/${object.metadata.namespace ?? 'default'}/` : '';
   return `/apis/${object.apiVersion}/${inside}${plural}`;
 }
 
 beforeAll(async () => {
   env = await startTestEnv({ replicas: 2 });
   if (!realDataPresent) return;
-  for (const { text } of [...gateway, ...certManager]) await call(env, definitionsPath, { method: 'POST', headers: yamlBody, body: text });
+  for (const { text } of [...gateway, ...certManager])
+    await call(env, definitionsPath, { method: 'POST', headers: yamlBody, body: text });
   const collections = new Set(examples.map(({ content }) => collectionOf(content, true)));
   await Promise.all([...collections].map((path) => served(env, path)));
-  const namespaces = new Set(documents.map(({ content }) => (content.kind === 'Namespace' ? content.metadata.name : (content.metadata.namespace ?? 'default'))));
+  const namespaces = new Set(
+    documents.map(({ content }) =>
+      content.kind === 'Namespace' ? content.metadata.name : (content.metadata.namespace ?? 'default'),
+    ),
+  );
   namespaces.delete('default');
-  for (const name of namespaces) await create(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  for (const name of namespaces)
+    await create(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 });
 
 afterAll(() => env?.stop());
@@ -45,10 +52,19 @@ afterAll(() => env?.stop());
   test('each is stored as it is written, none of it lost, and found on the other server', async () => {
     for (const { file, text, content } of examples) {
       const path = collectionOf(content);
-      const posted = await call(env, `${path}?fieldValidation=Strict`, { method: 'POST', headers: yamlBody, body: text });
+      const posted = await call(env, `${path}?fieldValidation=Strict`, {
+        method: 'POST',
+        headers: yamlBody,
+        body: text,
+      });
       const one = `${path}/${content.metadata.name}`;
-      const answer = posted.status === 409 ? await call(env, one, { method: 'PUT', headers: yamlBody, body: text }) : posted;
-      expect([file, answer.status, answer.status < 300 ? '' : answer.text]).toEqual([file, posted.status === 409 ? 200 : 201, '']);
+      const answer =
+        posted.status === 409 ? await call(env, one, { method: 'PUT', headers: yamlBody, body: text }) : posted;
+      expect([file, answer.status, answer.status < 300 ? '' : answer.text]).toEqual([
+        file,
+        posted.status === 409 ? 200 : 201,
+        '',
+      ]);
       const read = await call(env, one, { server: 1 });
       expect(read.body.spec).toMatchObject(content.spec);
       expect(read.body).toEqual(answer.body);
@@ -56,14 +72,19 @@ afterAll(() => env?.stop());
   });
 
   test('lists hold each once, across namespaces and within', async () => {
-    const names = (objects: { metadata: { name: string; namespace?: string } }[]): string[] => [...new Set(objects.map(({ metadata }) => `${metadata.namespace ?? 'default'}/${metadata.name}`))].toSorted();
+    const names = (objects: { metadata: { name: string; namespace?: string } }[]): string[] =>
+      [...new Set(objects.map(({ metadata }) => `${metadata.namespace ?? 'default'}/${metadata.name}`))].toSorted();
     for (const kind of new Set(examples.map(({ content }) => content.kind))) {
       const mine = examples.filter(({ content }) => content.kind === kind).map(({ content }) => content);
       const { body } = await call(env, collectionOf(mine[0]!, true), { server: 1 });
       expect([kind, body.kind, names(body.items)]).toEqual([kind, `${kind}List`, names(mine)]);
       const first = mine[0]!.metadata.namespace ?? 'default';
       const inside = await call(env, collectionOf(mine[0]!));
-      expect(names(inside.body.items)).toEqual(kind === 'GatewayClass' ? names(mine) : names(mine.filter(({ metadata }) => (metadata.namespace ?? 'default') === first)));
+      expect(names(inside.body.items)).toEqual(
+        kind === 'GatewayClass'
+          ? names(mine)
+          : names(mine.filter(({ metadata }) => (metadata.namespace ?? 'default') === first)),
+      );
     }
   });
 
@@ -71,15 +92,22 @@ afterAll(() => env?.stop());
     const { body } = await call(env, '/apis/gateway.networking.k8s.io/v1/httproutes');
     const stream = await WatchStream.open(env, '/apis/gateway.networking.k8s.io/v1/httproutes', { server: 1 });
     await stream.untilCount(body.items.length);
-    const byKey = (list: { metadata: { name: string; namespace?: string; resourceVersion: string } }[]): string[] => list.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`).toSorted();
+    const byKey = (list: { metadata: { name: string; namespace?: string; resourceVersion: string } }[]): string[] =>
+      list.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`).toSorted();
     expect(byKey(stream.changes.map(({ object }) => object))).toEqual(byKey(body.items));
     stream.close();
   });
 
   test('another served version shows the same objects', async () => {
-    const [v1, v1beta1] = await Promise.all(['v1', 'v1beta1'].map((version) => call(env, `/apis/gateway.networking.k8s.io/${version}/gateways`)));
-    expect(v1beta1!.body.items.map(({ metadata }) => metadata.uid)).toEqual(v1!.body.items.map(({ metadata }) => metadata.uid));
-    expect(new Set(v1beta1!.body.items.map(({ apiVersion }) => apiVersion))).toEqual(new Set(['gateway.networking.k8s.io/v1beta1']));
+    const [v1, v1beta1] = await Promise.all(
+      ['v1', 'v1beta1'].map((version) => call(env, `/apis/gateway.networking.k8s.io/${version}/gateways`)),
+    );
+    expect(v1beta1!.body.items.map(({ metadata }) => metadata.uid)).toEqual(
+      v1!.body.items.map(({ metadata }) => metadata.uid),
+    );
+    expect(new Set(v1beta1!.body.items.map(({ apiVersion }) => apiVersion))).toEqual(
+      new Set(['gateway.networking.k8s.io/v1beta1']),
+    );
   });
 
   test('the schemas hold: wrong values are 422 and name the field', async () => {
@@ -88,13 +116,22 @@ afterAll(() => env?.stop());
     const listener = { name: 'l', port: 80, protocol: 'HTTP' };
     const rows: [Record<string, unknown>, string][] = [
       [{ listeners: [listener] }, 'spec.gatewayClassName: FieldValueRequired: Required value'],
-      [{ gatewayClassName: 'c', listeners: [{ ...listener, port: 70000 }] }, 'spec.listeners[0].port: FieldValueInvalid: Invalid value: 70000: spec.listeners[0].port in body should be less than or equal to 65535'],
-      [{ gatewayClassName: 'c', listeners: [listener, listener] }, 'spec.listeners[1]: FieldValueDuplicate: Duplicate value: {"name":"l"}'],
+      [
+        { gatewayClassName: 'c', listeners: [{ ...listener, port: 70000 }] },
+        'spec.listeners[0].port: FieldValueInvalid: Invalid value: 70000: spec.listeners[0].port in body should be less than or equal to 65535',
+      ],
+      [
+        { gatewayClassName: 'c', listeners: [listener, listener] },
+        'spec.listeners[1]: FieldValueDuplicate: Duplicate value: {"name":"l"}',
+      ],
     ];
     for (const [spec, cause] of rows) {
       const answer = await call(env, path, { method: 'POST', body: { ...base, spec } });
       const [field] = cause.split(': ');
-      expect([answer.status, causesOf(answer).map((text) => text.split(': ')[0])]).toEqual([422, expect.arrayContaining([field])]);
+      expect([answer.status, causesOf(answer).map((text) => text.split(': ')[0])]).toEqual([
+        422,
+        expect.arrayContaining([field]),
+      ]);
       if (!cause.includes('Duplicate')) expect(causesOf(answer)).toContain(cause);
     }
   });
@@ -103,12 +140,28 @@ afterAll(() => env?.stop());
     const path = '/apis/gateway.networking.k8s.io/v1/httproutes';
     const [route] = (await call(env, path)).body.items;
     const one = `/apis/gateway.networking.k8s.io/v1/namespaces/${route!.metadata.namespace}/httproutes/${route!.metadata.name}`;
-    const labelled = await call(env, one, { method: 'PATCH', headers: mergePatch, body: { metadata: { labels: { tested: 'yes' } } } });
+    const labelled = await call(env, one, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { metadata: { labels: { tested: 'yes' } } },
+    });
     expect([labelled.status, labelled.body.metadata.generation]).toEqual([200, route!.metadata.generation]);
-    const removed = await call(env, one, { method: 'PATCH', headers: jsonPatch, body: [{ op: 'remove', path: '/metadata/labels/tested' }] });
+    const removed = await call(env, one, {
+      method: 'PATCH',
+      headers: jsonPatch,
+      body: [{ op: 'remove', path: '/metadata/labels/tested' }],
+    });
     expect([removed.status, removed.body.spec]).toEqual([200, route!.spec]);
-    const condition = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
-    const status = { parents: [{ parentRef: { name: 'g' }, controllerName: 'example.com/c', conditions: [condition] }] };
+    const condition = {
+      type: 'Accepted',
+      status: 'True',
+      reason: 'Accepted',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const status = {
+      parents: [{ parentRef: { name: 'g' }, controllerName: 'example.com/c', conditions: [condition] }],
+    };
     const reported = await call(env, `${one}/status`, { method: 'PATCH', headers: mergePatch, body: { status } });
     expect([reported.status, reported.body.metadata.generation]).toEqual([200, route!.metadata.generation]);
   });
@@ -124,7 +177,12 @@ afterAll(() => env?.stop());
   });
 
   test('selected by the fields its definition names', async () => {
-    for (const [name, issuer] of [['a', 'one'], ['b', 'two'], ['c', 'one']] as const) await create(env, path, certificate(name, issuer));
+    for (const [name, issuer] of [
+      ['a', 'one'],
+      ['b', 'two'],
+      ['c', 'one'],
+    ] as const)
+      await create(env, path, certificate(name, issuer));
     await eventually(async () => {
       const { status, body } = await call(env, `${path}?fieldSelector=spec.issuerRef.name%3Done`);
       expect([status, body.items?.map(({ metadata }) => metadata.name)]).toEqual([200, ['a', 'c']]);
@@ -132,9 +190,23 @@ afterAll(() => env?.stop());
   });
 
   test('a deeply nested issuer keeps all it is given', async () => {
-    const http01 = { ingress: { podTemplate: { spec: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'k', operator: 'Exists' }] } } } };
-    const spec = { acme: { server: 'https://acme.example.com', email: 'a@example.com', privateKeySecretRef: { name: 'k' }, solvers: [{ http01, selector: { dnsZones: ['example.com'] } }] } };
-    const issuer = await create(env, '/apis/cert-manager.io/v1/clusterissuers', { apiVersion: 'cert-manager.io/v1', kind: 'ClusterIssuer', metadata: { name: 'i' }, spec });
+    const http01 = {
+      ingress: { podTemplate: { spec: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'k', operator: 'Exists' }] } } },
+    };
+    const spec = {
+      acme: {
+        server: 'https://acme.example.com',
+        email: 'a@example.com',
+        privateKeySecretRef: { name: 'k' },
+        solvers: [{ http01, selector: { dnsZones: ['example.com'] } }],
+      },
+    };
+    const issuer = await create(env, '/apis/cert-manager.io/v1/clusterissuers', {
+      apiVersion: 'cert-manager.io/v1',
+      kind: 'ClusterIssuer',
+      metadata: { name: 'i' },
+      spec,
+    });
     expect(issuer.spec).toMatchObject(spec);
   });
 });

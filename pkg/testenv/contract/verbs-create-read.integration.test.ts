@@ -14,10 +14,16 @@ afterAll(() => env.stop());
 
 describe('POST', () => {
   test('answers 201, Location and the object as it is then read', async () => {
-    const created = await client.post(articles, article('made', { title: 'a' }, { labels: { a: 'b' }, annotations: { c: 'd' } }));
+    const created = await client.post(
+      articles,
+      article('made', { title: 'a' }, { labels: { a: 'b' }, annotations: { c: 'd' } }),
+    );
     expect(created.status).toBe(201);
     expect(new URL(created.headers.get('location')!, env.url).pathname).toBe(`${articles}/made`);
-    expect(created.body).toMatchObject({ ...article('made', { title: 'a' }), metadata: { name: 'made', labels: { a: 'b' }, annotations: { c: 'd' }, generation: 1 } });
+    expect(created.body).toMatchObject({
+      ...article('made', { title: 'a' }),
+      metadata: { name: 'made', labels: { a: 'b' }, annotations: { c: 'd' }, generation: 1 },
+    });
     expect((await client.get(`${articles}/made`)).body).toEqual(created.body);
     expect((await client.get(created.headers.get('location')!.replace(env.url, ''))).status).toBe(200);
   });
@@ -40,8 +46,13 @@ describe('POST', () => {
   });
 
   test('of one name at once creates one', async () => {
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => client.post(articles, article('race', { priority: i }))));
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, ...Array.from({ length: 11 }, () => 409)]);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => client.post(articles, article('race', { priority: i }))),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201,
+      ...Array.from({ length: 11 }, () => 409),
+    ]);
   });
 
   test('without spec is fine where the model does not require it', async () => {
@@ -54,7 +65,11 @@ describe('GET one', () => {
   test('answers with an ETag that is the resource version', async () => {
     const created = await client.post(articles, article('etag'));
     const { status, headers, body } = await client.get(`${articles}/etag`);
-    expect([status, headers.get('etag'), headers.get('content-type')]).toEqual([200, `"${body.metadata.resourceVersion}"`, expect.stringMatching(/^application\/json/)]);
+    expect([status, headers.get('etag'), headers.get('content-type')]).toEqual([
+      200,
+      `"${body.metadata.resourceVersion}"`,
+      expect.stringMatching(/^application\/json/),
+    ]);
     expect(body.metadata.resourceVersion).toBe(created.body.metadata.resourceVersion);
   });
 

@@ -14,7 +14,15 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-const ownedBy = (...owners: WireBody[]) => ({ ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid } }) => ({ apiVersion, kind, name, uid, blockOwnerDeletion: true })) });
+const ownedBy = (...owners: WireBody[]) => ({
+  ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid } }) => ({
+    apiVersion,
+    kind,
+    name,
+    uid,
+    blockOwnerDeletion: true,
+  })),
+});
 
 /** An article that the metadata says more of, and the path to it. */
 async function stored(metadata: Record<string, unknown> = {}): Promise<{ path: string; body: WireBody }> {
@@ -26,7 +34,9 @@ async function stored(metadata: Record<string, unknown> = {}): Promise<{ path: s
 /** One with a note that names it. */
 async function owner(metadata: Record<string, unknown> = {}): Promise<{ path: string; body: WireBody }> {
   const found = await stored(metadata);
-  expect((await client.post(notesIn('default'), note(`of-${found.body.metadata.name}`, {}, ownedBy(found.body)))).status).toBe(201);
+  expect(
+    (await client.post(notesIn('default'), note(`of-${found.body.metadata.name}`, {}, ownedBy(found.body)))).status,
+  ).toBe(201);
   return found;
 }
 
@@ -53,15 +63,21 @@ describe('an owner with dependents', () => {
   ])('is held where it is asked for %s', async (_, query, body) => {
     const found = await owner();
     const { name } = found.body.metadata;
-    await client.delete(body === undefined ? `${found.path}${query}` : `${articles}?fieldSelector=name%3D${name}`, body === undefined ? {} : { body });
+    await client.delete(
+      body === undefined ? `${found.path}${query}` : `${articles}?fieldSelector=name%3D${name}`,
+      body === undefined ? {} : { body },
+    );
     expect((await client.get(found.path)).body.metadata.finalizers).toEqual(['foregroundDeletion']);
   });
 
-  test.each([{}, { body: { propagationPolicy: 'Background' } }])('is gone at once in the background: %j', async (sending) => {
-    const { path } = await owner();
-    expect((await client.delete(path, sending)).body.status).toBe('Success');
-    expect((await client.get(path)).status).toBe(404);
-  });
+  test.each([{}, { body: { propagationPolicy: 'Background' } }])(
+    'is gone at once in the background: %j',
+    async (sending) => {
+      const { path } = await owner();
+      expect((await client.delete(path, sending)).body.status).toBe('Success');
+      expect((await client.get(path)).status).toBe(404);
+    },
+  );
 
   test('changes its mind by a second deletion', async () => {
     const { path } = await owner();
@@ -75,7 +91,10 @@ describe('an owner with dependents', () => {
 
   test('is not held by a dry run', async () => {
     const { path, body } = await owner();
-    expect((await client.delete(`${path}?dryRun=All`, { body: { propagationPolicy: 'Foreground' } })).body.metadata.finalizers).toEqual(['foregroundDeletion']);
+    expect(
+      (await client.delete(`${path}?dryRun=All`, { body: { propagationPolicy: 'Foreground' } })).body.metadata
+        .finalizers,
+    ).toEqual(['foregroundDeletion']);
     expect((await client.get(path)).body).toEqual(body);
   });
 
@@ -83,7 +102,9 @@ describe('an owner with dependents', () => {
     const asked = await stored({ finalizers: ['foregroundDeletion'] });
     expect((await client.delete(asked.path)).body.metadata.finalizers).toEqual(['foregroundDeletion']);
     const overruled = await stored({ finalizers: ['orphan'] });
-    expect((await client.delete(overruled.path, { body: { propagationPolicy: 'Background' } })).body.status).toBe('Success');
+    expect((await client.delete(overruled.path, { body: { propagationPolicy: 'Background' } })).body.status).toBe(
+      'Success',
+    );
   });
 });
 
@@ -92,7 +113,10 @@ test('what lies in another namespace, or in none, is no dependent of a namespace
   const { body } = await client.post(notesIn('default'), note('namespaced-owner'));
   await client.post(notesIn('apart'), note('elsewhere', {}, ownedBy(body)));
   await stored(ownedBy(body));
-  expect((await client.delete(`${notesIn('default')}/namespaced-owner`, { body: { propagationPolicy: 'Foreground' } })).body.status).toBe('Success');
+  expect(
+    (await client.delete(`${notesIn('default')}/namespaced-owner`, { body: { propagationPolicy: 'Foreground' } })).body
+      .status,
+  ).toBe('Success');
 });
 
 describe('the index on owners', () => {
@@ -121,8 +145,16 @@ describe('the index on owners', () => {
     await client.patch(`${notesIn('default')}/adopted`, { metadata: { labels: { a: 'b' } } });
     await client.patch(`${notesIn('default')}/adopted`, { metadata: { ownerReferences: null } });
     await client.post(notesIn('default'), note('last', {}, ownedBy(body)));
-    const events = await watchedUntil(env, notes, { resourceVersion: fresh.metadata.resourceVersion, fieldSelector: `metadata.ownerReferences.uid=${body.metadata.uid}`, last: 'last' });
-    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(['ADDED adopted', 'MODIFIED adopted', 'DELETED adopted']);
+    const events = await watchedUntil(env, notes, {
+      resourceVersion: fresh.metadata.resourceVersion,
+      fieldSelector: `metadata.ownerReferences.uid=${body.metadata.uid}`,
+      last: 'last',
+    });
+    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+      'ADDED adopted',
+      'MODIFIED adopted',
+      'DELETED adopted',
+    ]);
   });
 });
 

@@ -48,7 +48,10 @@ describe('DELETE', () => {
     const { path, body } = await stored();
     await client.delete(path);
     const { body: last } = await stored();
-    const [event, ...more] = await watchedUntil(env, articles, { resourceVersion: body.metadata.resourceVersion, last: last.metadata.name });
+    const [event, ...more] = await watchedUntil(env, articles, {
+      resourceVersion: body.metadata.resourceVersion,
+      last: last.metadata.name,
+    });
     expect([event?.type, event?.object.metadata.uid, more]).toEqual(['DELETED', body.metadata.uid, []]);
     expect(BigInt(event!.object.metadata.resourceVersion)).toBeGreaterThan(BigInt(body.metadata.resourceVersion));
   });
@@ -56,7 +59,10 @@ describe('DELETE', () => {
   test.each([
     ['nothing, typed as JSON', { headers: json }],
     ['Background', { body: { propagationPolicy: 'Background' } }],
-    ['Foreground without dependants', { body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' } }],
+    [
+      'Foreground without dependants',
+      { body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' } },
+    ],
     ['Orphan without dependants', { body: { propagationPolicy: 'Orphan', gracePeriodSeconds: 0 } }],
   ])('with a body of %s completes at once', async (_, sending) => {
     const { path } = await stored();
@@ -102,7 +108,10 @@ describe('finalizers', () => {
     const { path, body } = await stored(held);
     const deleted = await client.delete(path);
     expect(deleted.status).toBe(200);
-    expect(deleted.body).toMatchObject({ kind: 'Article', metadata: { ...held, generation: 2, deletionGracePeriodSeconds: 0, uid: body.metadata.uid } });
+    expect(deleted.body).toMatchObject({
+      kind: 'Article',
+      metadata: { ...held, generation: 2, deletionGracePeriodSeconds: 0, uid: body.metadata.uid },
+    });
     expect(deleted.body.metadata.deletionTimestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     expect((await client.get(path)).body).toEqual(deleted.body);
     const again = await client.delete(path);
@@ -110,9 +119,21 @@ describe('finalizers', () => {
   });
 
   test.each([
-    ['PUT', (path: string, body: WireBody, finalizers: string[]) => client.put(path, { ...body, metadata: { ...body.metadata, finalizers } })],
-    ['merge patch', (path: string, _: WireBody, finalizers: string[]) => client.patch(path, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } })],
-    ['JSON patch', (path: string, _: WireBody, finalizers: string[]) => client.patch(path, [{ op: 'replace', path: '/metadata/finalizers', value: finalizers }], jsonPatch)],
+    [
+      'PUT',
+      (path: string, body: WireBody, finalizers: string[]) =>
+        client.put(path, { ...body, metadata: { ...body.metadata, finalizers } }),
+    ],
+    [
+      'merge patch',
+      (path: string, _: WireBody, finalizers: string[]) =>
+        client.patch(path, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } }),
+    ],
+    [
+      'JSON patch',
+      (path: string, _: WireBody, finalizers: string[]) =>
+        client.patch(path, [{ op: 'replace', path: '/metadata/finalizers', value: finalizers }], jsonPatch),
+    ],
   ])('the last one removed by %s deletes it in that write', async (_, write) => {
     const { path } = await stored(held);
     const { body } = await client.delete(path);
@@ -123,7 +144,10 @@ describe('finalizers', () => {
     expect([none.status, none.body.metadata.uid]).toEqual([200, body.metadata.uid]);
     expect((await client.get(path)).status).toBe(404);
     const { body: last } = await stored();
-    const events = await watchedUntil(env, articles, { resourceVersion: body.metadata.resourceVersion, last: last.metadata.name });
+    const events = await watchedUntil(env, articles, {
+      resourceVersion: body.metadata.resourceVersion,
+      last: last.metadata.name,
+    });
     expect(events.map(({ type }) => type)).toEqual(['MODIFIED', 'DELETED']);
   });
 
@@ -151,7 +175,10 @@ describe('finalizers', () => {
 test('many at once: one deletes, the others find nothing', async () => {
   const { path } = await stored();
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.delete(path)));
-  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array.from({ length: 7 }, () => 404)]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    200,
+    ...Array.from({ length: 7 }, () => 404),
+  ]);
 });
 
 test('what is being deleted is found by its deletionTimestamp and still holds its unique value', async () => {
@@ -159,7 +186,9 @@ test('what is being deleted is found by its deletionTimestamp and still holds it
   const { body } = await client.delete(`${articles}/lingers`);
   const { deletionTimestamp } = body.metadata;
   expect(names(await client.get(`${articles}?fieldSelector=metadata.deletionTimestamp`))).toContain('lingers');
-  expect(names(await client.get(`${articles}?fieldSelector=metadata.deletionTimestamp%3D${deletionTimestamp}`))).toContain('lingers');
+  expect(
+    names(await client.get(`${articles}?fieldSelector=metadata.deletionTimestamp%3D${deletionTimestamp}`)),
+  ).toContain('lingers');
   expect(names(await client.get(`${articles}?fieldSelector=!metadata.deletionTimestamp`))).not.toContain('lingers');
   expect((await client.post(articles, article('heir', { slug: 'lingers' }))).status).toBe(409);
   await client.patch(`${articles}/lingers`, { metadata: { finalizers: null } });
@@ -169,7 +198,10 @@ test('what is being deleted is found by its deletionTimestamp and still holds it
 describe('DELETE of a collection', () => {
   const make = async (prefix: string) => {
     for (const [i, shade] of ['dark', 'dark', 'light'].entries()) {
-      await client.post(articles, article(`${prefix}-${i}`, { title: prefix, priority: i }, { labels: { set: prefix, shade } }));
+      await client.post(
+        articles,
+        article(`${prefix}-${i}`, { title: prefix, priority: i }, { labels: { set: prefix, shade } }),
+      );
     }
   };
   const left = async (prefix: string) => names(await client.get(`${articles}?labelSelector=set%3D${prefix}`));
@@ -185,7 +217,12 @@ describe('DELETE of a collection', () => {
     expect(await left(prefix)).toEqual(expected);
   });
 
-  test.each(['labelSelector=%3D%3D', 'fieldSelector=spec.nope%3D1', 'fieldSelector=priority%3Dx', 'labelSelector=a,,b'])('by the malformed %s is 400 and deletes nothing', async (query) => {
+  test.each([
+    'labelSelector=%3D%3D',
+    'fieldSelector=spec.nope%3D1',
+    'fieldSelector=priority%3Dx',
+    'labelSelector=a,,b',
+  ])('by the malformed %s is 400 and deletes nothing', async (query) => {
     await make('stays');
     expect((await client.delete(`${articles}?${query}`)).status).toBe(400);
     expect(await left('stays')).toHaveLength(3);
@@ -193,7 +230,9 @@ describe('DELETE of a collection', () => {
 
   test('with dryRun in its body deletes nothing', async () => {
     await make('dry');
-    expect((await client.delete(`${articles}?labelSelector=set%3Ddry`, { body: { dryRun: ['All'] } })).status).toBe(200);
+    expect((await client.delete(`${articles}?labelSelector=set%3Ddry`, { body: { dryRun: ['All'] } })).status).toBe(
+      200,
+    );
     expect(await left('dry')).toHaveLength(3);
   });
 
@@ -202,7 +241,9 @@ describe('DELETE of a collection', () => {
     await client.post(articles, article('held-1', {}, { labels: { set: 'held' } }));
     expect((await client.delete(`${articles}?labelSelector=set%3Dheld`)).status).toBe(200);
     const { items } = (await client.get(`${articles}?labelSelector=set%3Dheld`)).body;
-    expect(items.map(({ metadata }) => [metadata.name, metadata.deletionTimestamp !== undefined])).toEqual([['held-0', true]]);
+    expect(items.map(({ metadata }) => [metadata.name, metadata.deletionTimestamp !== undefined])).toEqual([
+      ['held-0', true],
+    ]);
   });
 
   test('of a namespace leaves the others', async () => {

@@ -16,11 +16,15 @@ beforeAll(async () => {
 afterAll(() => env.stop());
 
 async function registered(on: Client): Promise<void> {
-  for (const end = Date.now() + 10_000; (await on.get(reports)).status !== 200; ) if (Date.now() > end) throw new Error('The model does not arrive.');
+  for (const end = Date.now() + 10_000; (await on.get(reports)).status !== 200;)
+    if (Date.now() > end) throw new Error('The model does not arrive.');
 }
 
 const key = (value: string) => ({ 'idempotency-key': value });
-const generated = (label: string, spec: Record<string, unknown> = {}) => ({ ...article('x', spec), metadata: { generateName: 'made-', labels: { label } } });
+const generated = (label: string, spec: Record<string, unknown> = {}) => ({
+  ...article('x', spec),
+  metadata: { generateName: 'made-', labels: { label } },
+});
 const made = async (label: string) => names(await client.get(`${articles}?labelSelector=label%3D${label}`));
 
 describe('the same key and body', () => {
@@ -66,7 +70,14 @@ describe('the same key and body', () => {
 
   const writes: [string, (on: Client, name: string) => Promise<Answer>][] = [
     ['PUT', (on, name) => on.put(`${articles}/${name}`, article(name, { title: 'b' }), key(`put-${name}`))],
-    ['PATCH', (on, name) => on.patch(`${articles}/${name}`, [{ op: 'add', path: '/spec/tags/-', value: 'z' }], { 'content-type': 'application/json-patch+json', ...key(`patch-${name}`) })],
+    [
+      'PATCH',
+      (on, name) =>
+        on.patch(`${articles}/${name}`, [{ op: 'add', path: '/spec/tags/-', value: 'z' }], {
+          'content-type': 'application/json-patch+json',
+          ...key(`patch-${name}`),
+        }),
+    ],
     ['DELETE', (on, name) => on.delete(`${articles}/${name}`, { headers: key(`delete-${name}`) })],
   ];
   test.each(writes)('%s is carried out once', async (method, write) => {
@@ -93,7 +104,8 @@ describe('the same key and body', () => {
 
   test('PUT of the status too', async () => {
     await client.post(reports, report('once', {}));
-    const write = (on: Client) => on.put(`${reports}/once/status`, { ...report('once'), status: { phase: 'A' } }, key('status'));
+    const write = (on: Client) =>
+      on.put(`${reports}/once/status`, { ...report('once'), status: { phase: 'A' } }, key('status'));
     const first = await write(client);
     await client.patch(`${reports}/once/status`, { status: { phase: 'B' } });
     expect((await write(other)).body).toEqual(first.body);
@@ -101,7 +113,11 @@ describe('the same key and body', () => {
   });
 
   test('many at once on both replicas: one is carried out, the others wait or are told to', async () => {
-    const answers = await Promise.all(Array.from({ length: 24 }, (_, i) => (i % 2 === 0 ? client : other).post(articles, generated('crowd'), key('crowd'))));
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, (_, i) =>
+        (i % 2 === 0 ? client : other).post(articles, generated('crowd'), key('crowd')),
+      ),
+    );
     const uids = new Set<string>();
     for (const { status, body, headers } of answers) {
       if (status === 409) expect(headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
@@ -128,7 +144,9 @@ describe('the same key', () => {
     expect((await client.post(articles, article('path-a'), key('path'))).status).toBe(201);
     expect((await client.put(`${articles}/path-a`, article('path-a', { title: 'a' }), key('path'))).status).toBe(200);
     expect((await client.post(reports, report('path-a'), key('path'))).status).toBe(201);
-    expect((await client.patch(`${articles}/path-a`, { spec: { title: 'b' } }, { ...mergePatch, ...key('path') })).status).toBe(200);
+    expect(
+      (await client.patch(`${articles}/path-a`, { spec: { title: 'b' } }, { ...mergePatch, ...key('path') })).status,
+    ).toBe(200);
   });
 
   test('another key is another request', async () => {
@@ -166,10 +184,13 @@ describe('only successes are remembered', () => {
   });
 });
 
-test.each(['', ' ', 'k'.repeat(10_000), 'a"b', '\u00e4'])('the odd key %# is taken or a client error', async (value) => {
-  const { status } = await client.post(articles, generated('odd'), key(value));
-  expect([201, 400, 422, 431]).toContain(status);
-});
+test.each(['', ' ', 'k'.repeat(10_000), 'a"b', '\u00e4'])(
+  'the odd key %# is taken or a client error',
+  async (value) => {
+    const { status } = await client.post(articles, generated('odd'), key(value));
+    expect([201, 400, 422, 431]).toContain(status);
+  },
+);
 
 test('reading ignores it', async () => {
   expect((await client.get(articles, key('again'))).status).toBe(200);

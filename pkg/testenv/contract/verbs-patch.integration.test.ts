@@ -15,7 +15,10 @@ beforeAll(async () => {
   await registerModels(client);
 });
 beforeEach(async () => {
-  const { body } = await client.post(articles, article(`patch-${(count += 1)}`, { title: 'a', tags: ['x', 'y'], extra: { a: { b: 1, c: 2 } } }));
+  const { body } = await client.post(
+    articles,
+    article(`patch-${(count += 1)}`, { title: 'a', tags: ['x', 'y'], extra: { a: { b: 1, c: 2 } } }),
+  );
   stored = body;
   path = `${articles}/${body.metadata.name}`;
 });
@@ -23,9 +26,17 @@ afterAll(() => env.stop());
 
 describe('a merge patch', () => {
   test.each([
-    ['sets a field', { spec: { priority: 1 } }, { title: 'a', tags: ['x', 'y'], extra: { a: { b: 1, c: 2 } }, priority: 1 }],
+    [
+      'sets a field',
+      { spec: { priority: 1 } },
+      { title: 'a', tags: ['x', 'y'], extra: { a: { b: 1, c: 2 } }, priority: 1 },
+    ],
     ['removes by null', { spec: { title: null } }, { tags: ['x', 'y'], extra: { a: { b: 1, c: 2 } } }],
-    ['merges objects', { spec: { extra: { a: { b: null, d: 3 } } } }, { title: 'a', tags: ['x', 'y'], extra: { a: { c: 2, d: 3 } } }],
+    [
+      'merges objects',
+      { spec: { extra: { a: { b: null, d: 3 } } } },
+      { title: 'a', tags: ['x', 'y'], extra: { a: { c: 2, d: 3 } } },
+    ],
     ['replaces lists', { spec: { tags: ['z'] } }, { title: 'a', tags: ['z'], extra: { a: { b: 1, c: 2 } } }],
   ])('%s', async (_, patch, spec) => {
     const { status, body } = await client.patch(path, patch);
@@ -55,7 +66,14 @@ describe('a JSON patch', () => {
     ['replace', [{ op: 'replace', path: '/spec/title', value: 'b' }], { title: 'b' }],
     ['copy', [{ op: 'copy', from: '/spec/title', path: '/spec/body' }], { body: 'a' }],
     ['move', [{ op: 'move', from: '/spec/extra/a', path: '/spec/extra/z' }], { extra: { z: { b: 1, c: 2 } } }],
-    ['test and replace', [{ op: 'test', path: '/spec/title', value: 'a' }, { op: 'replace', path: '/spec/title', value: 'b' }], { title: 'b' }],
+    [
+      'test and replace',
+      [
+        { op: 'test', path: '/spec/title', value: 'a' },
+        { op: 'replace', path: '/spec/title', value: 'b' },
+      ],
+      { title: 'b' },
+    ],
     ['escapes', [{ op: 'add', path: '/spec/extra/x~1y~0z', value: 1 }], { extra: { a: { b: 1, c: 2 }, 'x/y~z': 1 } }],
   ])('%s', async (_, patch, spec) => {
     const { status, body } = await client.patch(path, patch, jsonPatch);
@@ -64,14 +82,24 @@ describe('a JSON patch', () => {
 
   test.each([
     ['a failed test', [{ op: 'test', path: '/spec/title', value: 'z' }]],
-    ['a failed test after a change', [{ op: 'replace', path: '/spec/title', value: 'z' }, { op: 'test', path: '/spec/title', value: 'a' }]],
+    [
+      'a failed test after a change',
+      [
+        { op: 'replace', path: '/spec/title', value: 'z' },
+        { op: 'test', path: '/spec/title', value: 'a' },
+      ],
+    ],
     ['removing what is absent', [{ op: 'remove', path: '/spec/absent' }]],
     ['replacing what is absent', [{ op: 'replace', path: '/spec/absent', value: 1 }]],
     ['an index outside', [{ op: 'add', path: '/spec/tags/7', value: 'z' }]],
     ['a parent that is absent', [{ op: 'add', path: '/spec/absent/a', value: 1 }]],
   ])('%s is 422 and changes nothing', async (_, patch) => {
     const { status, body } = await client.patch(path, patch, jsonPatch);
-    expect([status, body.reason, body.message]).toEqual([422, 'Invalid', 'the server rejected our request due to an error in our request']);
+    expect([status, body.reason, body.message]).toEqual([
+      422,
+      'Invalid',
+      'the server rejected our request due to an error in our request',
+    ]);
     expect((await client.get(path)).body).toEqual(stored);
   });
 
@@ -98,7 +126,14 @@ describe('any patch', () => {
     ['an empty merge patch', {}, mergePatch],
     ['an empty JSON patch', [], jsonPatch],
     ['a merge patch of what is there', { spec: { title: 'a' } }, mergePatch],
-    ['a JSON patch there and back', [{ op: 'replace', path: '/spec/title', value: 'z' }, { op: 'replace', path: '/spec/title', value: 'a' }], jsonPatch],
+    [
+      'a JSON patch there and back',
+      [
+        { op: 'replace', path: '/spec/title', value: 'z' },
+        { op: 'replace', path: '/spec/title', value: 'a' },
+      ],
+      jsonPatch,
+    ],
   ])('%s is a no-op without an event', async (_, patch, headers) => {
     const { status, body } = await client.patch(path, patch, headers);
     expect([status, body]).toEqual([200, stored]);
@@ -108,36 +143,80 @@ describe('any patch', () => {
   });
 
   test('without resourceVersion is retried on a race: nothing is lost', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => client.patch(path, { spec: { extra: { [`k${i}`]: i } } })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => client.patch(path, { spec: { extra: { [`k${i}`]: i } } })),
+    );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
     expect(Object.keys((await client.get(path)).body.spec['extra'] as object)).toHaveLength(21);
   });
 
   test.each([
-    ['merge', { metadata: { uid: 'x', creationTimestamp: '2001-01-01T00:00:00Z', generation: 9, deletionTimestamp: '2001-01-01T00:00:00Z' } }, mergePatch],
-    ['JSON', [{ op: 'remove', path: '/metadata/uid' }, { op: 'replace', path: '/metadata/creationTimestamp', value: '2001-01-01T00:00:00Z' }], jsonPatch],
+    [
+      'merge',
+      {
+        metadata: {
+          uid: 'x',
+          creationTimestamp: '2001-01-01T00:00:00Z',
+          generation: 9,
+          deletionTimestamp: '2001-01-01T00:00:00Z',
+        },
+      },
+      mergePatch,
+    ],
+    [
+      'JSON',
+      [
+        { op: 'remove', path: '/metadata/uid' },
+        { op: 'replace', path: '/metadata/creationTimestamp', value: '2001-01-01T00:00:00Z' },
+      ],
+      jsonPatch,
+    ],
   ])('never changes what the server sets: %s', async (_, patch, headers) => {
     expect([200, 409, 422]).toContain((await client.patch(path, patch, headers)).status);
     const { metadata } = (await client.get(path)).body;
-    expect([metadata.uid, metadata.creationTimestamp, metadata.deletionTimestamp]).toEqual([stored.metadata.uid, stored.metadata.creationTimestamp, undefined]);
+    expect([metadata.uid, metadata.creationTimestamp, metadata.deletionTimestamp]).toEqual([
+      stored.metadata.uid,
+      stored.metadata.creationTimestamp,
+      undefined,
+    ]);
   });
 
   test('of what is absent is 404', async () => {
-    for (const [patch, headers] of [[{}, mergePatch], [[], jsonPatch]] as const) {
+    for (const [patch, headers] of [
+      [{}, mergePatch],
+      [[], jsonPatch],
+    ] as const) {
       expect((await client.patch(`${articles}/absent`, patch, headers)).status).toBe(404);
     }
   });
 
-  test.each(['application/strategic-merge-patch+json', 'application/json', 'text/plain', 'application/merge-patch', 'nonsense', 'application/x-www-form-urlencoded'])('of type %s is 415', async (type) => {
+  test.each([
+    'application/strategic-merge-patch+json',
+    'application/json',
+    'text/plain',
+    'application/merge-patch',
+    'nonsense',
+    'application/x-www-form-urlencoded',
+  ])('of type %s is 415', async (type) => {
     await client.post(reports, { ...article('typed'), kind: 'Report' });
     for (const at of [path, `${reports}/typed/status`]) {
       const { status, body } = await client.patch(at, {}, { 'content-type': type });
       expect([status, body.reason]).toEqual([415, 'UnsupportedMediaType']);
-      expect(body.message).toContain('accepted media types include: application/json-patch+json, application/merge-patch+json');
+      expect(body.message).toContain(
+        'accepted media types include: application/json-patch+json, application/merge-patch+json',
+      );
     }
   });
 
   test('takes parameters of the media type', async () => {
-    expect((await client.patch(path, { spec: { title: 'b' } }, { 'content-type': 'application/merge-patch+json; charset=utf-8' })).status).toBe(200);
+    expect(
+      (
+        await client.patch(
+          path,
+          { spec: { title: 'b' } },
+          { 'content-type': 'application/merge-patch+json; charset=utf-8' },
+        )
+      ).status,
+    ).toBe(200);
   });
 });

@@ -21,7 +21,8 @@ beforeEach(async () => {
 });
 afterAll(() => env.stop());
 
-const changed = (metadata: Record<string, unknown> = {}, spec: Record<string, unknown> = { title: 'b' }) => article(stored.metadata.name, spec, metadata);
+const changed = (metadata: Record<string, unknown> = {}, spec: Record<string, unknown> = { title: 'b' }) =>
+  article(stored.metadata.name, spec, metadata);
 
 describe('PUT', () => {
   test('without resourceVersion replaces unconditionally', async () => {
@@ -39,7 +40,10 @@ describe('PUT', () => {
 
   test('with a stale resourceVersion is 409', async () => {
     await client.put(path, changed());
-    const { status, body } = await client.put(path, changed({ resourceVersion: stored.metadata.resourceVersion }, { title: 'c' }));
+    const { status, body } = await client.put(
+      path,
+      changed({ resourceVersion: stored.metadata.resourceVersion }, { title: 'c' }),
+    );
     expect(status).toBe(409);
     expect(body).toMatchObject({
       reason: 'Conflict',
@@ -49,11 +53,14 @@ describe('PUT', () => {
     expect((await client.get(path)).body.spec).toEqual({ title: 'b' });
   });
 
-  test.each(['abc', '-1', '1.5', '99999999999999999999', '0x10'])('with resourceVersion %j is a client error', async (resourceVersion) => {
-    const { status } = await client.put(path, changed({ resourceVersion }));
-    expect([400, 409, 422]).toContain(status);
-    expect((await client.get(path)).body).toEqual(stored);
-  });
+  test.each(['abc', '-1', '1.5', '99999999999999999999', '0x10'])(
+    'with resourceVersion %j is a client error',
+    async (resourceVersion) => {
+      const { status } = await client.put(path, changed({ resourceVersion }));
+      expect([400, 409, 422]).toContain(status);
+      expect((await client.get(path)).body).toEqual(stored);
+    },
+  );
 
   test('never creates', async () => {
     const { status, body } = await client.put(`${articles}/never`, article('never'));
@@ -113,7 +120,9 @@ describe('PUT', () => {
 
   test('many at once with one resourceVersion: one wins', async () => {
     const { resourceVersion } = stored.metadata;
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => client.put(path, changed({ resourceVersion }, { priority: i }))));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => client.put(path, changed({ resourceVersion }, { priority: i }))),
+    );
     const won = answers.filter(({ status }) => status === 200);
     expect(won).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(9);
@@ -121,7 +130,9 @@ describe('PUT', () => {
   });
 
   test('many at once without one: all are carried out', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => client.put(path, changed({}, { priority: i }))));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => client.put(path, changed({}, { priority: i }))),
+    );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
     expect((await client.get(path)).body.metadata.generation).toBe(11);
   });

@@ -14,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => env.stop());
 
 async function served(client: Client, path: string): Promise<void> {
-  for (const end = Date.now() + 10_000; (await client.get(path)).status !== 200; ) if (Date.now() > end) throw new Error(`Not served: ${path}`);
+  for (const end = Date.now() + 10_000; (await client.get(path)).status !== 200;)
+    if (Date.now() > end) throw new Error(`Not served: ${path}`);
 }
 
 test('a write on one is seen by the other at once', async () => {
@@ -23,7 +24,9 @@ test('a write on one is seen by the other at once', async () => {
     const path = `${articles}/seen-${i}`;
     const created = await writer.post(articles, article(`seen-${i}`, { priority: i }));
     expect((await reader.get(path)).body).toEqual(created.body);
-    expect(names(await reader.get(`${articles}?fieldSelector=name%3Dseen-${i},priority%3D${i}`))).toEqual([`seen-${i}`]);
+    expect(names(await reader.get(`${articles}?fieldSelector=name%3Dseen-${i},priority%3D${i}`))).toEqual([
+      `seen-${i}`,
+    ]);
     const updated = await reader.put(path, article(`seen-${i}`, { priority: i + 100 }));
     expect((await writer.get(path)).body).toEqual(updated.body);
     expect((await writer.delete(path)).status).toBe(200);
@@ -34,14 +37,19 @@ test('a write on one is seen by the other at once', async () => {
 
 test('a list at least as new as a write on the other', async () => {
   const { body } = await clients[0].post(articles, article('newer'));
-  const list = await clients[1].get(`${articles}?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=NotOlderThan`);
+  const list = await clients[1].get(
+    `${articles}?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=NotOlderThan`,
+  );
   expect([list.status, names(list).includes('newer')]).toEqual([200, true]);
 });
 
 test('a watch on one tells of the writes on the other', async () => {
   const { resourceVersion } = (await clients[0].get(articles)).body.metadata;
   const abort = new AbortController();
-  const response = await env.request(`${articles}?watch=true&resourceVersion=${resourceVersion}`, { server: 1, signal: abort.signal });
+  const response = await env.request(`${articles}?watch=true&resourceVersion=${resourceVersion}`, {
+    server: 1,
+    signal: abort.signal,
+  });
   const { body } = await clients[0].post(articles, article('told'));
   let text = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -57,28 +65,41 @@ test('one of two optimistic writes wins', async () => {
   for (let i = 0; i < 10; i += 1) {
     const { body } = await clients[0].post(articles, article(`race-${i}`));
     const { resourceVersion } = body.metadata;
-    const answers = await Promise.all(clients.map((client, n) => client.put(`${articles}/race-${i}`, article(`race-${i}`, { priority: n }, { resourceVersion }))));
+    const answers = await Promise.all(
+      clients.map((client, n) =>
+        client.put(`${articles}/race-${i}`, article(`race-${i}`, { priority: n }, { resourceVersion })),
+      ),
+    );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   }
 });
 
 test('patches on both are all kept', async () => {
   await clients[0].post(articles, article('merged', { extra: {} }));
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => clients[i % 2]!.patch(`${articles}/merged`, { spec: { extra: { [`k${i}`]: i } } })));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      clients[i % 2]!.patch(`${articles}/merged`, { spec: { extra: { [`k${i}`]: i } } }),
+    ),
+  );
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
   expect(Object.keys((await clients[1].get(`${articles}/merged`)).body.spec['extra'] as object)).toHaveLength(20);
 });
 
 test('a unique value is given once', async () => {
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => clients[i % 2]!.post(articles, article(`unique-${i}`, { slug: 'wanted' }))));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => clients[i % 2]!.post(articles, article(`unique-${i}`, { slug: 'wanted' }))),
+  );
   const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
   expect(statuses).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
 });
 
 test('chunks continue on the other', async () => {
-  for (let i = 0; i < 5; i += 1) await clients[0].post(articles, article(`chunk-${i}`, {}, { labels: { chunk: 'yes' } }));
+  for (let i = 0; i < 5; i += 1)
+    await clients[0].post(articles, article(`chunk-${i}`, {}, { labels: { chunk: 'yes' } }));
   const first = await clients[0].get(`${articles}?labelSelector=chunk&limit=3`);
-  const second = await clients[1].get(`${articles}?labelSelector=chunk&limit=3&continue=${encodeURIComponent(first.body.metadata.continue)}`);
+  const second = await clients[1].get(
+    `${articles}?labelSelector=chunk&limit=3&continue=${encodeURIComponent(first.body.metadata.continue)}`,
+  );
   expect([...names(first), ...names(second)]).toEqual(Array.from({ length: 5 }, (_, i) => `chunk-${i}`));
 });
 

@@ -15,7 +15,14 @@ const scalerDefinition = definition({
   spec: {},
   version: {
     schema: { openAPIV3Schema: { type: 'object', properties } },
-    subresources: { status: {}, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' } },
+    subresources: {
+      status: {},
+      scale: {
+        specReplicasPath: '.spec.replicas',
+        statusReplicasPath: '.status.replicas',
+        labelSelectorPath: '.status.selector',
+      },
+    },
   },
 });
 
@@ -29,7 +36,8 @@ beforeAll(async () => {
   client = clientOf(env);
   await registerModels(client);
   expect((await client.post(definitions, scalerDefinition)).status).toBe(201);
-  for (const end = Date.now() + 10_000; (await client.get(scalers)).status !== 200; ) if (Date.now() > end) throw new Error('The model is not served.');
+  for (const end = Date.now() + 10_000; (await client.get(scalers)).status !== 200;)
+    if (Date.now() > end) throw new Error('The model is not served.');
 });
 beforeEach(async () => {
   const name = `s-${(count += 1)}`;
@@ -43,7 +51,12 @@ function scaler(name: string, spec: Record<string, unknown>) {
   return { apiVersion, kind: 'Scaler', metadata: { name }, spec };
 }
 
-const scale = (replicas: unknown, metadata: Record<string, unknown> = {}) => ({ apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: stored.metadata.name, ...metadata }, spec: { replicas } });
+const scale = (replicas: unknown, metadata: Record<string, unknown> = {}) => ({
+  apiVersion: 'autoscaling/v1',
+  kind: 'Scale',
+  metadata: { name: stored.metadata.name, ...metadata },
+  spec: { replicas },
+});
 
 describe('/scale', () => {
   test('shows the replicas of spec and status', async () => {
@@ -52,7 +65,12 @@ describe('/scale', () => {
     expect(body).toMatchObject({
       apiVersion: 'autoscaling/v1',
       kind: 'Scale',
-      metadata: { name: stored.metadata.name, uid: stored.metadata.uid, resourceVersion: stored.metadata.resourceVersion, creationTimestamp: stored.metadata.creationTimestamp },
+      metadata: {
+        name: stored.metadata.name,
+        uid: stored.metadata.uid,
+        resourceVersion: stored.metadata.resourceVersion,
+        creationTimestamp: stored.metadata.creationTimestamp,
+      },
       spec: { replicas: 2 },
       status: { replicas: 1, selector: 'a=b' },
     });
@@ -61,12 +79,19 @@ describe('/scale', () => {
   test.each([
     ['PUT', () => client.put(`${path}/scale`, { ...scale(5), status: { replicas: 77 } })],
     ['merge patch', () => client.patch(`${path}/scale`, { spec: { replicas: 5 }, status: { replicas: 77 } })],
-    ['JSON patch', () => client.patch(`${path}/scale`, [{ op: 'replace', path: '/spec/replicas', value: 5 }], jsonPatch)],
+    [
+      'JSON patch',
+      () => client.patch(`${path}/scale`, [{ op: 'replace', path: '/spec/replicas', value: 5 }], jsonPatch),
+    ],
   ])('%s changes the spec alone', async (_, write) => {
     const { status, body } = await write();
     expect([status, body.kind, body.spec]).toEqual([200, 'Scale', { replicas: 5 }]);
     const now = await client.get(path);
-    expect([now.body.spec, now.body.status, now.body.metadata.generation]).toEqual([{ replicas: 5, note: 'a' }, { replicas: 1, selector: 'a=b' }, 2]);
+    expect([now.body.spec, now.body.status, now.body.metadata.generation]).toEqual([
+      { replicas: 5, note: 'a' },
+      { replicas: 1, selector: 'a=b' },
+      2,
+    ]);
     expect(body.metadata.resourceVersion).toBe(now.body.metadata.resourceVersion);
   });
 
@@ -77,15 +102,22 @@ describe('/scale', () => {
 
   test('preconditions hold, dry runs store nothing', async () => {
     expect((await client.put(`${path}/scale`, scale(5, { resourceVersion: '1' }))).status).toBe(409);
-    expect((await client.patch(`${path}/scale`, { metadata: { resourceVersion: '1' }, spec: { replicas: 5 } })).status).toBe(409);
+    expect(
+      (await client.patch(`${path}/scale`, { metadata: { resourceVersion: '1' }, spec: { replicas: 5 } })).status,
+    ).toBe(409);
     expect((await client.put(`${path}/scale`, scale(5), { 'if-match': '"1"' })).status).toBe(412);
     expect((await client.put(`${path}/scale?dryRun=All`, scale(5))).body.spec).toEqual({ replicas: 5 });
     expect((await client.get(path)).body).toEqual(stored);
-    expect((await client.put(`${path}/scale`, scale(5, { resourceVersion: stored.metadata.resourceVersion }))).status).toBe(200);
+    expect(
+      (await client.put(`${path}/scale`, scale(5, { resourceVersion: stored.metadata.resourceVersion }))).status,
+    ).toBe(200);
   });
 
   test.each([-1, 2 ** 31, 1.5, 'five', [], {}])('replicas of %j are a client error', async (replicas) => {
-    for (const answer of [await client.put(`${path}/scale`, scale(replicas)), await client.patch(`${path}/scale`, { spec: { replicas } })]) {
+    for (const answer of [
+      await client.put(`${path}/scale`, scale(replicas)),
+      await client.patch(`${path}/scale`, { spec: { replicas } }),
+    ]) {
       expect([400, 422]).toContain(answer.status);
     }
     expect((await client.get(path)).body).toEqual(stored);
@@ -104,13 +136,17 @@ describe('/scale', () => {
     expect((await client.put(`${path}/scale`, { ...scale(5), metadata: { name: 'zz' } })).status).toBe(400);
     expect((await client.put(`${path}/scale`, { ...scale(5), kind: 'Scaler', apiVersion })).status).toBe(400);
     expect((await client.get(`${scalers}/absent/scale`)).status).toBe(404);
-    expect((await client.put(`${scalers}/absent/scale`, { ...scale(5), metadata: { name: 'absent' } })).status).toBe(404);
+    expect((await client.put(`${scalers}/absent/scale`, { ...scale(5), metadata: { name: 'absent' } })).status).toBe(
+      404,
+    );
   });
 
   test('other verbs and types are refused', async () => {
     expect((await client.delete(`${path}/scale`)).status).toBe(405);
     expect((await client.post(`${path}/scale`, scale(5))).status).toBe(405);
-    expect((await client.patch(`${path}/scale`, {}, { 'content-type': 'application/strategic-merge-patch+json' })).status).toBe(415);
+    expect(
+      (await client.patch(`${path}/scale`, {}, { 'content-type': 'application/strategic-merge-patch+json' })).status,
+    ).toBe(415);
     expect((await client.get(path)).body).toEqual(stored);
   });
 
@@ -118,7 +154,12 @@ describe('/scale', () => {
     await client.post(articles, article('plain'));
     await client.post(reports, report('plain'));
     for (const at of [`${articles}/plain/scale`, `${reports}/plain/scale`]) {
-      for (const answer of [await client.get(at), await client.put(at, scale(1)), await client.patch(at, { spec: { replicas: 1 } })]) expect(answer.status).toBe(404);
+      for (const answer of [
+        await client.get(at),
+        await client.put(at, scale(1)),
+        await client.patch(at, { spec: { replicas: 1 } }),
+      ])
+        expect(answer.status).toBe(404);
     }
   });
 });
@@ -128,8 +169,15 @@ test('a status is written though the spec is no longer valid', async () => {
   const { body } = await client.get(`${definitions}/reports.contract.example.com`);
   const text = JSON.stringify(body).replace('"maximum":10', '"maximum":5');
   expect((await client.put(`${definitions}/reports.contract.example.com`, text)).status).toBe(200);
-  for (const end = Date.now() + 10_000; (await client.post(`${reports}?dryRun=All`, report('new', { size: 9 }))).status !== 422; ) if (Date.now() > end) throw new Error('The schema does not change.');
-  const written = await client.put(`${reports}/old/status`, { ...report('old', { size: 9 }), status: { phase: 'Set' } });
+  for (
+    const end = Date.now() + 10_000;
+    (await client.post(`${reports}?dryRun=All`, report('new', { size: 9 }))).status !== 422;
+  )
+    if (Date.now() > end) throw new Error('The schema does not change.');
+  const written = await client.put(`${reports}/old/status`, {
+    ...report('old', { size: 9 }),
+    status: { phase: 'Set' },
+  });
   expect([written.status, written.body.status]).toEqual([200, { phase: 'Set' }]);
   expect((await client.patch(`${reports}/old/status`, { status: { count: 1 } })).status).toBe(200);
 });

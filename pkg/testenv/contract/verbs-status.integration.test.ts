@@ -15,7 +15,9 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   const name = `r-${(count += 1)}`;
-  stored = (await client.post(reports, { ...report(name, { size: 1 }, { labels: { a: 'b' } }), status: { phase: 'Claimed' } })).body;
+  stored = (
+    await client.post(reports, { ...report(name, { size: 1 }, { labels: { a: 'b' } }), status: { phase: 'Claimed' } })
+  ).body;
   path = `${reports}/${name}`;
 });
 afterAll(() => env.stop());
@@ -51,8 +53,17 @@ describe('where the model declares the subresource', () => {
   });
 
   test('PUT on /status ignores the rest and keeps the generation', async () => {
-    const { status, body } = await client.put(`${path}/status`, withStatus({ phase: 'Set' }, { size: 9 }, { labels: { a: 'z' }, annotations: { x: 'y' } }));
-    expect([status, body.status, body.spec, body.metadata.labels, body.metadata.generation]).toEqual([200, { phase: 'Set' }, { size: 1 }, { a: 'b' }, 1]);
+    const { status, body } = await client.put(
+      `${path}/status`,
+      withStatus({ phase: 'Set' }, { size: 9 }, { labels: { a: 'z' }, annotations: { x: 'y' } }),
+    );
+    expect([status, body.status, body.spec, body.metadata.labels, body.metadata.generation]).toEqual([
+      200,
+      { phase: 'Set' },
+      { size: 1 },
+      { a: 'b' },
+      1,
+    ]);
     expect(body.metadata.annotations).toBeUndefined();
     expect(BigInt(body.metadata.resourceVersion)).toBeGreaterThan(BigInt(stored.metadata.resourceVersion));
     expect((await client.get(path)).body).toEqual(body);
@@ -62,7 +73,12 @@ describe('where the model declares the subresource', () => {
   test('PATCH on /status merges the status and ignores the rest', async () => {
     await client.patch(`${path}/status`, { status: { phase: 'Set' }, spec: { size: 9 } });
     const { status, body } = await client.patch(`${path}/status`, { status: { count: 3 } });
-    expect([status, body.status, body.spec, body.metadata.generation]).toEqual([200, { phase: 'Set', count: 3 }, { size: 1 }, 1]);
+    expect([status, body.status, body.spec, body.metadata.generation]).toEqual([
+      200,
+      { phase: 'Set', count: 3 },
+      { size: 1 },
+      1,
+    ]);
   });
 
   test('a no-op on /status keeps the resource version', async () => {
@@ -73,7 +89,10 @@ describe('where the model declares the subresource', () => {
 
   test('the status is validated and pruned', async () => {
     const refused = await client.put(`${path}/status`, withStatus({ phase: 'x'.repeat(21), count: 'many' }));
-    expect([refused.status, refused.body.details.causes?.map(({ field }) => field)]).toEqual([422, ['status.count', 'status.phase']]);
+    expect([refused.status, refused.body.details.causes?.map(({ field }) => field)]).toEqual([
+      422,
+      ['status.count', 'status.phase'],
+    ]);
     const pruned = await client.put(`${path}/status`, withStatus({ phase: 'Set', bogus: 1 }));
     expect([pruned.status, pruned.body.status]).toEqual([200, { phase: 'Set' }]);
   });
@@ -85,8 +104,12 @@ describe('where the model declares the subresource', () => {
   test('preconditions hold', async () => {
     await client.patch(path, { spec: { size: 2 } });
     const { resourceVersion } = stored.metadata;
-    expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }, {}, { resourceVersion }))).status).toBe(409);
-    expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }), { 'if-match': `"${resourceVersion}"` })).status).toBe(412);
+    expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }, {}, { resourceVersion }))).status).toBe(
+      409,
+    );
+    expect(
+      (await client.put(`${path}/status`, withStatus({ phase: 'Set' }), { 'if-match': `"${resourceVersion}"` })).status,
+    ).toBe(412);
     expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }, {}, { uid: 'other' }))).status).toBe(409);
     expect((await client.put(`${path}/status`, withStatus({ phase: 'Set' }))).status).toBe(200);
   });
@@ -99,7 +122,11 @@ describe('where the model declares the subresource', () => {
   });
 
   test.each(['POST', 'DELETE'])('%s on /status is 405', async (method) => {
-    const { status, body } = await client.send(method, `${path}/status`, method === 'POST' ? { body: withStatus({}) } : {});
+    const { status, body } = await client.send(
+      method,
+      `${path}/status`,
+      method === 'POST' ? { body: withStatus({}) } : {},
+    );
     expect([status, body.reason]).toEqual([405, 'MethodNotAllowed']);
     expect((await client.get(path)).body).toEqual(stored);
   });
@@ -117,7 +144,13 @@ describe('where it does not', () => {
 
   test.each(['GET', 'PUT', 'PATCH'])('%s of /status is 404', async (method) => {
     await client.post(articles, article('absent-status'));
-    const sending = method === 'GET' ? {} : { body: article('absent-status'), headers: method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {} };
+    const sending =
+      method === 'GET'
+        ? {}
+        : {
+            body: article('absent-status'),
+            headers: method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {},
+          };
     expect((await client.send(method, `${articles}/absent-status/status`, sending)).status).toBe(404);
   });
 });

@@ -10,7 +10,12 @@ let env: TestEnv;
 let posts: Registered;
 
 beforeAll(async () => {
-  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, bufferLimit: 1024 * 1024, stallMs, heartbeatMs: 200, closeGraceMs: 500 } } });
+  env = await startTestEnv({
+    replicas: 2,
+    handlers: {
+      watch: { ...defaultHandlerOptions.watch, bufferLimit: 1024 * 1024, stallMs, heartbeatMs: 200, closeGraceMs: 500 },
+    },
+  });
   posts = await register(env);
 });
 
@@ -63,8 +68,13 @@ test('a watcher that stops reading is cut off and resumes; others and writers no
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
   expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
-  const healthy = await Promise.all([0, 1].map((server) => WatchStream.open(env, `${posts.path}?resourceVersion=${start}`, { server })));
-  const took = await timed(Array.from({ length: many }, (_, i) => `big-${i}`), { big });
+  const healthy = await Promise.all(
+    [0, 1].map((server) => WatchStream.open(env, `${posts.path}?resourceVersion=${start}`, { server })),
+  );
+  const took = await timed(
+    Array.from({ length: many }, (_, i) => `big-${i}`),
+    { big },
+  );
   await Promise.all(healthy.map((stream) => stream.untilCount(many)));
   for (const stream of healthy) {
     expect(stream.story).toEqual(Array.from({ length: many }, (_, i) => `ADDED big-${i}`));
@@ -86,13 +96,24 @@ test('a reader that keeps reading gets a large initial list whole', async () => 
 });
 
 test('a reader deaf to a large initial list is cut off too, and the server keeps answering', async () => {
-  const deaf = await Promise.all(Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)));
-  expect(middle(await timed(Array.from({ length: 5 }, (_, i) => `meanwhile-${i}`), {}))).toBeLessThan(stallMs);
+  const deaf = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)),
+  );
+  expect(
+    middle(
+      await timed(
+        Array.from({ length: 5 }, (_, i) => `meanwhile-${i}`),
+        {},
+      ),
+    ),
+  ).toBeLessThan(stallMs);
   await Promise.all(deaf.map(cutOff));
 });
 
 test('a client that goes away leaves nothing behind', async () => {
-  const streams = await Promise.all(Array.from({ length: 50 }, (_, i) => WatchStream.open(env, `${posts.path}?labelSelector=none-${i}`)));
+  const streams = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => WatchStream.open(env, `${posts.path}?labelSelector=none-${i}`)),
+  );
   for (const stream of streams) stream.close();
   await eventually(async () => {
     const answer = await call(env, posts.path, { method: 'POST', body: posts.object('after-leaving') });

@@ -9,7 +9,9 @@ let env: TestEnv;
 let posts: Registered;
 
 beforeAll(async () => {
-  env = await startTestEnv({ handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } } });
+  env = await startTestEnv({
+    handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } },
+  });
   posts = await register(env);
   for (const name of ['b', 'c', 'a']) await create(env, posts.path, posts.object(name));
   await call(env, `${posts.path}/b`, { method: 'PATCH', headers: mergePatch, body: { spec: { touched: true } } });
@@ -17,7 +19,11 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-async function withWatch(path: string, options: Parameters<typeof WatchStream.open>[2], body: (stream: WatchStream) => Promise<void>): Promise<void> {
+async function withWatch(
+  path: string,
+  options: Parameters<typeof WatchStream.open>[2],
+  body: (stream: WatchStream) => Promise<void>,
+): Promise<void> {
   const stream = await WatchStream.open(env, path, options);
   try {
     await body(stream);
@@ -35,25 +41,34 @@ describe('JSON lines', () => {
       expect(stream.response.headers.get('cache-control')).toBe('no-cache, private');
       expect(stream.response.headers.get('x-request-id')).toBeTruthy();
       expect(stream.story.toSorted()).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
-      for (const { object } of stream.changes) expect(object).toMatchObject({ apiVersion: posts.apiVersion, kind: 'Post' });
+      for (const { object } of stream.changes)
+        expect(object).toMatchObject({ apiVersion: posts.apiVersion, kind: 'Post' });
     });
   });
 
   test('an event of each kind, with the revision of its change', async () => {
-    await withWatch(`${posts.path}?resourceVersion=${(await call(env, posts.path)).body.metadata.resourceVersion}`, {}, async (stream) => {
-      const added = await create(env, posts.path, posts.object('kinds'));
-      const changed = await call(env, `${posts.path}/kinds`, { method: 'PATCH', headers: mergePatch, body: { spec: { n: 1 } } });
-      await call(env, `${posts.path}/kinds`, { method: 'PATCH', headers: mergePatch, body: { spec: { n: 1 } } });
-      await call(env, `${posts.path}/kinds`, { method: 'DELETE' });
-      await stream.untilCount(3);
-      expect(stream.story).toEqual(['ADDED kinds', 'MODIFIED kinds', 'DELETED kinds']);
-      const [first, second, third] = stream.changes;
-      expect(first!.object).toEqual(added);
-      expect(second!.object).toEqual(changed.body);
-      expect(third!.object.spec).toEqual({ n: 1 });
-      expect(third!.object.metadata.uid).toBe(added.metadata.uid);
-      expect(revisionOf(third!)).toBeGreaterThan(revisionOf(second!));
-    });
+    await withWatch(
+      `${posts.path}?resourceVersion=${(await call(env, posts.path)).body.metadata.resourceVersion}`,
+      {},
+      async (stream) => {
+        const added = await create(env, posts.path, posts.object('kinds'));
+        const changed = await call(env, `${posts.path}/kinds`, {
+          method: 'PATCH',
+          headers: mergePatch,
+          body: { spec: { n: 1 } },
+        });
+        await call(env, `${posts.path}/kinds`, { method: 'PATCH', headers: mergePatch, body: { spec: { n: 1 } } });
+        await call(env, `${posts.path}/kinds`, { method: 'DELETE' });
+        await stream.untilCount(3);
+        expect(stream.story).toEqual(['ADDED kinds', 'MODIFIED kinds', 'DELETED kinds']);
+        const [first, second, third] = stream.changes;
+        expect(first!.object).toEqual(added);
+        expect(second!.object).toEqual(changed.body);
+        expect(third!.object.spec).toEqual({ n: 1 });
+        expect(third!.object.metadata.uid).toBe(added.metadata.uid);
+        expect(revisionOf(third!)).toBeGreaterThan(revisionOf(second!));
+      },
+    );
   });
 
   test('a bare newline keeps a silent stream alive', async () => {
@@ -67,7 +82,11 @@ describe('JSON lines', () => {
       await withWatch(posts.path, {}, async (silent) => {
         await asked.until(({ bookmarks }) => bookmarks.length >= 2);
         const { object } = asked.bookmarks[0]!;
-        expect(object).toMatchObject({ apiVersion: posts.apiVersion, kind: 'Post', metadata: { resourceVersion: expect.stringMatching(/^\d+$/) } });
+        expect(object).toMatchObject({
+          apiVersion: posts.apiVersion,
+          kind: 'Post',
+          metadata: { resourceVersion: expect.stringMatching(/^\d+$/) },
+        });
         expect(object.metadata.name ?? '').toBe('');
         expect(silent.bookmarks).toEqual([]);
       });
@@ -137,13 +156,17 @@ describe('server-sent events', () => {
   test('Last-Event-ID wins over resourceVersion', async () => {
     const { body } = await call(env, posts.path);
     const last = await create(env, posts.path, posts.object('sse-last'));
-    await withWatch(`${posts.path}?resourceVersion=0`, { sse: true, headers: { 'last-event-id': body.metadata.resourceVersion } }, async (stream) => {
-      await stream.untilCount(1);
-      expect(stream.changes[0]!.object).toEqual(last);
-      await call(env, `${posts.path}/sse-last`, { method: 'DELETE' });
-      await stream.untilCount(2);
-      expect(stream.story).toEqual(['ADDED sse-last', 'DELETED sse-last']);
-    });
+    await withWatch(
+      `${posts.path}?resourceVersion=0`,
+      { sse: true, headers: { 'last-event-id': body.metadata.resourceVersion } },
+      async (stream) => {
+        await stream.untilCount(1);
+        expect(stream.changes[0]!.object).toEqual(last);
+        await call(env, `${posts.path}/sse-last`, { method: 'DELETE' });
+        await stream.untilCount(2);
+        expect(stream.story).toEqual(['ADDED sse-last', 'DELETED sse-last']);
+      },
+    );
   });
 
   test('a bookmark’s frame has its id too, to resume from', async () => {
@@ -168,7 +191,13 @@ describe('other forms', () => {
     expect([answer.status, answer.body.kind]).toEqual([200, 'PostList']);
   });
 
-  test.each(['timeoutSeconds=abc', 'timeoutSeconds=-1', 'watch=maybe', 'allowWatchBookmarks=maybe', 'sendInitialEvents=maybe'])('%s is no server error', async (query) => {
+  test.each([
+    'timeoutSeconds=abc',
+    'timeoutSeconds=-1',
+    'watch=maybe',
+    'allowWatchBookmarks=maybe',
+    'sendInitialEvents=maybe',
+  ])('%s is no server error', async (query) => {
     const response = await env.request(`${posts.path}?watch=true&${query}`);
     expect(response.status).toBeLessThan(500);
     await response.body?.cancel();
@@ -177,7 +206,9 @@ describe('other forms', () => {
   test('YAML cannot be streamed', async () => {
     const answer = await call(env, `${posts.path}?watch=true`, { headers: { accept: 'application/yaml' } });
     expect(answer.status).toBe(406);
-    expect(answer.text.replaceAll(/\s+/g, ' ')).toContain('only the following media types are accepted: application/json');
+    expect(answer.text.replaceAll(/\s+/g, ' ')).toContain(
+      'only the following media types are accepted: application/json',
+    );
   });
 
   test('as metadata alone', async () => {

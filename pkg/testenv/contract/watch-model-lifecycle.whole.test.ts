@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, eventually, mergePatch } from './api-call.ts';
-import { anySpec, changeDefinition, create, definitionsPath, objectSchema, onEveryServer, register, version } from './models-definition.ts';
+import {
+  anySpec,
+  changeDefinition,
+  create,
+  definitionsPath,
+  objectSchema,
+  onEveryServer,
+  register,
+  version,
+} from './models-definition.ts';
 import { WatchStream } from './watch-stream.ts';
 
 let env: TestEnv;
@@ -12,7 +21,8 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-const schemaWith = (more: Record<string, unknown>): Record<string, unknown> => objectSchema({ type: 'object', properties: { both: { type: 'string' }, ...more } });
+const schemaWith = (more: Record<string, unknown>): Record<string, unknown> =>
+  objectSchema({ type: 'object', properties: { both: { type: 'string' }, ...more } });
 
 describe('when its definition is deleted', () => {
   test.each([
@@ -24,27 +34,34 @@ describe('when its definition is deleted', () => {
     for (const name of ['a', 'b', 'c']) await create(env, posts.path, posts.object(name));
     const stream = await WatchStream.open(env, posts.path, options);
     await stream.untilCount(3);
-    expect((await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'DELETE' })).status).toBe(200);
+    expect((await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'DELETE' })).status).toBe(
+      200,
+    );
     await stream.untilEnd();
     expect(stream.failure).toBeUndefined();
     expect(stream.story.slice(3).toSorted()).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
     await onEveryServer(env, posts.path, 404);
   });
 
-  test.each([0, 1])('away while it was deleted and registered again: a resumed watch on server %i does not miss the deletion', async (server) => {
-    const posts = await register(env);
-    await create(env, posts.path, posts.object('old'));
-    const { resourceVersion } = (await call(env, posts.path)).body.metadata;
-    await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'DELETE' });
-    await eventually(async () => expect((await call(env, `${definitionsPath}/${posts.definition.metadata.name}`)).status).toBe(404));
-    await register(env, posts.definition);
-    await create(env, posts.path, posts.object('new'));
-    const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${resourceVersion}`, { server });
-    await stream.until(({ ended, story }) => ended || story.includes('ADDED new'));
-    // Telling it to list again is as good: what must not be is a cache that keeps `old` for ever.
-    expect([['DELETED old', 'ADDED new'], ['ERROR Expired']]).toContainEqual(stream.story);
-    stream.close();
-  });
+  test.each([0, 1])(
+    'away while it was deleted and registered again: a resumed watch on server %i does not miss the deletion',
+    async (server) => {
+      const posts = await register(env);
+      await create(env, posts.path, posts.object('old'));
+      const { resourceVersion } = (await call(env, posts.path)).body.metadata;
+      await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'DELETE' });
+      await eventually(async () =>
+        expect((await call(env, `${definitionsPath}/${posts.definition.metadata.name}`)).status).toBe(404),
+      );
+      await register(env, posts.definition);
+      await create(env, posts.path, posts.object('new'));
+      const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${resourceVersion}`, { server });
+      await stream.until(({ ended, story }) => ended || story.includes('ADDED new'));
+      // Telling it to list again is as good: what must not be is a cache that keeps `old` for ever.
+      expect([['DELETED old', 'ADDED new'], ['ERROR Expired']]).toContainEqual(stream.story);
+      stream.close();
+    },
+  );
 
   test('the definitions’ own watch tells ADDED, its way to Established, and DELETED', async () => {
     const start = (await call(env, definitionsPath)).body.metadata.resourceVersion;
@@ -73,7 +90,9 @@ describe('when its definition changes', () => {
     await Promise.all(streams.map((stream) => stream.untilEnd()));
     expect(streams.map(({ failure, story }) => [failure, story])).toEqual(streams.map(() => [undefined, ['ADDED a']]));
     await create(env, posts.path, posts.object('b', { kept: 1 }));
-    const resumed = await WatchStream.open(env, `${posts.path}?resourceVersion=${first.metadata.resourceVersion}`, { server: 1 });
+    const resumed = await WatchStream.open(env, `${posts.path}?resourceVersion=${first.metadata.resourceVersion}`, {
+      server: 1,
+    });
     await resumed.untilCount(1);
     expect(resumed.story).toEqual(['ADDED b']);
     resumed.close();
@@ -112,7 +131,11 @@ describe('when its definition changes', () => {
   test('labels on the definition end nothing', async () => {
     const posts = await register(env);
     const stream = await WatchStream.open(env, posts.path);
-    await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'PATCH', headers: mergePatch, body: { metadata: { labels: { a: 'b' } } } });
+    await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, {
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { metadata: { labels: { a: 'b' } } },
+    });
     await create(env, posts.path, posts.object('still'));
     await stream.untilCount(1);
     expect(stream.ended).toBe(false);
@@ -127,7 +150,9 @@ describe('objects seen through another version', () => {
       version('v2', schemaWith({ fresh: { type: 'string', default: 'f' } }), { storage: false }),
     ];
     const posts = await register(env, { versions });
-    const streams = await Promise.all(['v1', 'v2'].map((name) => WatchStream.open(env, posts.path.replace('/v1/', `/${name}/`))));
+    const streams = await Promise.all(
+      ['v1', 'v2'].map((name) => WatchStream.open(env, posts.path.replace('/v1/', `/${name}/`))),
+    );
     await create(env, posts.path, posts.object('a', { both: 'b' }));
     await call(env, `${posts.path}/a`, { method: 'DELETE' });
     await Promise.all(streams.map((stream) => stream.untilCount(2)));
@@ -157,8 +182,14 @@ test('a server that stops ends its watches cleanly, with a last bookmark for who
     await stopped;
     expect(streams.map(({ failure }) => failure)).toEqual([undefined, undefined, undefined]);
     expect(marked.events.at(-1)!.type).toBe('BOOKMARK');
-    expect(BigInt(marked.events.at(-1)!.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(BigInt(created.metadata.resourceVersion));
-    const other = await WatchStream.open(own, posts.path, { server: 1, sse: true, headers: { 'last-event-id': sse.changes[0]!.id! } });
+    expect(BigInt(marked.events.at(-1)!.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(
+      BigInt(created.metadata.resourceVersion),
+    );
+    const other = await WatchStream.open(own, posts.path, {
+      server: 1,
+      sse: true,
+      headers: { 'last-event-id': sse.changes[0]!.id! },
+    });
     const second = await call(own, posts.path, { server: 1, method: 'POST', body: posts.object('b') });
     await eventually(() => expect(other.changes.map(({ object }) => object)).toEqual([second.body]));
     other.close();

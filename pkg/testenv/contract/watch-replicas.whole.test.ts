@@ -17,19 +17,27 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-const fingerprint = ({ type, object }: SeenEvent): string => `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`;
+const fingerprint = ({ type, object }: SeenEvent): string =>
+  `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`;
 
-const untilNamed = (stream: WatchStream, name: string): Promise<WatchStream> => stream.until(({ changes }) => changes.at(-1)?.object.metadata.name === name);
+const untilNamed = (stream: WatchStream, name: string): Promise<WatchStream> =>
+  stream.until(({ changes }) => changes.at(-1)?.object.metadata.name === name);
 
 /** Creates, changes and deletes on one replica, and answers the revisions the server told. */
 async function write(server: number, writer: number, told: string[]): Promise<void> {
   for (let round = 0; round < roundsEach; round += 1) {
     const name = `w${writer}-${round}`;
     const created = await call(env, posts.path, { server, method: 'POST', body: posts.object(name, { round }) });
-    const changed = await call(env, `${posts.path}/${name}`, { server, method: 'PATCH', headers: mergePatch, body: { spec: { n: 1 } } });
+    const changed = await call(env, `${posts.path}/${name}`, {
+      server,
+      method: 'PATCH',
+      headers: mergePatch,
+      body: { spec: { n: 1 } },
+    });
     expect([created.status, changed.status]).toEqual([201, 200]);
     told.push(created.body.metadata.resourceVersion, changed.body.metadata.resourceVersion);
-    if (round % 2 === 0) expect((await call(env, `${posts.path}/${name}`, { server, method: 'DELETE' })).status).toBe(200);
+    if (round % 2 === 0)
+      expect((await call(env, `${posts.path}/${name}`, { server, method: 'DELETE' })).status).toBe(200);
   }
 }
 
@@ -42,7 +50,10 @@ test('every watcher on either replica sees each write of both once, in one order
   const join = async (): Promise<void> => {
     while (!writing.signal.aborted && joined.length < 24) {
       const from = told[Math.floor(Math.random() * told.length)] ?? start;
-      const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${from}`, { server: joined.length % 2, sse: joined.length % 3 === 0 });
+      const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${from}`, {
+        server: joined.length % 2,
+        sse: joined.length % 3 === 0,
+      });
       joined.push({ from: BigInt(from), stream });
       await stream.untilCount(1);
     }
@@ -76,7 +87,11 @@ test('list and watch join without a gap while others write', async () => {
     const list = await call(env, posts.path, { server: i % 2 });
     const cache = new Map(list.body.items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
     seen.push(cache);
-    streams.push(await WatchStream.open(env, `${posts.path}?resourceVersion=${list.body.metadata.resourceVersion}`, { server: (i + 1) % 2 }));
+    streams.push(
+      await WatchStream.open(env, `${posts.path}?resourceVersion=${list.body.metadata.resourceVersion}`, {
+        server: (i + 1) % 2,
+      }),
+    );
   }
   await load;
   await create(env, posts.path, posts.object('last'));
@@ -86,7 +101,10 @@ test('list and watch join without a gap while others write', async () => {
   for (const [i, stream] of streams.entries()) {
     const cache = seen[i]!;
     for (const { type, object } of stream.changes) {
-      expect([object.metadata.name, type === 'ADDED']).toEqual([object.metadata.name, !cache.has(object.metadata.name)]);
+      expect([object.metadata.name, type === 'ADDED']).toEqual([
+        object.metadata.name,
+        !cache.has(object.metadata.name),
+      ]);
       if (type === 'DELETED') cache.delete(object.metadata.name);
       else cache.set(object.metadata.name, object.metadata.resourceVersion);
     }
@@ -99,11 +117,17 @@ test('broken off and resumed from the last event, again and again, nothing is lo
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const truth = await WatchStream.open(env, `${posts.path}?resourceVersion=${start}`);
   const told: string[] = [];
-  const load = Promise.all([200, 201, 202, 203].map((writer) => write(writer % 2, writer, told))).then(() => create(env, posts.path, posts.object('finish')));
+  const load = Promise.all([200, 201, 202, 203].map((writer) => write(writer % 2, writer, told))).then(() =>
+    create(env, posts.path, posts.object('finish')),
+  );
   const collected: SeenEvent[] = [];
   let last = start;
   for (let i = 0; collected.at(-1)?.object.metadata.name !== 'finish'; i += 1) {
-    const stream = await WatchStream.open(env, posts.path, { server: i % 2, sse: true, headers: { 'last-event-id': last } });
+    const stream = await WatchStream.open(env, posts.path, {
+      server: i % 2,
+      sse: true,
+      headers: { 'last-event-id': last },
+    });
     await stream.untilCount(1);
     await stream.until(({ changes }) => changes.length >= 7 || changes.at(-1)?.object.metadata.name === 'finish');
     stream.close();

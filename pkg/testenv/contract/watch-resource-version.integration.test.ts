@@ -9,7 +9,10 @@ let env: TestEnv;
 let posts: Registered;
 
 beforeAll(async () => {
-  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } } });
+  env = await startTestEnv({
+    replicas: 2,
+    handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } },
+  });
   posts = await register(env);
   for (const name of ['z', 'y', 'x']) await create(env, posts.path, posts.object(name));
 });
@@ -50,14 +53,19 @@ describe('where a watch starts', () => {
     const third = await create(env, posts.path, posts.object('n2'));
     const all = await storyOf(`resourceVersion=${first}`, 2);
     expect(all.story).toEqual(['ADDED n1', 'ADDED n2']);
-    expect(all.changes.map(revisionOf)).toEqual([second, third].map(({ metadata }) => BigInt(metadata.resourceVersion)));
+    expect(all.changes.map(revisionOf)).toEqual(
+      [second, third].map(({ metadata }) => BigInt(metadata.resourceVersion)),
+    );
     const rest = await storyOf(`resourceVersion=${second.metadata.resourceVersion}`, 1);
     expect(rest.story).toEqual(['ADDED n2']);
     await Promise.all(['n1', 'n2'].map((name) => call(env, `${posts.path}/${name}`, { method: 'DELETE' })));
   });
 
   test('resourceVersion of the newest object: silence until the next change', async () => {
-    const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${await current()}&allowWatchBookmarks=true`);
+    const stream = await WatchStream.open(
+      env,
+      `${posts.path}?resourceVersion=${await current()}&allowWatchBookmarks=true`,
+    );
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     expect(stream.changes).toEqual([]);
     stream.close();
@@ -91,13 +99,18 @@ describe('places no watch can start at', () => {
     await Promise.all([1, 2].map((n) => call(env, `${posts.path}/arrives-${n}`, { method: 'DELETE' })));
   });
 
-  test.each(['abc', '-1', '1.5', '1e3', ' 1', '0x10', '99999999999999999999999999'])('resourceVersion=%s is 400', async (version) => {
-    const answer = await call(env, `${posts.path}?watch=true&resourceVersion=${encodeURIComponent(version)}`);
-    expect([version, answer.status]).toEqual([version, 400]);
-  });
+  test.each(['abc', '-1', '1.5', '1e3', ' 1', '0x10', '99999999999999999999999999'])(
+    'resourceVersion=%s is 400',
+    async (version) => {
+      const answer = await call(env, `${posts.path}?watch=true&resourceVersion=${encodeURIComponent(version)}`);
+      expect([version, answer.status]).toEqual([version, 400]);
+    },
+  );
 
   test('an unreadable Last-Event-ID is 400, never a start over', async () => {
-    const answer = await call(env, `${posts.path}?watch=true`, { headers: { accept: 'text/event-stream', 'last-event-id': 'junk' } });
+    const answer = await call(env, `${posts.path}?watch=true`, {
+      headers: { accept: 'text/event-stream', 'last-event-id': 'junk' },
+    });
     expect(answer.status).toBe(400);
   });
 
@@ -108,7 +121,10 @@ describe('places no watch can start at', () => {
     await stream.untilEnd();
     expect(stream.failure).toBeUndefined();
     expect(stream.events).toHaveLength(1);
-    expect(stream.events[0]).toMatchObject({ type: 'ERROR', object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 } });
+    expect(stream.events[0]).toMatchObject({
+      type: 'ERROR',
+      object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 },
+    });
     expect(stream.events[0]!.object.message).toMatch(/^too old resource version: 1 \(\d+\)$/);
     const sse = await WatchStream.open(env, posts.path, { server: 1, sse: true, headers: { 'last-event-id': '1' } });
     await sse.untilEnd();
@@ -131,11 +147,17 @@ describe('sendInitialEvents', () => {
     const types = stream.events.map(({ type }) => type);
     expect(types.slice(0, types.indexOf('BOOKMARK') + 1)).toEqual(['ADDED', 'ADDED', 'ADDED', 'BOOKMARK']);
     const marker = stream.bookmarks[0]!.object;
-    expect(marker).toMatchObject({ apiVersion: posts.apiVersion, kind: 'Post', metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } });
+    expect(marker).toMatchObject({
+      apiVersion: posts.apiVersion,
+      kind: 'Post',
+      metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } },
+    });
     await create(env, posts.path, posts.object('follows'));
     await stream.untilCount(4);
     expect(stream.story.at(-1)).toBe('ADDED follows');
-    expect(stream.bookmarks.filter(({ object }) => object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true')).toHaveLength(1);
+    expect(
+      stream.bookmarks.filter(({ object }) => object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true'),
+    ).toHaveLength(1);
     stream.close();
     await call(env, `${posts.path}/follows`, { method: 'DELETE' });
   });
@@ -160,7 +182,10 @@ describe('sendInitialEvents', () => {
   });
 
   test('false: no initial objects even without a resourceVersion', async () => {
-    const stream = await WatchStream.open(env, `${posts.path}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`);
+    const stream = await WatchStream.open(
+      env,
+      `${posts.path}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    );
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     expect(stream.changes).toEqual([]);
     stream.close();
@@ -168,7 +193,10 @@ describe('sendInitialEvents', () => {
 
   test.each([
     ['without resourceVersionMatch', 'watch=true&sendInitialEvents=true&allowWatchBookmarks=true'],
-    ['with Exact', 'watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=Exact&resourceVersion=1'],
+    [
+      'with Exact',
+      'watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=Exact&resourceVersion=1',
+    ],
     ['with an unknown match', 'watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=Zzz'],
     ['resourceVersionMatch on a watch without it', 'watch=true&resourceVersionMatch=NotOlderThan&resourceVersion=1'],
     ['on a list', 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan'],

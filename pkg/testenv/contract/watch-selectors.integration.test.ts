@@ -15,18 +15,34 @@ beforeAll(async () => {
     { name: 'spec.size', path: 'spec.size', type: 'integer' },
     { name: 'spec.tags', path: 'spec.tags[*]', type: 'string', multi: true },
   ];
-  const spec = { type: 'object', properties: { color: { type: 'string' }, size: { type: 'integer' }, tags: { type: 'array', items: { type: 'string' } }, n: { type: 'integer' } } };
-  [posts, notes] = await Promise.all([register(env, { spec, version: { indexes } }), register(env, { kind: 'Note', scope: 'Namespaced' })]);
-  await eventually(async () => expect((await call(env, `${posts.path}?fieldSelector=spec.color%3Dred`)).status).toBe(200));
-  for (const name of ['one', 'two']) await create(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const spec = {
+    type: 'object',
+    properties: {
+      color: { type: 'string' },
+      size: { type: 'integer' },
+      tags: { type: 'array', items: { type: 'string' } },
+      n: { type: 'integer' },
+    },
+  };
+  [posts, notes] = await Promise.all([
+    register(env, { spec, version: { indexes } }),
+    register(env, { kind: 'Note', scope: 'Namespaced' }),
+  ]);
+  await eventually(async () =>
+    expect((await call(env, `${posts.path}?fieldSelector=spec.color%3Dred`)).status).toBe(200),
+  );
+  for (const name of ['one', 'two'])
+    await create(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 });
 
 afterAll(() => env?.stop());
 
-const patch = (path: string, body: unknown): Promise<Answer> => call(env, path, { method: 'PATCH', headers: mergePatch, body });
+const patch = (path: string, body: unknown): Promise<Answer> =>
+  call(env, path, { method: 'PATCH', headers: mergePatch, body });
 const revision = async (path: string): Promise<string> => (await call(env, path)).body.metadata.resourceVersion;
 
-const places = (stream: WatchStream): string[] => stream.changes.map(({ type, object }) => `${type} ${object.metadata.namespace}`);
+const places = (stream: WatchStream): string[] =>
+  stream.changes.map(({ type, object }) => `${type} ${object.metadata.namespace}`);
 
 interface Transition {
   selector: string;
@@ -35,49 +51,137 @@ interface Transition {
 }
 
 const transitions: [string, Transition][] = [
-  ['label =', { selector: 'labelSelector=app%3Dweb', outside: { metadata: { labels: { app: 'db' } } }, inside: { metadata: { labels: { app: 'web' } } } }],
-  ['label !=', { selector: 'labelSelector=app!%3Dweb', outside: { metadata: { labels: { app: 'web' } } }, inside: { metadata: { labels: { app: null } } } }],
-  ['label in', { selector: 'labelSelector=app%20in%20(web,api)', outside: { metadata: { labels: { app: 'db' } } }, inside: { metadata: { labels: { app: 'api' } } } }],
-  ['label set of the seed', { selector: 'labelSelector=app%3D(web,api)', outside: { metadata: { labels: { app: 'db' } } }, inside: { metadata: { labels: { app: 'api' } } } }],
-  ['label absent', { selector: 'labelSelector=!app', outside: { metadata: { labels: { app: 'x' } } }, inside: { metadata: { labels: { app: null } } } }],
-  ['field =', { selector: 'fieldSelector=spec.color%3Dred', outside: { spec: { color: 'blue' } }, inside: { spec: { color: 'red' } } }],
-  ['field set', { selector: 'fieldSelector=spec.color%3D(red,green)', outside: { spec: { color: 'blue' } }, inside: { spec: { color: 'green' } } }],
-  ['field !=', { selector: 'fieldSelector=spec.color!%3Dred', outside: { spec: { color: 'red' } }, inside: { spec: { color: null } } }],
-  ['field >', { selector: 'fieldSelector=spec.size%3E9', outside: { spec: { size: 9 } }, inside: { spec: { size: 10 } } }],
-  ['field null', { selector: 'fieldSelector=!spec.size', outside: { spec: { size: 1 } }, inside: { spec: { size: null } } }],
-  ['multi contains', { selector: 'fieldSelector=spec.tags%3Da', outside: { spec: { tags: ['b'] } }, inside: { spec: { tags: ['b', 'a'] } } }],
-  ['both kinds', { selector: 'labelSelector=app%3Dweb&fieldSelector=spec.color%3Dred', outside: { metadata: { labels: { app: 'web' } }, spec: { color: 'blue' } }, inside: { spec: { color: 'red' } } }],
+  [
+    'label =',
+    {
+      selector: 'labelSelector=app%3Dweb',
+      outside: { metadata: { labels: { app: 'db' } } },
+      inside: { metadata: { labels: { app: 'web' } } },
+    },
+  ],
+  [
+    'label !=',
+    {
+      selector: 'labelSelector=app!%3Dweb',
+      outside: { metadata: { labels: { app: 'web' } } },
+      inside: { metadata: { labels: { app: null } } },
+    },
+  ],
+  [
+    'label in',
+    {
+      selector: 'labelSelector=app%20in%20(web,api)',
+      outside: { metadata: { labels: { app: 'db' } } },
+      inside: { metadata: { labels: { app: 'api' } } },
+    },
+  ],
+  [
+    'label set of the seed',
+    {
+      selector: 'labelSelector=app%3D(web,api)',
+      outside: { metadata: { labels: { app: 'db' } } },
+      inside: { metadata: { labels: { app: 'api' } } },
+    },
+  ],
+  [
+    'label absent',
+    {
+      selector: 'labelSelector=!app',
+      outside: { metadata: { labels: { app: 'x' } } },
+      inside: { metadata: { labels: { app: null } } },
+    },
+  ],
+  [
+    'field =',
+    {
+      selector: 'fieldSelector=spec.color%3Dred',
+      outside: { spec: { color: 'blue' } },
+      inside: { spec: { color: 'red' } },
+    },
+  ],
+  [
+    'field set',
+    {
+      selector: 'fieldSelector=spec.color%3D(red,green)',
+      outside: { spec: { color: 'blue' } },
+      inside: { spec: { color: 'green' } },
+    },
+  ],
+  [
+    'field !=',
+    {
+      selector: 'fieldSelector=spec.color!%3Dred',
+      outside: { spec: { color: 'red' } },
+      inside: { spec: { color: null } },
+    },
+  ],
+  [
+    'field >',
+    { selector: 'fieldSelector=spec.size%3E9', outside: { spec: { size: 9 } }, inside: { spec: { size: 10 } } },
+  ],
+  [
+    'field null',
+    { selector: 'fieldSelector=!spec.size', outside: { spec: { size: 1 } }, inside: { spec: { size: null } } },
+  ],
+  [
+    'multi contains',
+    {
+      selector: 'fieldSelector=spec.tags%3Da',
+      outside: { spec: { tags: ['b'] } },
+      inside: { spec: { tags: ['b', 'a'] } },
+    },
+  ],
+  [
+    'both kinds',
+    {
+      selector: 'labelSelector=app%3Dweb&fieldSelector=spec.color%3Dred',
+      outside: { metadata: { labels: { app: 'web' } }, spec: { color: 'blue' } },
+      inside: { spec: { color: 'red' } },
+    },
+  ],
 ];
 
 describe('an object that crosses a selector', () => {
-  test.each(transitions)('%s: enters as ADDED, leaves as DELETED with what it was, at the new revision', async (_case, { selector, outside, inside }) => {
-    const name = `crossing-${transitions.findIndex(([other]) => other === _case)}`;
-    const path = `${posts.path}/${name}`;
-    await create(env, posts.path, posts.object(name, {}));
-    await patch(path, outside);
-    const stream = await WatchStream.open(env, `${posts.path}?${selector}&resourceVersion=${await revision(posts.path)}`);
-    const seenByAll = await WatchStream.open(env, `${posts.path}?resourceVersion=${await revision(posts.path)}`);
-    const entered = await patch(path, inside);
-    const touched = await patch(path, { spec: { n: 1 } });
-    const left = await patch(path, outside);
-    await patch(path, { spec: { n: 2 } });
-    const back = await patch(path, inside);
-    await call(env, path, { method: 'DELETE' });
-    await stream.untilCount(5);
-    await seenByAll.untilCount(6);
-    expect(stream.changes.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED', 'DELETED']);
-    const [added, modified, gone, again, deleted] = stream.changes;
-    expect(added!.object).toEqual(entered.body);
-    expect(modified!.object).toEqual(touched.body);
-    expect(gone!.object).toEqual({ ...touched.body, metadata: { ...touched.body.metadata, resourceVersion: left.body.metadata.resourceVersion } });
-    expect(again!.object).toEqual(back.body);
-    expect(revisionOf(deleted!)).toBe(revisionOf(seenByAll.changes.at(-1)!));
-    stream.close();
-    seenByAll.close();
-  });
+  test.each(transitions)(
+    '%s: enters as ADDED, leaves as DELETED with what it was, at the new revision',
+    async (_case, { selector, outside, inside }) => {
+      const name = `crossing-${transitions.findIndex(([other]) => other === _case)}`;
+      const path = `${posts.path}/${name}`;
+      await create(env, posts.path, posts.object(name, {}));
+      await patch(path, outside);
+      const stream = await WatchStream.open(
+        env,
+        `${posts.path}?${selector}&resourceVersion=${await revision(posts.path)}`,
+      );
+      const seenByAll = await WatchStream.open(env, `${posts.path}?resourceVersion=${await revision(posts.path)}`);
+      const entered = await patch(path, inside);
+      const touched = await patch(path, { spec: { n: 1 } });
+      const left = await patch(path, outside);
+      await patch(path, { spec: { n: 2 } });
+      const back = await patch(path, inside);
+      await call(env, path, { method: 'DELETE' });
+      await stream.untilCount(5);
+      await seenByAll.untilCount(6);
+      expect(stream.changes.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED', 'DELETED']);
+      const [added, modified, gone, again, deleted] = stream.changes;
+      expect(added!.object).toEqual(entered.body);
+      expect(modified!.object).toEqual(touched.body);
+      expect(gone!.object).toEqual({
+        ...touched.body,
+        metadata: { ...touched.body.metadata, resourceVersion: left.body.metadata.resourceVersion },
+      });
+      expect(again!.object).toEqual(back.body);
+      expect(revisionOf(deleted!)).toBe(revisionOf(seenByAll.changes.at(-1)!));
+      stream.close();
+      seenByAll.close();
+    },
+  );
 
   test('one that never matched is never heard of', async () => {
-    const stream = await WatchStream.open(env, `${posts.path}?labelSelector=app%3Dmine&resourceVersion=${await revision(posts.path)}`);
+    const stream = await WatchStream.open(
+      env,
+      `${posts.path}?labelSelector=app%3Dmine&resourceVersion=${await revision(posts.path)}`,
+    );
     await create(env, posts.path, posts.object('other'));
     await patch(`${posts.path}/other`, { spec: { n: 3 } });
     await call(env, `${posts.path}/other`, { method: 'DELETE' });
@@ -114,7 +218,10 @@ describe('namespaces', () => {
     const start = await revision(notes.path);
     const one = await WatchStream.open(env, `${notes.inNamespace('one')}?resourceVersion=${start}`);
     const all = await WatchStream.open(env, `${notes.path}?resourceVersion=${start}`);
-    const field = await WatchStream.open(env, `${notes.path}?resourceVersion=${start}&fieldSelector=metadata.namespace%3Dtwo`);
+    const field = await WatchStream.open(
+      env,
+      `${notes.path}?resourceVersion=${start}&fieldSelector=metadata.namespace%3Dtwo`,
+    );
     await create(env, notes.inNamespace('one'), notes.object('n'));
     await create(env, notes.inNamespace('two'), notes.object('n'));
     await call(env, `${notes.inNamespace('one')}/n`, { method: 'DELETE' });

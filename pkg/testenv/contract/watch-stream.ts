@@ -38,12 +38,21 @@ export class WatchStream {
     // Opened by `open`, which can wait for the headers.
   }
 
-  static async open(env: TestEnv, path: string, { server = 0, headers = {}, sse = false }: WatchStreamOptions = {}): Promise<WatchStream> {
+  static async open(
+    env: TestEnv,
+    path: string,
+    { server = 0, headers = {}, sse = false }: WatchStreamOptions = {},
+  ): Promise<WatchStream> {
     const stream = new WatchStream();
     const url = `${path}${path.includes('?') ? '&' : '?'}watch=true`;
     const accept = sse ? { accept: 'text/event-stream' } : {};
-    stream.response = await env.request(url, { server, headers: { ...accept, ...headers }, signal: stream.abort.signal });
-    if (stream.response.status !== 200) throw new Error(`watch ${url}: ${stream.response.status} ${await stream.response.text()}`);
+    stream.response = await env.request(url, {
+      server,
+      headers: { ...accept, ...headers },
+      signal: stream.abort.signal,
+    });
+    if (stream.response.status !== 200)
+      throw new Error(`watch ${url}: ${stream.response.status} ${await stream.response.text()}`);
     void stream.read(sse);
     return stream;
   }
@@ -73,7 +82,11 @@ export class WatchStream {
       };
       const timer = setTimeout(() => {
         this.listeners.delete(check);
-        reject(new Error(`the watch did not come there; story: ${this.story.slice(-20).join(', ')}; ended: ${this.ended}; raw: ${this.raw.slice(-300)}`));
+        reject(
+          new Error(
+            `the watch did not come there; story: ${this.story.slice(-20).join(', ')}; ended: ${this.ended}; raw: ${this.raw.slice(-300)}`,
+          ),
+        );
       }, timeoutMs);
       this.listeners.add(check);
     });
@@ -120,7 +133,11 @@ export class WatchStream {
     const frame = sseFrame(part);
     if (frame === undefined) return;
     this.frames.push(frame);
-    if (frame.data !== undefined) this.events.push({ ...(JSON.parse(frame.data) as SeenEvent), ...(frame.id === undefined ? {} : { id: frame.id }) });
+    if (frame.data !== undefined)
+      this.events.push({
+        ...(JSON.parse(frame.data) as SeenEvent),
+        ...(frame.id === undefined ? {} : { id: frame.id }),
+      });
   }
 
   private tell(): void {

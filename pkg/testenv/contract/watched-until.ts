@@ -7,8 +7,17 @@ export interface WatchedEvent {
 }
 
 /** The change events of a collection after a resource version, up to and without the one of the object named `last`. */
-export async function watchedUntil(env: TestEnv, path: string, after: { resourceVersion: string; last: string; fieldSelector?: string }): Promise<WatchedEvent[]> {
-  const query = new URLSearchParams({ watch: 'true', resourceVersion: after.resourceVersion, timeoutSeconds: '60', ...(after.fieldSelector === undefined ? {} : { fieldSelector: after.fieldSelector }) });
+export async function watchedUntil(
+  env: TestEnv,
+  path: string,
+  after: { resourceVersion: string; last: string; fieldSelector?: string },
+): Promise<WatchedEvent[]> {
+  const query = new URLSearchParams({
+    watch: 'true',
+    resourceVersion: after.resourceVersion,
+    timeoutSeconds: '60',
+    ...(after.fieldSelector === undefined ? {} : { fieldSelector: after.fieldSelector }),
+  });
   const response = await env.request(`${path}?${query.toString()}`);
   const events: WatchedEvent[] = [];
   let rest = '';

@@ -1,8 +1,8 @@
 import { SeededRandom } from './seeded-random.ts';
 
 /**
- * Decides what happens to each call, by the seed: the nth question of one label has one answer, whatever was asked of other labels in between. So
- * a run can be repeated though its calls come in another order.
+ * Decides what happens to each call, by the seed: the nth question of one label has one answer, whatever was asked of
+ * other labels in between. So a run can be repeated though its calls come in another order.
  */
 export class Fates {
   readonly #seed: number;

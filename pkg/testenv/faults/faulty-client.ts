@@ -63,8 +63,8 @@ interface World {
 }
 
 /**
- * A Client on which things go wrong as they do on real networks. What happens to the nth call of one verb on one object is decided by the
- * seed alone.
+ * A Client on which things go wrong as they do on real networks. What happens to the nth call of one verb on one object
+ * is decided by the seed alone.
  */
 export class FaultyClient implements Client {
   readonly #world: World;
@@ -73,7 +73,10 @@ export class FaultyClient implements Client {
   /** Resolves at the crash. */
   readonly crashed: Promise<void>;
 
-  constructor({ client, seed, rates, onFault = () => undefined }: FaultyClientOptions, world: World = { client, fates: new Fates(seed), rates, onFault }) {
+  constructor(
+    { client, seed, rates, onFault = () => undefined }: FaultyClientOptions,
+    world: World = { client, fates: new Fates(seed), rates, onFault },
+  ) {
     this.#world = world;
     this.crashed = new Promise((resolve) => {
       this.#die = resolve;
@@ -101,7 +104,8 @@ export class FaultyClient implements Client {
 
   async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     const call = nameOf('list', type);
-    if (options.continue !== undefined && this.#happens('expired', call)) throw newExpired('the history of this list is gone');
+    if (options.continue !== undefined && this.#happens('expired', call))
+      throw newExpired('the history of this list is gone');
     return this.#read(call, (client) => client.list(type, options));
   }
 
@@ -110,19 +114,45 @@ export class FaultyClient implements Client {
   }
 
   update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(nameOf('update', type, object.metadata), (client) => client.update(type, object, options), conflictAt(type, object));
+    return this.#write(
+      nameOf('update', type, object.metadata),
+      (client) => client.update(type, object, options),
+      conflictAt(type, object),
+    );
   }
 
   updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(nameOf('updateStatus', type, object.metadata), (client) => client.updateStatus(type, object, options), conflictAt(type, object));
+    return this.#write(
+      nameOf('updateStatus', type, object.metadata),
+      (client) => client.updateStatus(type, object, options),
+      conflictAt(type, object),
+    );
   }
 
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(nameOf('patch', type, key), (client) => client.patch(type, key, patch, options), namesRevision(patch) ? conflictOf(type, key) : undefined);
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
+    return this.#write(
+      nameOf('patch', type, key),
+      (client) => client.patch(type, key, patch, options),
+      namesRevision(patch) ? conflictOf(type, key) : undefined,
+    );
   }
 
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(nameOf('patchStatus', type, key), (client) => client.patchStatus(type, key, patch, options), namesRevision(patch) ? conflictOf(type, key) : undefined);
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
+    return this.#write(
+      nameOf('patchStatus', type, key),
+      (client) => client.patchStatus(type, key, patch, options),
+      namesRevision(patch) ? conflictOf(type, key) : undefined,
+    );
   }
 
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
@@ -157,7 +187,11 @@ export class FaultyClient implements Client {
     return result;
   }
 
-  async #write<Result>(call: string, work: (client: Client) => Promise<Result>, conflict?: () => Error): Promise<Result> {
+  async #write<Result>(
+    call: string,
+    work: (client: Client) => Promise<Result>,
+    conflict?: () => Error,
+  ): Promise<Result> {
     this.#checkAlive();
     const crashes = this.#happens('crash', call);
     const comesThrough = this.#world.fates.of(`comes through ${call}`).chance(0.5);
@@ -191,7 +225,8 @@ export class FaultyClient implements Client {
   async #linger(call: string): Promise<void> {
     const random: SeededRandom = this.#world.fates.of(`linger ${call}`);
     if (random.chance(0.2)) await delay(random.below(20));
-    else for (let turns = random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+    else
+      for (let turns = random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -210,7 +245,8 @@ function conflictAt(type: ResourceType, { metadata }: AnyObject): (() => Error) 
 
 /** Others cannot conflict: they are repeated on whatever is there. */
 function namesRevision({ type, patch }: Patch): boolean {
-  if (type === 'json') return patch.some((operation) => JSON.stringify(operation).includes('"/metadata/resourceVersion"'));
+  if (type === 'json')
+    return patch.some((operation) => JSON.stringify(operation).includes('"/metadata/resourceVersion"'));
   const { metadata } = patch;
   return typeof metadata === 'object' && metadata !== null && 'resourceVersion' in metadata;
 }

@@ -50,8 +50,15 @@ test('a conflict comes only to writes that name a revision', async () => {
   const post = await client.create(postType, newPost(newName()));
   const key = { namespace: '', name: post.metadata.name };
   await expect(client.update(postType, post)).rejects.toMatchObject({ reason: 'Conflict' });
-  await expect(client.patch(postType, key, { type: 'merge', patch: { metadata: { resourceVersion: post.metadata.resourceVersion } } })).rejects.toMatchObject({ reason: 'Conflict' });
-  await expect(client.delete(postType, key, { resourceVersion: post.metadata.resourceVersion })).rejects.toMatchObject({ reason: 'Conflict' });
+  await expect(
+    client.patch(postType, key, {
+      type: 'merge',
+      patch: { metadata: { resourceVersion: post.metadata.resourceVersion } },
+    }),
+  ).rejects.toMatchObject({ reason: 'Conflict' });
+  await expect(client.delete(postType, key, { resourceVersion: post.metadata.resourceVersion })).rejects.toMatchObject({
+    reason: 'Conflict',
+  });
   await client.patch(postType, key, { type: 'merge', patch: { spec: { title: 'another' } } });
   client.heal();
   await client.delete(postType, key);
@@ -59,10 +66,14 @@ test('a conflict comes only to writes that name a revision', async () => {
 
 test('a watch begins too late, or ends after an event', async () => {
   const { resourceVersion } = await steady.list(postType);
-  await expect(faulty({ expired: 1 }).watch(postType, { resourceVersion })).rejects.toMatchObject({ reason: 'Expired' });
+  await expect(faulty({ expired: 1 }).watch(postType, { resourceVersion })).rejects.toMatchObject({
+    reason: 'Expired',
+  });
   for (let i = 0; i < 3; i += 1) await steady.create(postType, newPost(newName()));
   const seen: string[] = [];
-  for await (const event of await faulty({ droppedWatch: 0.5, delayedEvent: 1 }, 5).watch(postType, { resourceVersion })) {
+  for await (const event of await faulty({ droppedWatch: 0.5, delayedEvent: 1 }, 5).watch(postType, {
+    resourceVersion,
+  })) {
     if (event.type !== 'BOOKMARK') seen.push(event.object.metadata.name);
     if (seen.length === 3) break;
   }
@@ -100,7 +111,14 @@ test('the same seed brings the same faults', async () => {
   const outcomes = async (seed: number): Promise<string[]> => {
     const client = faulty({ unavailable: 0.3, lostAnswer: 0.3 }, seed);
     const key = { namespace: '', name: 'seeded' };
-    return Promise.all(Array.from({ length: 30 }, () => client.patch(postType, key, { type: 'merge', patch: {} }).then((): string => 'done', (error: Error) => error.message)));
+    return Promise.all(
+      Array.from({ length: 30 }, () =>
+        client.patch(postType, key, { type: 'merge', patch: {} }).then(
+          (): string => 'done',
+          (error: Error) => error.message,
+        ),
+      ),
+    );
   };
   await steady.create(postType, newPost('seeded'));
   const first = await outcomes(11);
@@ -111,7 +129,8 @@ test('the same seed brings the same faults', async () => {
 test('a test environment with faults gives every server such a client, until it is healed', async () => {
   const disturbed = await startTestEnv({ replicas: 2, faults: { seed: 1, unavailable: 1 } });
   try {
-    for (const { client } of disturbed.servers) await expect(client.list(postType)).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
+    for (const { client } of disturbed.servers)
+      await expect(client.list(postType)).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
     disturbed.heal();
     await definePosts(disturbed);
     const post: Stored<Post> = await disturbed.servers[0]!.client.create(postType, newPost('a'));

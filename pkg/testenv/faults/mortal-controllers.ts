@@ -45,7 +45,14 @@ export class MortalControllers {
     for (let client = this.#options.client; !this.#isStopped; client = client.nextLife()) {
       const work = new WorkCount();
       this.#work = work;
-      const manager = new Manager({ name, client, log, controllers, observerFor: () => work.observer, stopTimeoutMs: 5000 });
+      const manager = new Manager({
+        name,
+        client,
+        log,
+        controllers,
+        observerFor: () => work.observer,
+        stopTimeoutMs: 5000,
+      });
       manager.start();
       await Promise.race([client.crashed, stopping]);
       // After a crash nothing that it still does reaches the API.

@@ -36,7 +36,10 @@ export interface FaultyWorld {
 export interface FaultyRunOptions {
   /** The API without faults; the models are registered. */
   client: Client;
-  /** Whose controllers are run; a PluginDefinition is one. Objects of its models are this run's alone: all are removed when it is over. */
+  /**
+   * Whose controllers are run; a PluginDefinition is one. Objects of its models are this run's alone: all are removed
+   * when it is over.
+   */
   plugin: { readonly models: readonly ResourceType[]; readonly controllers: readonly ControllerDefinition[] };
   /** Decides what goes wrong and what users do. */
   seed: number;
@@ -59,7 +62,10 @@ export class FaultyRunError extends Error {
 
   constructor(seed: number, history: readonly string[], cause: unknown) {
     const told = history.slice(-longestHistory);
-    super(`seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}\nbefore that:\n${told.map((line) => `  ${line}`).join('\n')}`, { cause });
+    super(
+      `seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}\nbefore that:\n${told.map((line) => `  ${line}`).join('\n')}`,
+      { cause },
+    );
     this.seed = seed;
   }
 }
@@ -68,17 +74,32 @@ const longestHistory = 80;
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * Runs a plugin's controllers in this process while users act and things go wrong, by a seed. Then the faults stop, and `expect` must come to hold;
- * and the controllers, started once more, must change nothing.
+ * Runs a plugin's controllers in this process while users act and things go wrong, by a seed. Then the faults stop, and
+ * `expect` must come to hold; and the controllers, started once more, must change nothing.
  * @throws FaultyRunError with the seed, by which the run can be repeated
  */
-export async function runControllersUnderFaults({ client, plugin, seed, act, expect, rates = commonFaults, timeoutMs = 20_000, log = silent }: FaultyRunOptions): Promise<void> {
+export async function runControllersUnderFaults({
+  client,
+  plugin,
+  seed,
+  act,
+  expect,
+  rates = commonFaults,
+  timeoutMs = 20_000,
+  log = silent,
+}: FaultyRunOptions): Promise<void> {
   const { models, controllers } = plugin;
   const history: string[] = [];
   const note = (what: string): void => void history.push(what);
   const faulty = new FaultyClient({ client, seed, rates, onFault: note });
   const world = newWorld(client, seed, note);
-  const running = new MortalControllers({ name: `run-${randomUUID()}`, client: faulty, controllers, log, onLife: note });
+  const running = new MortalControllers({
+    name: `run-${randomUUID()}`,
+    client: faulty,
+    controllers,
+    log,
+    onLife: note,
+  });
   try {
     await act(world);
     faulty.heal();
@@ -98,13 +119,18 @@ function newWorld(client: Client, seed: number, note: (what: string) => void): F
   const random = new SeededRandom(seed);
   const pause = async (): Promise<void> => {
     if (random.chance(0.3)) await delay(random.below(15));
-    else for (let turns = random.below(30); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+    else
+      for (let turns = random.below(30); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
   };
   return { client, random, pause, note };
 }
 
 /** And for good: while a reconcile is under way, it may yet write what it computed before. */
-async function untilExpected(expect: () => Promise<void>, running: MortalControllers, timeoutMs: number): Promise<void> {
+async function untilExpected(
+  expect: () => Promise<void>,
+  running: MortalControllers,
+  timeoutMs: number,
+): Promise<void> {
   let last: unknown;
   const holds = async (): Promise<boolean> => {
     const { work } = running;
@@ -129,8 +155,13 @@ async function removeAll(client: Client, model: ResourceType): Promise<void> {
   await Promise.all(items.map((object) => remove(client, model, object).catch(ignoreGone)));
 }
 
-async function remove(client: Client, model: ResourceType, { metadata: { namespace = '', name, finalizers = [] } }: Stored<AnyObject>): Promise<void> {
-  if (finalizers.length > 0) await client.patch(model, { namespace, name }, { type: 'merge', patch: { metadata: { finalizers: null } } });
+async function remove(
+  client: Client,
+  model: ResourceType,
+  { metadata: { namespace = '', name, finalizers = [] } }: Stored<AnyObject>,
+): Promise<void> {
+  if (finalizers.length > 0)
+    await client.patch(model, { namespace, name }, { type: 'merge', patch: { metadata: { finalizers: null } } });
   await client.delete(model, { namespace, name });
 }
 

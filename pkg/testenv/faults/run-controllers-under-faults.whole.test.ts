@@ -20,7 +20,12 @@ async function write({ client: api, random, pause }: FaultyWorld): Promise<void>
     const name = `p${i}`;
     await api.create(postType, newPost(name));
     await pause();
-    if (random.chance(0.5)) await api.patch(postType, { namespace: '', name }, { type: 'merge', patch: { spec: { title: 'one two three' } } });
+    if (random.chance(0.5))
+      await api.patch(
+        postType,
+        { namespace: '', name },
+        { type: 'merge', patch: { spec: { title: 'one two three' } } },
+      );
     if (random.chance(0.2)) await api.delete(postType, { namespace: '', name });
     await pause();
   }
@@ -28,7 +33,8 @@ async function write({ client: api, random, pause }: FaultyWorld): Promise<void>
 
 async function counted({ client: api }: FaultyWorld): Promise<void> {
   for (const { metadata, spec, status } of (await api.list(postType)).items) {
-    if (status?.words !== spec!.title.split(' ').length) throw new Error(`${metadata.name} has the wrong number of words`);
+    if (status?.words !== spec!.title.split(' ').length)
+      throw new Error(`${metadata.name} has the wrong number of words`);
   }
 }
 
@@ -38,11 +44,13 @@ function pluginOf(reconcile: ReconcileFunction): { models: (typeof postType)[]; 
 
 const right = pluginOf(async (key, { client: api, lister }) => {
   const post = lister(postType).get(key);
-  if (post !== undefined) await writeChanges(api, postType, post, { ...post, status: { words: post.spec!.title.split(' ').length } });
+  if (post !== undefined)
+    await writeChanges(api, postType, post, { ...post, status: { words: post.spec!.title.split(' ').length } });
 });
 
 test('a controller that holds passes, and its objects are removed', async () => {
-  for (let seed = 1; seed <= 15; seed += 1) await runControllersUnderFaults({ client, plugin: right, seed, act: write, expect: counted });
+  for (let seed = 1; seed <= 15; seed += 1)
+    await runControllersUnderFaults({ client, plugin: right, seed, act: write, expect: counted });
   expect((await client.list(postType)).items).toEqual([]);
 });
 
@@ -58,23 +66,33 @@ test('one that remembers what it has done, and not what is, is found out', async
   const failure: unknown = await seedsUntilFailure(hasty);
   expect(failure).toBeInstanceOf(FaultyRunError);
   const { seed, message } = failure as FaultyRunError;
-  expect(message).toMatch(new RegExp(`^seed ${seed}: waited 2000 ms for things to be as they must become: p\\d has the wrong number of words\nbefore that:\n(.|\n)*: patchStatus posts p`));
+  expect(message).toMatch(
+    new RegExp(
+      `^seed ${seed}: waited 2000 ms for things to be as they must become: p\\d has the wrong number of words\nbefore that:\n(.|\n)*: patchStatus posts p`,
+    ),
+  );
 });
 
 test('one that never comes to rest is found out', async () => {
   const restless = pluginOf(async (key, { client: api, lister }) => {
     const post = lister(postType).get(key);
     if (post === undefined) return;
-    await writeChanges(api, postType, post, { ...post, metadata: { ...post.metadata, annotations: { life: lifeOf(api) } }, status: { words: post.spec!.title.split(' ').length } });
+    await writeChanges(api, postType, post, {
+      ...post,
+      metadata: { ...post.metadata, annotations: { life: lifeOf(api) } },
+      status: { words: post.spec!.title.split(' ').length },
+    });
   });
-  await expect(runControllersUnderFaults({ client, plugin: restless, seed: 1, act: write, expect: counted, timeoutMs: 3000 })).rejects.toThrow(
-    /^seed 1: started again on a settled world, the controllers changed posts \/p\d/,
-  );
+  await expect(
+    runControllersUnderFaults({ client, plugin: restless, seed: 1, act: write, expect: counted, timeoutMs: 3000 }),
+  ).rejects.toThrow(/^seed 1: started again on a settled world, the controllers changed posts \/p\d/);
 });
 
 test('what users do wrong fails the run', async () => {
   const act = (): Promise<void> => Promise.reject(new Error('a mistake of the test'));
-  await expect(runControllersUnderFaults({ client, plugin: right, seed: 9, act, expect: counted })).rejects.toThrow(/^seed 9: a mistake of the test/);
+  await expect(runControllersUnderFaults({ client, plugin: right, seed: 9, act, expect: counted })).rejects.toThrow(
+    /^seed 9: a mistake of the test/,
+  );
 });
 
 async function seedsUntilFailure(plugin: typeof right): Promise<unknown> {

@@ -16,28 +16,52 @@ export interface SecondLookOptions {
  * Starts the controllers on a world that is settled, lets them look at all of it, and holds them to changing nothing.
  * @throws Error that names the objects they changed
  */
-export async function takeSecondLook({ client, controllers, models, log, timeoutMs }: SecondLookOptions): Promise<void> {
+export async function takeSecondLook({
+  client,
+  controllers,
+  models,
+  log,
+  timeoutMs,
+}: SecondLookOptions): Promise<void> {
   const before = await revisionsOf(client, models);
   const watched = new CountedWatches(client);
   const work = new WorkCount();
   const manager = new Manager({ client: watched.client, log, controllers, observerFor: () => work.observer });
-  const caches = new Set(controllers.flatMap(({ watches }) => watches.map(({ type: { group, version, plural }, selection }) => JSON.stringify([group, version, plural, selection])))).size;
+  const caches = new Set(
+    controllers.flatMap(({ watches }) =>
+      watches.map(({ type: { group, version, plural }, selection }) =>
+        JSON.stringify([group, version, plural, selection]),
+      ),
+    ),
+  ).size;
   manager.start();
   try {
     // A cache that watches has given everything it listed to the queues.
-    await waitUntil(async () => watched.begun >= caches && work.isResting, timeoutMs, 'the controllers, started again, to come to rest');
+    await waitUntil(
+      async () => watched.begun >= caches && work.isResting,
+      timeoutMs,
+      'the controllers, started again, to come to rest',
+    );
   } finally {
     await manager.stop();
   }
   const after = await revisionsOf(client, models);
   const changed = [...after].filter(([object, revision]) => before.get(object) !== revision).map(([object]) => object);
   const gone = [...before.keys()].filter((object) => !after.has(object));
-  if (changed.length + gone.length > 0) throw new Error(`started again on a settled world, the controllers changed ${[...changed, ...gone].join(', ')}`);
+  if (changed.length + gone.length > 0)
+    throw new Error(`started again on a settled world, the controllers changed ${[...changed, ...gone].join(', ')}`);
 }
 
 async function revisionsOf(client: Client, models: readonly ResourceType[]): Promise<Map<string, string>> {
   const lists = await Promise.all(models.map((model) => client.list(model)));
-  return new Map(lists.flatMap(({ items }, i) => items.map(({ metadata: { namespace = '', name, resourceVersion } }) => [`${models[i]!.plural} ${namespace}/${name}`, resourceVersion] as const)));
+  return new Map(
+    lists.flatMap(({ items }, i) =>
+      items.map(
+        ({ metadata: { namespace = '', name, resourceVersion } }) =>
+          [`${models[i]!.plural} ${namespace}/${name}`, resourceVersion] as const,
+      ),
+    ),
+  );
 }
 
 /** Counts the watches that have begun. */

@@ -1,13 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long tests wait for a condition. Milliseconds; `npm test` sets less than the limit of the test file, so that the wait ends first and names the condition. */
+/**
+ * How long tests wait for a condition. Milliseconds; `npm test` sets less than the limit of the test file, so that the
+ * wait ends first and names the condition.
+ */
 export const waitMs = Number(process.env['SVC_TEST_WAIT_MS'] ?? 60_000);
 
 /**
- * Asks again and again, ever less often, until it holds. `what` names what is waited for, by default as the source of `holds`.
+ * Asks again and again, ever less often, until it holds. `what` names what is waited for, by default as the source of
+ * `holds`.
  * @throws Error with `what` past the time
  */
-export async function waitUntil(holds: () => boolean | Promise<boolean>, timeoutMs = waitMs, what = String(holds)): Promise<void> {
+export async function waitUntil(
+  holds: () => boolean | Promise<boolean>,
+  timeoutMs = waitMs,
+  what = String(holds),
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(pauseMs * 1.5, 50)) {
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);

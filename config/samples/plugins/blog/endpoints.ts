@@ -1,4 +1,12 @@
-import { defineEndpoint, EndpointAnswer, newNotFound, Type, type Client, type ResourceType, type Stored } from '@svc/sdk';
+import {
+  defineEndpoint,
+  EndpointAnswer,
+  newNotFound,
+  Type,
+  type Client,
+  type ResourceType,
+  type Stored,
+} from '@svc/sdk';
 import { ownerOf } from './controllers/discussion.ts';
 import { Comment, Post, slugSchema, tagSchema } from './models.ts';
 
@@ -9,9 +17,13 @@ function shown({ spec: { title, slug, tags = [], content = '' }, status }: Store
   return { title, slug, tags, content, publishedAt: status?.publishedAt, comments: status?.comments ?? 0 };
 }
 
-/** @throws StatusError 404 where readers see no such post; its schema keeps `slug` from being more than one value of a selector */
+/**
+ * @throws StatusError 404 where readers see no such post; its schema keeps `slug` from being more than one value of a
+ * selector
+ */
 async function publishedPost(client: Client, slug: string): Promise<Stored<Post>> {
-  const [post] = (await client.list(Post, { fieldSelector: `spec.slug=${slug},status.phase=Published`, limit: 1 })).items;
+  const [post] = (await client.list(Post, { fieldSelector: `spec.slug=${slug},status.phase=Published`, limit: 1 }))
+    .items;
   if (post === undefined) throw newNotFound({ group: where.group, resource: 'posts' }, slug);
   return post;
 }
@@ -31,7 +43,11 @@ const listPosts = defineEndpoint({
   }),
   handler: async ({ query: { tag, initial, size = 10, continue: next } }, { client, signal }) => {
     // Their schemas keep the values from being more than values of a selector.
-    const clauses = ['status.phase=Published', ...(tag === undefined ? [] : [`spec.tags=${tag}`]), ...(initial === undefined ? [] : [`initial=${initial}`])];
+    const clauses = [
+      'status.phase=Published',
+      ...(tag === undefined ? [] : [`spec.tags=${tag}`]),
+      ...(initial === undefined ? [] : [`initial=${initial}`]),
+    ];
     const list = await client.list(Post, {
       fieldSelector: clauses.join(','),
       sort: ['status.publishedAt,desc'],
@@ -53,7 +69,12 @@ const readPost = defineEndpoint({
   params: Type.Object({ slug: slugSchema }),
   handler: async ({ params: { slug } }, { client, signal }) => {
     const post = await publishedPost(client, slug);
-    const comments = await client.list(Comment, { fieldSelector: `spec.post=${post.metadata.name},spec.approved=true`, sort: ['metadata.creationTimestamp'], limit: 100, signal });
+    const comments = await client.list(Comment, {
+      fieldSelector: `spec.post=${post.metadata.name},spec.approved=true`,
+      sort: ['metadata.creationTimestamp'],
+      limit: 100,
+      signal,
+    });
     return { ...shown(post), discussion: comments.items.map(({ spec: { author, content } }) => ({ author, content })) };
   },
 });
@@ -72,8 +93,16 @@ const writeComment = defineEndpoint({
     const { name } = post.metadata;
     // Owned from its first moment: should the post be gone by now, the garbage collector takes the comment too.
     const metadata = { name: '', generateName: 'comment-', ownerReferences: [ownerOf(post)] };
-    const comment = await client.create(Comment, { apiVersion: `${where.group}/${where.version}`, kind: 'Comment', metadata, spec: { post: name, author: user.name, content } });
-    return new EndpointAnswer({ status: 201, body: { name: comment.metadata.name, author: user.name, content, approved: false } });
+    const comment = await client.create(Comment, {
+      apiVersion: `${where.group}/${where.version}`,
+      kind: 'Comment',
+      metadata,
+      spec: { post: name, author: user.name, content },
+    });
+    return new EndpointAnswer({
+      status: 201,
+      body: { name: comment.metadata.name, author: user.name, content, approved: false },
+    });
   },
 });
 
@@ -97,7 +126,8 @@ const stats = defineEndpoint({
   operationId: 'readStats',
   summary: 'How many posts of each phase there are, and comments that wait for approval.',
   handler: async (_request, { client, signal }) => {
-    const posts = async (phase: string): Promise<number> => count(client, Post, { fieldSelector: `status.phase=${phase}`, signal });
+    const posts = async (phase: string): Promise<number> =>
+      count(client, Post, { fieldSelector: `status.phase=${phase}`, signal });
     const [Draft, Scheduled, Published, waiting] = await Promise.all([
       posts('Draft'),
       posts('Scheduled'),
@@ -109,11 +139,19 @@ const stats = defineEndpoint({
 });
 
 /** Chunk by chunk: there may be more objects than a plugin's memory holds. */
-async function count(client: Client, type: ResourceType, options: { fieldSelector: string; signal: AbortSignal }): Promise<number> {
+async function count(
+  client: Client,
+  type: ResourceType,
+  options: { fieldSelector: string; signal: AbortSignal },
+): Promise<number> {
   let total = 0;
   let next: string | undefined;
   do {
-    const chunk = await client.list(type, { ...options, limit: 500, ...(next === undefined ? {} : { continue: next }) });
+    const chunk = await client.list(type, {
+      ...options,
+      limit: 500,
+      ...(next === undefined ? {} : { continue: next }),
+    });
     total += chunk.items.length;
     next = chunk.continue;
   } while (next !== undefined);

@@ -6,4 +6,8 @@ import { tagCounts } from './controllers/tag-counts.ts';
 import { endpoints } from './endpoints.ts';
 import { Comment, Post, Tag } from './models.ts';
 
-export default definePlugin({ models: [Post, Tag, Comment], controllers: [publication, tagCounts, discussion], endpoints });
+export default definePlugin({
+  models: [Post, Tag, Comment],
+  controllers: [publication, tagCounts, discussion],
+  endpoints,
+});

@@ -6,7 +6,11 @@ const version = 'v1';
 /** The alphabet of names: a tag in a post is the name of a Tag. */
 const namePattern = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 
-export const slugSchema = Type.String({ pattern: namePattern, maxLength: 100, description: "The post's part of its address." });
+export const slugSchema = Type.String({
+  pattern: namePattern,
+  maxLength: 100,
+  description: "The post's part of its address.",
+});
 export const tagSchema = Type.String({ pattern: namePattern, maxLength: 63 });
 
 const phase = Type.Union([Type.Literal('Draft'), Type.Literal('Scheduled'), Type.Literal('Published')]);
@@ -65,7 +69,10 @@ export const Tag = defineModel({
   plural: 'tags',
   singular: 'tag',
   categories: ['blog'],
-  spec: Type.Object({ displayName: Type.String({ minLength: 1, maxLength: 100 }), description: Type.Optional(Type.String({ maxLength: 1000 })) }),
+  spec: Type.Object({
+    displayName: Type.String({ minLength: 1, maxLength: 100 }),
+    description: Type.Optional(Type.String({ maxLength: 1000 })),
+  }),
   status: Type.Object({ posts: Type.Optional(Type.Integer({ description: 'Published ones.' })) }),
   printerColumns: [{ name: 'Posts', type: 'integer', jsonPath: '.status.posts' }],
 });

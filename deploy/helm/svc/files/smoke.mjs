@@ -1,7 +1,8 @@
 /**
- * Uses a running svc as a client does: makes a model, an object of it, watches it, lists it, removes both, and asks access management who it is.
- * Environment: API_URL, ACCESS_URL (none: not asked), TOKEN_FILE with the administrator's token; NODE_EXTRA_CA_CERTS where no one knows the certificate's authority.
- * Prints a line a step; ends with 1 and one sentence where something is not as it should be. Nothing of it stays.
+ * Uses a running svc as a client does: makes a model, an object of it, watches it, lists it, removes both, and asks
+ * access management who it is. Environment: API_URL, ACCESS_URL (none: not asked), TOKEN_FILE with the administrator's
+ * token; NODE_EXTRA_CA_CERTS where no one knows the certificate's authority. Prints a line a step; ends with 1 and one
+ * sentence where something is not as it should be. Nothing of it stays.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -20,15 +21,36 @@ const definition = {
     group,
     scope: 'Namespaced',
     names: { kind: 'Try', plural: 'tries', singular: 'try' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { text: { type: 'string' } } } } } } }],
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: { spec: { type: 'object', properties: { text: { type: 'string' } } } },
+          },
+        },
+      },
+    ],
   },
 };
 const tries = `/apis/${group}/v1/namespaces/default/tries`;
 
 async function call(method, url, { body, ok = [200, 201], signal = AbortSignal.timeout(STEP_MS) } = {}) {
-  const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-  const response = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-  if (!ok.includes(response.status)) throw new Error(`${method} ${url} is ${response.status}: ${(await response.text()).slice(0, 500)}`);
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const response = await fetch(url, {
+    method,
+    headers,
+    signal,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!ok.includes(response.status))
+    throw new Error(`${method} ${url} is ${response.status}: ${(await response.text()).slice(0, 500)}`);
   return response;
 }
 
@@ -55,7 +77,9 @@ async function callServed(method, path, { ok = [200, 201], ...options } = {}) {
 
 async function readyz(url) {
   await until(async () => {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(STEP_MS) }).catch((error) => ({ status: String(error.cause?.message ?? error.message) }));
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(STEP_MS) }).catch((error) => ({
+      status: String(error.cause?.message ?? error.message),
+    }));
     return response.status === 200 ? undefined : `${url}/readyz is ${response.status}`;
   });
 }
@@ -63,7 +87,10 @@ async function readyz(url) {
 /** Resolves with the first event of the name; the watch begins after `revision`. */
 async function watchFor(name, revision) {
   const cut = new AbortController();
-  const timer = setTimeout(() => cut.abort(new Error(`the watch has told nothing of ${name} for ${STEP_MS / 1000} s`)), STEP_MS);
+  const timer = setTimeout(
+    () => cut.abort(new Error(`the watch has told nothing of ${name} for ${STEP_MS / 1000} s`)),
+    STEP_MS,
+  );
   try {
     const response = await callServed('GET', `${tries}?watch=true&resourceVersion=${revision}`, { signal: cut.signal });
     let text = '';
@@ -71,7 +98,10 @@ async function watchFor(name, revision) {
       text += chunk;
       const lines = text.split('\n');
       text = lines.pop();
-      const event = lines.filter((line) => line !== '').map((line) => JSON.parse(line)).find(({ object }) => object.metadata?.name === name);
+      const event = lines
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line))
+        .find(({ object }) => object.metadata?.name === name);
       if (event !== undefined) return event.type;
     }
     throw new Error(`the watch ended before it told of ${name}`);
@@ -86,31 +116,53 @@ const steps = [
   ['the platform is ready', () => readyz(API_URL)],
   ['a model is made', () => call('POST', `${API_URL}${definitions}`, { body: definition })],
   ['it is served', () => callServed('GET', tries)],
-  ['an object is made, and a watch tells of it', async () => {
-    const { metadata } = await (await callServed('GET', tries)).json();
-    const told = watchFor('one', metadata.resourceVersion);
-    const made = callServed('POST', tries, { body: { apiVersion: `${group}/v1`, kind: 'Try', metadata: { name: 'one' }, spec: { text: 'hello' } } });
-    const [type] = await Promise.all([told, made]);
-    if (type !== 'ADDED') throw new Error(`the watch told ${type}, not ADDED`);
-  }],
-  ['a list has it', async () => {
-    const { items } = await (await callServed('GET', tries)).json();
-    if (items.length !== 1 || items[0].spec.text !== 'hello') throw new Error(`the list has ${JSON.stringify(items).slice(0, 500)}`);
-  }],
+  [
+    'an object is made, and a watch tells of it',
+    async () => {
+      const { metadata } = await (await callServed('GET', tries)).json();
+      const told = watchFor('one', metadata.resourceVersion);
+      const made = callServed('POST', tries, {
+        body: { apiVersion: `${group}/v1`, kind: 'Try', metadata: { name: 'one' }, spec: { text: 'hello' } },
+      });
+      const [type] = await Promise.all([told, made]);
+      if (type !== 'ADDED') throw new Error(`the watch told ${type}, not ADDED`);
+    },
+  ],
+  [
+    'a list has it',
+    async () => {
+      const { items } = await (await callServed('GET', tries)).json();
+      if (items.length !== 1 || items[0].spec.text !== 'hello')
+        throw new Error(`the list has ${JSON.stringify(items).slice(0, 500)}`);
+    },
+  ],
   ['it is removed', () => callServed('DELETE', `${tries}/one`)],
-  ['the model is removed, and goes', async () => {
-    const url = `${API_URL}${definitions}/${definition.metadata.name}`;
-    await call('DELETE', url);
-    await until(async () => ((await call('GET', url, { ok: [200, 404] })).status === 404 ? undefined : `${url} is still there`));
-  }],
-  ...(ACCESS_URL === undefined ? [] : [
-    ['access management is ready', () => readyz(ACCESS_URL)],
-    ['its token is known there', () => call('GET', `${ACCESS_URL}/metrics`)],
-    ['no other is', async () => {
-      const { status } = await fetch(`${ACCESS_URL}/metrics`, { headers: { authorization: 'Bearer pat_0000000000000000000000000000000000aa' }, signal: AbortSignal.timeout(STEP_MS) });
-      if (status !== 401 && status !== 403) throw new Error(`a token that is none is answered ${status}`);
-    }],
-  ]),
+  [
+    'the model is removed, and goes',
+    async () => {
+      const url = `${API_URL}${definitions}/${definition.metadata.name}`;
+      await call('DELETE', url);
+      await until(async () =>
+        (await call('GET', url, { ok: [200, 404] })).status === 404 ? undefined : `${url} is still there`,
+      );
+    },
+  ],
+  ...(ACCESS_URL === undefined
+    ? []
+    : [
+        ['access management is ready', () => readyz(ACCESS_URL)],
+        ['its token is known there', () => call('GET', `${ACCESS_URL}/metrics`)],
+        [
+          'no other is',
+          async () => {
+            const { status } = await fetch(`${ACCESS_URL}/metrics`, {
+              headers: { authorization: 'Bearer pat_0000000000000000000000000000000000aa' },
+              signal: AbortSignal.timeout(STEP_MS),
+            });
+            if (status !== 401 && status !== 403) throw new Error(`a token that is none is answered ${status}`);
+          },
+        ],
+      ]),
 ];
 
 try {
@@ -121,7 +173,9 @@ try {
 } catch (error) {
   process.stderr.write(`${error.message}${error.cause?.message === undefined ? '' : `: ${error.cause.message}`}\n`);
   process.exitCode = 1;
-  await call('DELETE', `${API_URL}${definitions}/${definition.metadata.name}`, { ok: [200, 404] }).catch(() => undefined);
+  await call('DELETE', `${API_URL}${definitions}/${definition.metadata.name}`, { ok: [200, 404] }).catch(
+    () => undefined,
+  );
 }
 // Kept connections would hold it up for seconds.
 process.exit();

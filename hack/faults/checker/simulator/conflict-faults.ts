@@ -11,7 +11,11 @@ export const conflictFaults: readonly PlantedFault[] = [
       if (operation?.outcome.type !== 'ok') return false;
       operation.idempotencyKey ??= `planted ${operation.seq}`;
       const { object } = operation.outcome;
-      history.operations.push({ ...operation, client: 50, outcome: { type: 'ok', object: { ...object, revision: object.revision + 1 }, replayed: true } });
+      history.operations.push({
+        ...operation,
+        client: 50,
+        outcome: { type: 'ok', object: { ...object, revision: object.revision + 1 }, replayed: true },
+      });
       return true;
     },
   },
@@ -23,7 +27,13 @@ export const conflictFaults: readonly PlantedFault[] = [
       if (operation === undefined) return false;
       operation.idempotencyKey ??= `planted ${operation.seq}`;
       const { completed } = operation;
-      history.operations.push({ ...operation, client: 50, invoked: completed + 1, completed: completed + 2, outcome: { type: 'refused', status: 409, reason: 'AlreadyExists' } });
+      history.operations.push({
+        ...operation,
+        client: 50,
+        invoked: completed + 1,
+        completed: completed + 2,
+        outcome: { type: 'refused', status: 409, reason: 'AlreadyExists' },
+      });
       return true;
     },
   },
@@ -34,7 +44,8 @@ export const conflictFaults: readonly PlantedFault[] = [
       const operation = history.anyOperation(isWrite, (each) => each.verb !== 'create' && each.outcome.type === 'ok');
       const previous = operation && history.rowOf(operation)?.previous;
       if (operation === undefined || operation.verb === 'create' || previous == null) return false;
-      for (const each of history.operations) if (each.verb === operation.verb && each.sent.marker === operation.sent.marker) each.expected = previous - 1;
+      for (const each of history.operations)
+        if (each.verb === operation.verb && each.sent.marker === operation.sent.marker) each.expected = previous - 1;
       return true;
     },
   },
@@ -42,7 +53,10 @@ export const conflictFaults: readonly PlantedFault[] = [
     name: 'a deletion takes another object than was meant',
     rule: 'conflict-missed',
     plant(history) {
-      const operation = history.anyOperation(isDelete, ({ outcome, idempotencyKey }) => outcome.type === 'ok' && idempotencyKey === undefined);
+      const operation = history.anyOperation(
+        isDelete,
+        ({ outcome, idempotencyKey }) => outcome.type === 'ok' && idempotencyKey === undefined,
+      );
       if (operation !== undefined) operation.expectedUid = 'another';
       return operation !== undefined;
     },
@@ -54,7 +68,13 @@ export const conflictFaults: readonly PlantedFault[] = [
       const get = history.quietGet();
       if (get?.outcome.type !== 'ok') return false;
       const sent = { marker: 'planted', labels: {}, fields: {} };
-      history.replace(get, { ...get, verb: 'update', sent, expected: get.outcome.object.revision, outcome: { type: 'refused', status: 409, reason: 'Conflict' } });
+      history.replace(get, {
+        ...get,
+        verb: 'update',
+        sent,
+        expected: get.outcome.object.revision,
+        outcome: { type: 'refused', status: 409, reason: 'Conflict' },
+      });
       return true;
     },
   },
@@ -64,7 +84,12 @@ export const conflictFaults: readonly PlantedFault[] = [
     plant(history) {
       const get = history.anyOperation(isGet);
       if (get === undefined) return false;
-      history.replace(get, { ...get, verb: 'patch', sent: { marker: 'planted' }, outcome: { type: 'refused', status: 409, reason: 'Conflict' } });
+      history.replace(get, {
+        ...get,
+        verb: 'patch',
+        sent: { marker: 'planted' },
+        outcome: { type: 'refused', status: 409, reason: 'Conflict' },
+      });
       return true;
     },
   },
@@ -72,7 +97,10 @@ export const conflictFaults: readonly PlantedFault[] = [
     name: 'a create is refused, and its name was free',
     rule: 'conflict-unjustified',
     plant(history) {
-      const operation = history.anyOperation(isWrite, (each) => each.outcome.type === 'refused' && each.outcome.reason === 'AlreadyExists');
+      const operation = history.anyOperation(
+        isWrite,
+        (each) => each.outcome.type === 'refused' && each.outcome.reason === 'AlreadyExists',
+      );
       if (operation !== undefined) operation.name = 'never-used';
       return operation !== undefined;
     },
@@ -81,7 +109,10 @@ export const conflictFaults: readonly PlantedFault[] = [
     name: 'a unique value is said to be taken, and was free',
     rule: 'conflict-unjustified',
     plant(history) {
-      const operation = history.anyOperation(isWrite, (each) => each.outcome.type === 'refused' && each.outcome.duplicate !== undefined);
+      const operation = history.anyOperation(
+        isWrite,
+        (each) => each.outcome.type === 'refused' && each.outcome.duplicate !== undefined,
+      );
       if (operation?.outcome.type !== 'refused' || operation.outcome.duplicate === undefined) return false;
       operation.sent.fields = { ...operation.sent.fields, [operation.outcome.duplicate]: 'never-used' };
       return true;
@@ -91,7 +122,10 @@ export const conflictFaults: readonly PlantedFault[] = [
     name: 'an Idempotency-Key is said to be under way, and nothing is',
     rule: 'conflict-unjustified',
     plant(history) {
-      const operation = history.anyOperation(isWrite, (each) => each.outcome.type === 'refused' && each.outcome.status === 409);
+      const operation = history.anyOperation(
+        isWrite,
+        (each) => each.outcome.type === 'refused' && each.outcome.status === 409,
+      );
       if (operation === undefined) return false;
       operation.idempotencyKey = 'planted';
       operation.outcome = { type: 'refused', status: 409, reason: 'Conflict', retryAfter: true };

@@ -1,4 +1,17 @@
-import type { DeleteOperation, FinalState, GetOperation, History, LogRow, ObjectState, ObservedObject, Operation, WatcherRecord, WatchEventRecord, WatchStreamRecord, WriteOperation } from '../../history.ts';
+import type {
+  DeleteOperation,
+  FinalState,
+  GetOperation,
+  History,
+  LogRow,
+  ObjectState,
+  ObservedObject,
+  Operation,
+  WatcherRecord,
+  WatchEventRecord,
+  WatchStreamRecord,
+  WriteOperation,
+} from '../../history.ts';
 import type { Random } from '../../random.ts';
 
 export type ObjectEvent = Exclude<WatchEventRecord, { type: 'BOOKMARK' }>;
@@ -25,7 +38,9 @@ export class EditableHistory {
     this.operations = copy.operations;
     this.log = copy.log;
     this.finalStates = copy.finalStates;
-    this.streams = copy.watchers.flatMap((watcher) => watcher.streams.map((stream) => ({ watcher, stream, events: stream.events as WatchEventRecord[] })));
+    this.streams = copy.watchers.flatMap((watcher) =>
+      watcher.streams.map((stream) => ({ watcher, stream, events: stream.events as WatchEventRecord[] })),
+    );
     this.random = random;
   }
 
@@ -34,7 +49,10 @@ export class EditableHistory {
     return items[this.random.below(items.length)];
   }
 
-  anyOperation<T extends Operation>(is: (operation: Operation) => operation is T, more: (operation: T) => boolean = () => true): T | undefined {
+  anyOperation<T extends Operation>(
+    is: (operation: Operation) => operation is T,
+    more: (operation: T) => boolean = () => true,
+  ): T | undefined {
     return this.any(this.operations.filter(is).filter(more));
   }
 
@@ -62,7 +80,9 @@ export class EditableHistory {
 
   /** The operation that made a row; undefined for deletions. */
   makerOf(row: LogRow): WriteOperation | undefined {
-    return this.operations.filter(isWrite).find((operation) => row.type !== 'D' && operation.sent.marker === row.new?.marker);
+    return this.operations
+      .filter(isWrite)
+      .find((operation) => row.type !== 'D' && operation.sent.marker === row.new?.marker);
   }
 
   rowsOf(namespace: string, name: string): LogRow[] {
@@ -89,7 +109,11 @@ export class EditableHistory {
       if (operation.outcome.type !== 'ok') return false;
       const { revision } = operation.outcome.object;
       const rows = this.rowsOf(operation.namespace, operation.name);
-      return rows.at(-1)?.revision === revision && rows.at(-1)!.recorded < operation.invoked && !this.history.modelChanges.some(({ type }) => type === 'drop');
+      return (
+        rows.at(-1)?.revision === revision &&
+        rows.at(-1)!.recorded < operation.invoked &&
+        !this.history.modelChanges.some(({ type }) => type === 'drop')
+      );
     });
   }
 }

@@ -32,21 +32,53 @@ export const logFaults: readonly PlantedFault[] = [
       return row !== undefined;
     },
   },
-  { name: 'an object changes its uid', rule: 'log-chain', plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, new: { ...row.new!, uid: 'another' } })) },
-  { name: 'a row names the wrong predecessor', rule: 'log-chain', plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, previous: row.previous! - 1 })) },
+  {
+    name: 'an object changes its uid',
+    rule: 'log-chain',
+    plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, new: { ...row.new!, uid: 'another' } })),
+  },
+  {
+    name: 'a row names the wrong predecessor',
+    rule: 'log-chain',
+    plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, previous: row.previous! - 1 })),
+  },
   {
     name: 'the old body is not what the row before left',
     rule: 'log-chain',
-    plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, old: { ...row.old!, labels: { ...row.old!.labels, color: 'other' } } })),
+    plant: (history) =>
+      changeRow(history, isUpdate, (row) => ({
+        ...row,
+        old: { ...row.old!, labels: { ...row.old!.labels, color: 'other' } },
+      })),
   },
-  { name: 'an object is created that is there', rule: 'log-chain', plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, type: 'C', previous: null, old: null })) },
+  {
+    name: 'an object is created that is there',
+    rule: 'log-chain',
+    plant: (history) => changeRow(history, isUpdate, (row) => ({ ...row, type: 'C', previous: null, old: null })),
+  },
   {
     name: 'two objects hold one unique value',
     rule: 'log-unique',
     plant(history) {
       const index = history.history.models[0]!.unique[0]!;
-      const holder = history.any(history.log.filter((row) => row.type === 'C' && typeof row.new?.fields[index] === 'string' && history.rowsOf(row.namespace, row.name).length === 1));
-      const other = history.any(history.log.filter((row) => holder !== undefined && row.type !== 'D' && row.new !== null && row.revision > holder.revision && row.incarnation === holder.incarnation));
+      const holder = history.any(
+        history.log.filter(
+          (row) =>
+            row.type === 'C' &&
+            typeof row.new?.fields[index] === 'string' &&
+            history.rowsOf(row.namespace, row.name).length === 1,
+        ),
+      );
+      const other = history.any(
+        history.log.filter(
+          (row) =>
+            holder !== undefined &&
+            row.type !== 'D' &&
+            row.new !== null &&
+            row.revision > holder.revision &&
+            row.incarnation === holder.incarnation,
+        ),
+      );
       if (holder === undefined || other === undefined) return false;
       other.new = { ...other.new!, fields: { ...other.new!.fields, [index]: holder.new!.fields[index]! } };
       return true;
@@ -57,8 +89,15 @@ export const logFaults: readonly PlantedFault[] = [
     rule: 'log-model',
     plant(history) {
       const dropped = history.history.incarnations[0]?.dropped;
-      const last = history.log.filter((row) => row.revision <= (dropped ?? 0) && row.incarnation === 10 && row.type === 'D');
-      const row = history.any(last.filter(({ namespace, name, revision }) => !history.rowsOf(namespace, name).some((other) => other.revision > revision && other.revision <= dropped!)));
+      const last = history.log.filter(
+        (row) => row.revision <= (dropped ?? 0) && row.incarnation === 10 && row.type === 'D',
+      );
+      const row = history.any(
+        last.filter(
+          ({ namespace, name, revision }) =>
+            !history.rowsOf(namespace, name).some((other) => other.revision > revision && other.revision <= dropped!),
+        ),
+      );
       if (row === undefined) return false;
       history.log.splice(history.log.indexOf(row), 1);
       return true;
@@ -102,9 +141,19 @@ export const logFaults: readonly PlantedFault[] = [
     name: 'a deleted object is still there',
     rule: 'final-state',
     plant(history) {
-      const row = history.any(history.log.filter(({ type, namespace, name, revision }) => type === 'D' && history.rowsOf(namespace, name).at(-1)?.revision === revision));
+      const row = history.any(
+        history.log.filter(
+          ({ type, namespace, name, revision }) =>
+            type === 'D' && history.rowsOf(namespace, name).at(-1)?.revision === revision,
+        ),
+      );
       if (row === undefined) return false;
-      history.finalStates[0]!.objects.push({ ...row.new!, namespace: row.namespace, name: row.name, revision: row.previous! });
+      history.finalStates[0]!.objects.push({
+        ...row.new!,
+        namespace: row.namespace,
+        name: row.name,
+        revision: row.previous!,
+      });
       return true;
     },
   },

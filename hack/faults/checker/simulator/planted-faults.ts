@@ -5,4 +5,10 @@ import { readFaults } from './read-faults.ts';
 import { watchFaults } from './watch-faults.ts';
 import { writeFaults } from './write-faults.ts';
 
-export const plantedFaults: readonly PlantedFault[] = [...logFaults, ...writeFaults, ...conflictFaults, ...readFaults, ...watchFaults];
+export const plantedFaults: readonly PlantedFault[] = [
+  ...logFaults,
+  ...writeFaults,
+  ...conflictFaults,
+  ...readFaults,
+  ...watchFaults,
+];

@@ -21,7 +21,9 @@ export const readFaults: readonly PlantedFault[] = [
     rule: 'read-future',
     plant(history) {
       const found = history.operations.filter(isGet).flatMap((get) => {
-        const later = history.rowsOf(get.namespace, get.name).find((row) => row.type !== 'D' && (history.makerOf(row)?.invoked ?? 0) > get.completed);
+        const later = history
+          .rowsOf(get.namespace, get.name)
+          .find((row) => row.type !== 'D' && (history.makerOf(row)?.invoked ?? 0) > get.completed);
         return later === undefined || later.new === null ? [] : [{ get, object: objectOf(later, later.new) }];
       });
       const one = history.any(found);
@@ -62,8 +64,16 @@ export const readFaults: readonly PlantedFault[] = [
     name: 'a list is of an old revision',
     rule: 'read-stale',
     plant(history) {
-      const list = anyList(history, ({ paging, invoked }) => paging.type !== 'chunk' && history.log.filter(({ recorded }) => recorded < invoked).length > 2);
-      const old = list && history.log.findLast(({ recorded }, i) => (history.log[i + 1]?.recorded ?? Infinity) < list.invoked && recorded < list.invoked);
+      const list = anyList(
+        history,
+        ({ paging, invoked }) =>
+          paging.type !== 'chunk' && history.log.filter(({ recorded }) => recorded < invoked).length > 2,
+      );
+      const old =
+        list &&
+        history.log.findLast(
+          ({ recorded }, i) => (history.log[i + 1]?.recorded ?? Infinity) < list.invoked && recorded < list.invoked,
+        );
       if (list === undefined || old === undefined) return false;
       list.outcome.revision = old.revision;
       return true;
@@ -99,8 +109,15 @@ export const readFaults: readonly PlantedFault[] = [
     name: 'a list has an object that its selector does not take',
     rule: 'list-items',
     plant(history) {
-      const list = anyList(history, ({ paging, selector }) => paging.type === 'all' && selector.labels.length + selector.fields.length > 0);
-      const other = history.any(history.finalStates[0]!.objects.filter(({ name }) => list !== undefined && !list.outcome.items.some((item) => item.name === name)));
+      const list = anyList(
+        history,
+        ({ paging, selector }) => paging.type === 'all' && selector.labels.length + selector.fields.length > 0,
+      );
+      const other = history.any(
+        history.finalStates[0]!.objects.filter(
+          ({ name }) => list !== undefined && !list.outcome.items.some((item) => item.name === name),
+        ),
+      );
       if (list === undefined || other === undefined) return false;
       list.outcome.items.push(other);
       return true;
@@ -119,7 +136,9 @@ export const readFaults: readonly PlantedFault[] = [
     name: 'a list has an object as it was before',
     rule: 'list-items',
     plant(history) {
-      const found = lists(history).flatMap(({ outcome }) => outcome.items.flatMap((item) => ({ item, row: history.rowAt(item.revision) })));
+      const found = lists(history).flatMap(({ outcome }) =>
+        outcome.items.flatMap((item) => ({ item, row: history.rowAt(item.revision) })),
+      );
       const one = history.any(found.filter(({ row }) => row?.type === 'U'));
       if (one?.row?.old == null) return false;
       Object.assign(one.item, one.row.old, { revision: one.row.previous! });
@@ -139,7 +158,10 @@ export const readFaults: readonly PlantedFault[] = [
     name: 'a page begins one object too early',
     rule: 'list-items',
     plant(history) {
-      const page = anyList(history, ({ paging, outcome }) => paging.type === 'page' && paging.page > 1 && outcome.items.length > 0);
+      const page = anyList(
+        history,
+        ({ paging, outcome }) => paging.type === 'page' && paging.page > 1 && outcome.items.length > 0,
+      );
       if (page?.paging.type !== 'page') return false;
       page.paging.page -= 1;
       return true;
@@ -203,8 +225,16 @@ export const readFaults: readonly PlantedFault[] = [
     rule: 'list-chunk',
     plant(history) {
       const kept = history.history.compactions.at(-1)!.compacted;
-      const chunk = anyList(history, ({ paging, outcome }) => paging.type === 'chunk' && paging.continued !== undefined && outcome.revision >= kept);
-      const last = chunk && lists(history).some(({ paging }) => paging.type === 'chunk' && paging.continued?.seq === chunk.seq && paging.continued.client === chunk.client);
+      const chunk = anyList(
+        history,
+        ({ paging, outcome }) => paging.type === 'chunk' && paging.continued !== undefined && outcome.revision >= kept,
+      );
+      const last =
+        chunk &&
+        lists(history).some(
+          ({ paging }) =>
+            paging.type === 'chunk' && paging.continued?.seq === chunk.seq && paging.continued.client === chunk.client,
+        );
       if (chunk === undefined || last === true || history.history.modelChanges.length > 1) return false;
       (chunk as Operation).outcome = { type: 'refused', status: 410, reason: 'Expired' };
       return true;
@@ -213,10 +243,15 @@ export const readFaults: readonly PlantedFault[] = [
 ];
 
 function lists(history: EditableHistory): AnsweredList[] {
-  return history.operations.filter((operation): operation is AnsweredList => operation.verb === 'list' && operation.outcome.type === 'ok');
+  return history.operations.filter(
+    (operation): operation is AnsweredList => operation.verb === 'list' && operation.outcome.type === 'ok',
+  );
 }
 
 /** One that no watch refers to. */
-function anyList(history: EditableHistory, fits: (list: AnsweredList) => boolean = () => true): AnsweredList | undefined {
+function anyList(
+  history: EditableHistory,
+  fits: (list: AnsweredList) => boolean = () => true,
+): AnsweredList | undefined {
   return history.any(lists(history).filter((list) => list.client < 100 && fits(list)));
 }

@@ -17,18 +17,34 @@ export interface SimulationOptions {
   drop?: boolean;
 }
 
-/** The history of a system that keeps its promises: concurrent, with lost answers, compaction, a dropped model. The same seed gives the same one. */
-export function simulateHistory(seed: number, { clients = 5, watchers = 4, requests = 40, names = 6, pause = 10, drop = true }: SimulationOptions = {}): History {
+/**
+ * The history of a system that keeps its promises: concurrent, with lost answers, compaction, a dropped model. The same
+ * seed gives the same one.
+ */
+export function simulateHistory(
+  seed: number,
+  { clients = 5, watchers = 4, requests = 40, names = 6, pause = 10, drop = true }: SimulationOptions = {},
+): History {
   const random = new Random(seed);
   const store = new SimulatedStore('posts.example.com');
   const schedule = new Schedule();
   const life = new ModelLife(store, schedule);
-  const world: SimulatedWorld = { store, schedule, random, operations: [], names, pause, replaces: () => life.replaces, pending: 0 };
+  const world: SimulatedWorld = {
+    store,
+    schedule,
+    random,
+    operations: [],
+    names,
+    pause,
+    replaces: () => life.replaces,
+    pending: 0,
+  };
   const compactions: CompactionSample[] = [];
   let left = clients;
   const isOver = (): boolean => left === 0 && world.pending === 0 && life.isOver;
   const watching = Array.from({ length: watchers }, (_, id) => new SimulatedWatcher(world, id));
-  for (let id = 0; id < clients; id += 1) schedule.start(finishing(new SimulatedClient(world, id).run(requests), () => (left -= 1)));
+  for (let id = 0; id < clients; id += 1)
+    schedule.start(finishing(new SimulatedClient(world, id).run(requests), () => (left -= 1)));
   for (const watcher of watching) schedule.start(watcher.run(isOver));
   if (drop) schedule.start(life.run(random.fork('life')), requests * pause * 0.4);
   else life.isOver = true;
@@ -44,7 +60,12 @@ export function simulateHistory(seed: number, { clients = 5, watchers = 4, reque
     watchers: watching.map(({ record }) => record),
     log: store.log,
     compactions,
-    finalStates: ['sql', 'one', 'two'].map((source): FinalState => ({ source, model: store.model, revision: store.newest, objects: store.list('').map(observed) })),
+    finalStates: ['sql', 'one', 'two'].map((source): FinalState => ({
+      source,
+      model: store.model,
+      revision: store.newest,
+      objects: store.list('').map(observed),
+    })),
     faults: [{ name: 'kill -9 of replica one', started: 1100, ended: 1150 }],
   };
 }
@@ -65,7 +86,7 @@ interface Maintenance {
 /** Reads the log by SQL, compacts now and then, and writes things of its own. */
 function* maintain({ store, schedule, compactions, random, isOver }: Maintenance): Activity {
   let read = 0;
-  for (let last = false; !last; ) {
+  for (let last = false; !last;) {
     last = isOver();
     if (random.chance(0.3)) store.note();
     if (random.chance(0.3)) store.burn();

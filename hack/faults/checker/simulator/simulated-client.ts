@@ -2,7 +2,13 @@ import type { Fields, LabelClause, Operation, OperationId, Outcome, Paging, Sele
 import type { Random } from '../../random.ts';
 import { matcherOf, orderOf } from '../object-match.ts';
 import type { Activity, Schedule } from './schedule.ts';
-import { observed, type SimulatedOutcome, type SimulatedStore, type SimulatedWrite, type StoredState } from './simulated-store.ts';
+import {
+  observed,
+  type SimulatedOutcome,
+  type SimulatedStore,
+  type SimulatedWrite,
+  type StoredState,
+} from './simulated-store.ts';
 
 export interface SimulatedWorld {
   store: SimulatedStore;
@@ -35,7 +41,16 @@ export class SimulatedClient {
 
   *run(requests: number): Activity {
     for (let i = 0; i < requests; i += 1) {
-      const verb = this.random.weighted({ create: 5, update: 5, patch: 5, delete: 3, get: 5, list: 4, chunks: 1, deleteCollection: 0.3 });
+      const verb = this.random.weighted({
+        create: 5,
+        update: 5,
+        patch: 5,
+        delete: 3,
+        get: 5,
+        list: 4,
+        chunks: 1,
+        deleteCollection: 0.3,
+      });
       if (verb === 'get') yield* this.get();
       else if (verb === 'list') yield* this.list(this.selector(), this.paging());
       else if (verb === 'chunks') yield* this.chunks();
@@ -46,10 +61,16 @@ export class SimulatedClient {
   }
 
   /** @returns names the operation, and its revision; undefined if it was refused. */
-  *list(selector: SelectorRecord, paging: Paging, namespace = this.random.pick(['', 'a', 'b'])): Generator<number, { id: OperationId; revision: number } | undefined, void> {
+  *list(
+    selector: SelectorRecord,
+    paging: Paging,
+    namespace = this.random.pick(['', 'a', 'b']),
+  ): Generator<number, { id: OperationId; revision: number } | undefined, void> {
     const { store } = this.world;
     const head = this.begin(namespace);
-    const sort = this.random.chance(0.5) ? [] : [{ field: this.random.pick(['rank', 'slug']), descending: this.random.chance(0.5) }];
+    const sort = this.random.chance(0.5)
+      ? []
+      : [{ field: this.random.pick(['rank', 'slug']), descending: this.random.chance(0.5) }];
     yield this.delay();
     const matching = sorted(store, { namespace, selector, sort });
     const revision = store.newest;
@@ -69,7 +90,7 @@ export class SimulatedClient {
     let snapshot: StoredState[] | undefined;
     let revision = 0;
     let continued: OperationId | undefined;
-    for (let served = 0; ; ) {
+    for (let served = 0; ;) {
       const head = this.begin('');
       const limit = 1 + this.random.below(5);
       yield this.delay();
@@ -81,8 +102,19 @@ export class SimulatedClient {
       const items = snapshot.slice(served, served + limit).map(observed);
       const remaining = snapshot.length - served - items.length;
       const ok = { type: 'ok', revision, items, continues: remaining > 0, remaining } as const;
-      const outcome = isThere ? (isExpired ? ({ type: 'refused', status: 410, reason: 'Expired' } as const) : ok) : gone;
-      this.push({ ...this.end(head), verb: 'list', selector, sort: [], paging: { type: 'chunk', limit, ...(continued === undefined ? {} : { continued }) }, outcome });
+      const outcome = isThere
+        ? isExpired
+          ? ({ type: 'refused', status: 410, reason: 'Expired' } as const)
+          : ok
+        : gone;
+      this.push({
+        ...this.end(head),
+        verb: 'list',
+        selector,
+        sort: [],
+        paging: { type: 'chunk', limit, ...(continued === undefined ? {} : { continued }) },
+        outcome,
+      });
       if (outcome.type !== 'ok' || remaining === 0) return;
       served += items.length;
       continued = { client: this.id, seq: head.seq };
@@ -97,7 +129,12 @@ export class SimulatedClient {
     const found = store.get(head.namespace, name);
     yield this.delay();
     if (found !== undefined) this.lastSeen = found;
-    this.push({ ...this.end(head), verb: 'get', name, outcome: found === undefined ? gone : { type: 'ok', object: observed(found) } });
+    this.push({
+      ...this.end(head),
+      verb: 'get',
+      name,
+      outcome: found === undefined ? gone : { type: 'ok', object: observed(found) },
+    });
   }
 
   private *deleteCollection(): Activity {
@@ -122,30 +159,56 @@ export class SimulatedClient {
   private *write(verb: 'create' | 'update' | 'patch' | 'delete'): Activity {
     const { random, lastSeen } = this;
     const namespace = lastSeen !== undefined && random.chance(0.3) ? lastSeen.namespace : random.pick(['a', 'b']);
-    const name = lastSeen !== undefined && namespace === lastSeen.namespace && random.chance(0.5) ? lastSeen.name : this.name();
+    const name =
+      lastSeen !== undefined && namespace === lastSeen.namespace && random.chance(0.5) ? lastSeen.name : this.name();
     const marker = `${this.id}-${this.seq}`;
-    const isExpected = verb !== 'create' && lastSeen?.namespace === namespace && lastSeen.name === name && random.chance(0.7);
-    const expected = isExpected ? { expected: lastSeen.revision, ...(random.chance(0.3) ? { ifMatch: true } : {}), ...(random.chance(0.3) ? { expectedUid: lastSeen.state.uid } : {}) } : {};
+    const isExpected =
+      verb !== 'create' && lastSeen?.namespace === namespace && lastSeen.name === name && random.chance(0.7);
+    const expected = isExpected
+      ? {
+          expected: lastSeen.revision,
+          ...(random.chance(0.3) ? { ifMatch: true } : {}),
+          ...(random.chance(0.3) ? { expectedUid: lastSeen.state.uid } : {}),
+        }
+      : {};
     const claim = random.chance(0.4) ? { idempotencyKey: marker } : {};
     const sent = { marker, labels: this.labels(), fields: this.fields() };
     const { rank, ...fewer } = sent.fields;
-    const patch = { marker, labels: { color: random.pick(['red', null]) }, fields: random.chance(0.5) ? { rank: rank ?? null } : fewer };
-    const write: SimulatedWrite = { ...expected, namespace, name, type: verb === 'create' ? 'C' : verb === 'delete' ? 'D' : 'U', ...('idempotencyKey' in claim ? { key: marker } : {}) };
-    if (verb === 'patch') write.change = (old) => ({ marker, labels: merged(old!.labels, patch.labels), fields: { ...old!.fields, ...patch.fields } });
+    const patch = {
+      marker,
+      labels: { color: random.pick(['red', null]) },
+      fields: random.chance(0.5) ? { rank: rank ?? null } : fewer,
+    };
+    const write: SimulatedWrite = {
+      ...expected,
+      namespace,
+      name,
+      type: verb === 'create' ? 'C' : verb === 'delete' ? 'D' : 'U',
+      ...('idempotencyKey' in claim ? { key: marker } : {}),
+    };
+    if (verb === 'patch')
+      write.change = (old) => ({
+        marker,
+        labels: merged(old!.labels, patch.labels),
+        fields: { ...old!.fields, ...patch.fields },
+      });
     else if (verb !== 'delete') write.change = () => sent;
-    for (let again = true; again; ) {
+    for (let again = true; again;) {
       const head = this.begin(namespace);
       const { outcome, isLost } = yield* this.send(write);
       again = 'idempotencyKey' in claim && random.chance(isLost ? 0.8 : 0.15);
       const base = { ...this.end(head), ...claim, name };
       if (verb === 'delete') this.push({ ...base, ...expected, verb, outcome: deletedOutcome(outcome) });
       else if (verb === 'create') this.push({ ...base, verb, sent, outcome: writtenOutcome(outcome, write) });
-      else if (verb === 'update') this.push({ ...base, ...expected, verb, sent, outcome: writtenOutcome(outcome, write) });
+      else if (verb === 'update')
+        this.push({ ...base, ...expected, verb, sent, outcome: writtenOutcome(outcome, write) });
       else this.push({ ...base, ...expected, verb, sent: patch, outcome: writtenOutcome(outcome, write) });
     }
   }
 
-  private *send(write: SimulatedWrite): Generator<number, { outcome: SimulatedOutcome | undefined; isLost: boolean }, void> {
+  private *send(
+    write: SimulatedWrite,
+  ): Generator<number, { outcome: SimulatedOutcome | undefined; isLost: boolean }, void> {
     const { store, schedule } = this.world;
     yield this.delay();
     const fate = this.random.weighted({ answered: 8, appliedUnknown: 1, neverApplied: 1, appliedLater: 0.5 });
@@ -166,7 +229,15 @@ export class SimulatedClient {
 
   private begin(namespace: string): Head {
     this.seq += 1;
-    return { client: this.id, seq: this.seq, replica: this.random.pick(['one', 'two']), invoked: this.world.schedule.now, completed: 0, model: this.world.store.model, namespace };
+    return {
+      client: this.id,
+      seq: this.seq,
+      replica: this.random.pick(['one', 'two']),
+      invoked: this.world.schedule.now,
+      completed: 0,
+      model: this.world.store.model,
+      namespace,
+    };
   }
 
   private end(head: Head): Head {
@@ -186,17 +257,26 @@ export class SimulatedClient {
   }
 
   private labels(): Record<string, string> {
-    return { ...(this.random.chance(0.8) ? { color: this.random.pick(['red', 'blue', 'green']) } : {}), tier: String(this.random.below(2)) };
+    return {
+      ...(this.random.chance(0.8) ? { color: this.random.pick(['red', 'blue', 'green']) } : {}),
+      tier: String(this.random.below(2)),
+    };
   }
 
   private fields(): Fields {
     const { random } = this;
     const tags = ['x', 'y', 'z'].filter(() => random.chance(0.4));
-    return { slug: random.chance(0.3) ? null : `s${random.below(this.world.names * 3)}`, rank: random.chance(0.2) ? null : random.below(10), tags };
+    return {
+      slug: random.chance(0.3) ? null : `s${random.below(this.world.names * 3)}`,
+      rank: random.chance(0.2) ? null : random.below(10),
+      tags,
+    };
   }
 
   private paging(): Paging {
-    return this.random.chance(0.5) ? { type: 'all' } : { type: 'page', page: 1 + this.random.below(3), size: 1 + this.random.below(6) };
+    return this.random.chance(0.5)
+      ? { type: 'all' }
+      : { type: 'page', page: 1 + this.random.below(3), size: 1 + this.random.below(6) };
   }
 
   selector(): SelectorRecord {
@@ -210,7 +290,17 @@ export class SimulatedClient {
     const form = random.below(4);
     return {
       labels: form === 1 || form === 3 ? [label] : [],
-      fields: form < 2 ? [] : [random.pick<SelectorRecord['fields'][number]>([{ field: 'rank', operator: '>=', value: 4 }, { field: 'tags', operator: 'in', values: ['x', 'y'] }, { field: 'slug', operator: 'prefix', value: 's1' }, { field: 'rank', operator: 'absent' }])],
+      fields:
+        form < 2
+          ? []
+          : [
+              random.pick<SelectorRecord['fields'][number]>([
+                { field: 'rank', operator: '>=', value: 4 },
+                { field: 'tags', operator: 'in', values: ['x', 'y'] },
+                { field: 'slug', operator: 'prefix', value: 's1' },
+                { field: 'rank', operator: 'absent' },
+              ]),
+            ],
     };
   }
 }
@@ -219,16 +309,31 @@ const gone = { type: 'refused', status: 404, reason: 'NotFound' } as const;
 const unknown = { type: 'unknown', error: 'the connection broke' } as const;
 
 function merged(labels: Record<string, string>, patch: Record<string, string | null>): Record<string, string> {
-  return Object.fromEntries(Object.entries({ ...labels, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null));
+  return Object.fromEntries(
+    Object.entries({ ...labels, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
 }
 
-function sorted(store: SimulatedStore, { namespace, selector, sort }: { namespace: string; selector: SelectorRecord; sort: { field: string; descending: boolean }[] }): StoredState[] {
+function sorted(
+  store: SimulatedStore,
+  {
+    namespace,
+    selector,
+    sort,
+  }: { namespace: string; selector: SelectorRecord; sort: { field: string; descending: boolean }[] },
+): StoredState[] {
   const matches = matcherOf(selector);
   const order = orderOf(sort);
-  return store.list(namespace).filter((object) => matches(object, object.state)).toSorted((a, b) => order(a, a.state, b, b.state));
+  return store
+    .list(namespace)
+    .filter((object) => matches(object, object.state))
+    .toSorted((a, b) => order(a, a.state, b, b.state));
 }
 
-function writtenOutcome(outcome: SimulatedOutcome | undefined, { namespace, name }: SimulatedWrite): Extract<Operation, { verb: 'create' }>['outcome'] {
+function writtenOutcome(
+  outcome: SimulatedOutcome | undefined,
+  { namespace, name }: SimulatedWrite,
+): Extract<Operation, { verb: 'create' }>['outcome'] {
   if (outcome === undefined) return unknown;
   if (!('revision' in outcome)) return refusal(outcome);
   const { revision, state, replayed } = outcome;
@@ -240,6 +345,14 @@ function deletedOutcome(outcome: SimulatedOutcome | undefined): Extract<Operatio
   return 'revision' in outcome ? { type: 'ok', uid: outcome.state.uid } : refusal(outcome);
 }
 
-function refusal({ status, reason, duplicate }: { status: number; reason: string; duplicate?: string }): Outcome<never> {
+function refusal({
+  status,
+  reason,
+  duplicate,
+}: {
+  status: number;
+  reason: string;
+  duplicate?: string;
+}): Outcome<never> {
   return { type: 'refused', status, reason, ...(duplicate === undefined ? {} : { duplicate }) };
 }

@@ -19,7 +19,8 @@ export interface SimulatedWrite {
   change?: (old: ObjectState | undefined) => Omit<ObjectState, 'uid'>;
 }
 
-export type SimulatedOutcome = { revision: number; state: ObjectState; replayed: boolean } | { status: number; reason: string; duplicate?: string };
+export type SimulatedOutcome =
+  { revision: number; state: ObjectState; replayed: boolean } | { status: number; reason: string; duplicate?: string };
 
 /** A store that keeps every promise: one thing at a time. `recorded` of its log is filled in by whoever reads it. */
 export class SimulatedStore {
@@ -49,7 +50,9 @@ export class SimulatedStore {
 
   /** By namespace and name. */
   list(namespace: string): StoredState[] {
-    return [...this.objects.values()].filter((object) => namespace === '' || object.namespace === namespace).toSorted((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+    return [...this.objects.values()]
+      .filter((object) => namespace === '' || object.namespace === namespace)
+      .toSorted((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
   }
 
   write(write: SimulatedWrite): SimulatedOutcome {
@@ -63,7 +66,18 @@ export class SimulatedStore {
   /** A change of something the history does not follow. */
   note(): void {
     this.revision += 1;
-    this.log.push({ revision: this.revision, incarnation: 1, type: 'U', namespace: '', name: 'x', previous: null, old: null, new: null, batch: null, recorded: 0 });
+    this.log.push({
+      revision: this.revision,
+      incarnation: 1,
+      type: 'U',
+      namespace: '',
+      name: 'x',
+      previous: null,
+      old: null,
+      new: null,
+      batch: null,
+      recorded: 0,
+    });
   }
 
   /** A number that a failed statement used up. */
@@ -78,18 +92,24 @@ export class SimulatedStore {
       if (this.terminating) return { status: 403, reason: 'Forbidden' };
       if (old !== undefined) return { status: 409, reason: 'AlreadyExists' };
     } else if (old === undefined) return { status: 404, reason: 'NotFound' };
-    else if (write.ifMatch === true && write.expected !== old.revision) return { status: 412, reason: 'PreconditionFailed' };
-    else if (write.expectedUid !== undefined && write.expectedUid !== old.state.uid) return { status: 409, reason: 'Conflict' };
-    else if (write.expected !== undefined && write.expected !== old.revision) return { status: 409, reason: 'Conflict' };
+    else if (write.ifMatch === true && write.expected !== old.revision)
+      return { status: 412, reason: 'PreconditionFailed' };
+    else if (write.expectedUid !== undefined && write.expectedUid !== old.state.uid)
+      return { status: 409, reason: 'Conflict' };
+    else if (write.expected !== undefined && write.expected !== old.revision)
+      return { status: 409, reason: 'Conflict' };
     const uid = old?.state.uid ?? `uid-${(this.uids += 1)}`;
     const state = write.change === undefined ? old!.state : { ...write.change(old?.state), uid };
-    if (write.type !== 'D' && this.holder(state.fields, write) !== undefined) return { status: 409, reason: 'Conflict', duplicate: 'slug' };
+    if (write.type !== 'D' && this.holder(state.fields, write) !== undefined)
+      return { status: 409, reason: 'Conflict', duplicate: 'slug' };
     return { revision: this.commit(write, old, state), state, replayed: false };
   }
 
   private holder({ slug }: Fields, { namespace, name }: SimulatedWrite): StoredState | undefined {
     if (slug === null) return undefined;
-    for (const object of this.objects.values()) if (object.state.fields['slug'] === slug && (object.namespace !== namespace || object.name !== name)) return object;
+    for (const object of this.objects.values())
+      if (object.state.fields['slug'] === slug && (object.namespace !== namespace || object.name !== name))
+        return object;
     return undefined;
   }
 
@@ -99,7 +119,18 @@ export class SimulatedStore {
     const id = `${namespace}/${name}`;
     if (type === 'D') this.objects.delete(id);
     else this.objects.set(id, { namespace, name, revision, state });
-    this.log.push({ revision, incarnation: this.incarnation!, type, namespace, name, previous: old?.revision ?? null, old: old?.state ?? null, new: state, batch: null, recorded: 0 });
+    this.log.push({
+      revision,
+      incarnation: this.incarnation!,
+      type,
+      namespace,
+      name,
+      previous: old?.revision ?? null,
+      old: old?.state ?? null,
+      new: state,
+      batch: null,
+      recorded: 0,
+    });
     return revision;
   }
 }

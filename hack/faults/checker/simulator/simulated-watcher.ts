@@ -37,24 +37,39 @@ export class SimulatedWatcher {
 
   private *open(): Generator<number, WatchStreamRecord, void> {
     const { schedule } = this.world;
-    const base = { replica: this.random.pick(['one', 'two']), opened: schedule.now, events: [] as WatchEventRecord[], ended: { type: 'broken', at: 0 } as StreamEnd };
-    if (this.position !== undefined && this.random.chance(0.8)) return { ...base, start: { type: 'revision', revision: this.position } };
+    const base = {
+      replica: this.random.pick(['one', 'two']),
+      opened: schedule.now,
+      events: [] as WatchEventRecord[],
+      ended: { type: 'broken', at: 0 } as StreamEnd,
+    };
+    if (this.position !== undefined && this.random.chance(0.8))
+      return { ...base, start: { type: 'revision', revision: this.position } };
     if (this.random.chance(0.3)) return { ...base, start: { type: 'objects' } };
     for (;;) {
       const { namespace, selector } = this.record;
       const listed = yield* this.lister.list(selector, { type: 'all' }, namespace);
-      if (listed !== undefined) return { ...base, opened: schedule.now, start: { type: 'revision', revision: listed.revision, list: listed.id } };
+      if (listed !== undefined)
+        return {
+          ...base,
+          opened: schedule.now,
+          start: { type: 'revision', revision: listed.revision, list: listed.id },
+        };
       yield 5;
     }
   }
 
-  private *follow(stream: WatchStreamRecord, isOver: () => boolean): Generator<number, { type: StreamEnd['type']; status?: number; reason?: string }, void> {
+  private *follow(
+    stream: WatchStreamRecord,
+    isOver: () => boolean,
+  ): Generator<number, { type: StreamEnd['type']; status?: number; reason?: string }, void> {
     const { store, schedule } = this.world;
     const events = stream.events as WatchEventRecord[];
     const life = store.incarnation;
     if (life === undefined) return { type: 'refused', status: 404, reason: 'NotFound' };
     const from = stream.start.type === 'revision' ? stream.start.revision : store.newest;
-    if (from < Math.max(store.compacted, this.world.replaces())) return { type: 'expired', status: 410, reason: 'Expired' };
+    if (from < Math.max(store.compacted, this.world.replaces()))
+      return { type: 'expired', status: 410, reason: 'Expired' };
     if (stream.start.type === 'objects') {
       const matches = matcherOf(this.record.selector);
       const objects = store.list(this.record.namespace).filter((object) => matches(object, object.state));
@@ -69,19 +84,29 @@ export class SimulatedWatcher {
     return yield* this.tell(events, { from, life, isOver });
   }
 
-  private *tell(events: WatchEventRecord[], { from, life, isOver }: { from: number; life: number; isOver: () => boolean }): Generator<number, { type: StreamEnd['type'] }, void> {
+  private *tell(
+    events: WatchEventRecord[],
+    { from, life, isOver }: { from: number; life: number; isOver: () => boolean },
+  ): Generator<number, { type: StreamEnd['type'] }, void> {
     const { store, schedule } = this.world;
     const matches = matcherOf(this.record.selector);
-    for (let next = store.log.findIndex(({ revision }) => revision > from); ; ) {
+    for (let next = store.log.findIndex(({ revision }) => revision > from); ;) {
       if (next === -1) next = store.log.length;
       for (; next < store.log.length && this.random.chance(0.9); next += 1) {
         const row = store.log[next]!;
         if (store.incarnation !== life && row.revision > this.world.replaces()) return { type: 'closed' };
-        const event = row.incarnation !== life ? undefined : expectedEvent({ row, index: 0, position: 0 }, this.record.namespace, matches);
+        const event =
+          row.incarnation !== life
+            ? undefined
+            : expectedEvent({ row, index: 0, position: 0 }, this.record.namespace, matches);
         if (event === undefined) continue;
         yield this.random.between(0, 0.5);
         this.position = row.revision;
-        events.push({ type: event.type, object: { ...event.state, namespace: row.namespace, name: row.name, revision: row.revision }, received: schedule.now });
+        events.push({
+          type: event.type,
+          object: { ...event.state, namespace: row.namespace, name: row.name, revision: row.revision },
+          received: schedule.now,
+        });
       }
       if (next > 0 && this.random.chance(0.1)) {
         // Never beyond what was told, and that ends with the model's life.

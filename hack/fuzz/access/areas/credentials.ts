@@ -14,7 +14,23 @@ interface Wrong {
 
 const ofUs = ['Bearer', 'bearer', 'BEARER', 'Token', 'tOKEN', 'Signature'];
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const notOfUs = ['Basic YWRtaW46YWRtaW4=', 'Basic', 'Digest username="x"', 'Negotiate x', 'Bearerx y', 'Token:x', '"Bearer" x', ',', '=', 'Bear er', 'JWT a.b.c', `${'B'.repeat(9000)} x`, '\xe9 x', '__proto__ x', 'constructor'];
+const notOfUs = [
+  'Basic YWRtaW46YWRtaW4=',
+  'Basic',
+  'Digest username="x"',
+  'Negotiate x',
+  'Bearerx y',
+  'Token:x',
+  '"Bearer" x',
+  ',',
+  '=',
+  'Bear er',
+  'JWT a.b.c',
+  `${'B'.repeat(9000)} x`,
+  '\xe9 x',
+  '__proto__ x',
+  'constructor',
+];
 
 function random36(random: Random): string {
   return Array.from({ length: 36 }, () => letters[random.below(62)]).join('');
@@ -25,7 +41,15 @@ function hex40(random: Random): string {
 }
 
 function value(random: Random): string {
-  return random.one(() => random36(random), () => hex40(random), () => '', () => `${random36(random)} ${random36(random)}`, () => 'a'.repeat(random.pick([35, 37, 512, 513, 9000])), () => `pat_${random36(random)}`, () => headerText(random));
+  return random.one(
+    () => random36(random),
+    () => hex40(random),
+    () => '',
+    () => `${random36(random)} ${random36(random)}`,
+    () => 'a'.repeat(random.pick([35, 37, 512, 513, 9000])),
+    () => `pat_${random36(random)}`,
+    () => headerText(random),
+  );
 }
 
 /** What lets nobody in. */
@@ -44,8 +68,14 @@ function wrong(random: Random, { credentials }: AccessWorld): Wrong {
     () => ({ headers: [['Authorization', random.pick(notOfUs)]], code: 'not_authenticated' }),
     () => ({ headers: [['Authorization', headerText(random)]], code: undefined }),
     // Both right, and two all the same.
-    () => ({ headers: [credentials[0]!.headers[0]!, credentials[random.below(2)]!.headers[0]!], code: 'authentication_failed' }),
-    () => ({ headers: [['Authorization', random.pick(notOfUs)], credentials[0]!.headers[0]!], code: 'authentication_failed' }),
+    () => ({
+      headers: [credentials[0]!.headers[0]!, credentials[random.below(2)]!.headers[0]!],
+      code: 'authentication_failed',
+    }),
+    () => ({
+      headers: [['Authorization', random.pick(notOfUs)], credentials[0]!.headers[0]!],
+      code: 'authentication_failed',
+    }),
     () => ({ headers: [['Signature-Input', headerText(random)]], code: 'authentication_failed' }),
     // A session of another user's beside it.
     () => ({ headers: [credentials[0]!.headers[0]!, credentials[2]!.headers[0]!], code: 'authentication_failed' }),
@@ -55,7 +85,11 @@ function wrong(random: Random, { credentials }: AccessWorld): Wrong {
 /** A cookie that is no session's counts as none. */
 function wrongCookie(random: Random): string {
   return random.one(
-    () => `svc_sessionid=${random.one(() => random36(random), () => value(random))}`,
+    () =>
+      `svc_sessionid=${random.one(
+        () => random36(random),
+        () => value(random),
+      )}`,
     () => `${headerText(random)}=${headerText(random)}; svc_sessionid=${random36(random)}`,
     () => 'a=b; '.repeat(random.pick([10, 99, 101, 1000])),
     () => headerText(random),
@@ -68,7 +102,9 @@ function judged(request: FuzzRequest, code: Code | undefined): Omit<FuzzCase, 'a
     if (answer === undefined || answer.status === 431) return undefined;
     if (answer.status !== 401) return `no right credential, and ${answer.status}`;
     const body = answer.body.toString();
-    return code === undefined || request.method === 'HEAD' || body.includes(`"code":"${code}"`) ? undefined : `${code} was expected: ${body}`;
+    return code === undefined || request.method === 'HEAD' || body.includes(`"code":"${code}"`)
+      ? undefined
+      : `${code} was expected: ${body}`;
   };
   return { changes: 'never', requests: [request], judge };
 }
@@ -87,8 +123,27 @@ export const credentials: Area<AccessWorld> = {
       () => judged({ ...request, headers }, code),
       () => judged({ ...request, headers }, code),
       // A wrong credential is 401 where none is needed, too.
-      () => judged({ method: 'POST', target: loginPath, headers: [...headers, ['Content-Type', 'application/json']], isAnonymous: true, body: Buffer.from('{}') }, code),
-      () => judged({ method: 'GET', target: protectedPaths[0]!, headers: random.chance(0.2) ? [] : [['Cookie', wrongCookie(random)]], isAnonymous: true }, 'not_authenticated'),
+      () =>
+        judged(
+          {
+            method: 'POST',
+            target: loginPath,
+            headers: [...headers, ['Content-Type', 'application/json']],
+            isAnonymous: true,
+            body: Buffer.from('{}'),
+          },
+          code,
+        ),
+      () =>
+        judged(
+          {
+            method: 'GET',
+            target: protectedPaths[0]!,
+            headers: random.chance(0.2) ? [] : [['Cookie', wrongCookie(random)]],
+            isAnonymous: true,
+          },
+          'not_authenticated',
+        ),
       () => withoutCsrfToken(random, world),
     );
   },
@@ -96,17 +151,37 @@ export const credentials: Area<AccessWorld> = {
 
 /** A session that changes something, and does not know its CSRF token. */
 function withoutCsrfToken(random: Random, { session, credentials: all }: AccessWorld): Omit<FuzzCase, 'area'> {
-  const token = random.one(() => '', () => headerText(random), () => mutateText(random, session.csrfToken).replaceAll(/[^\x21-\x7e]/g, ''));
+  const token = random.one(
+    () => '',
+    () => headerText(random),
+    () => mutateText(random, session.csrfToken).replaceAll(/[^\x21-\x7e]/g, ''),
+  );
   const isForm = random.chance(0.5);
   const sent = token === session.csrfToken ? '' : token;
-  const body = isForm ? `csrfmiddlewaretoken=${encodeURIComponent(sent)}&name=x` : JSON.stringify({ csrfmiddlewaretoken: session.csrfToken, name: 'x' });
-  const headers: FuzzRequest['headers'] = [['Content-Type', isForm ? 'application/x-www-form-urlencoded' : 'application/json'], ...(isForm ? [] : [['X-CSRFToken', sent] as [string, string]])];
+  const body = isForm
+    ? `csrfmiddlewaretoken=${encodeURIComponent(sent)}&name=x`
+    : JSON.stringify({ csrfmiddlewaretoken: session.csrfToken, name: 'x' });
+  const headers: FuzzRequest['headers'] = [
+    ['Content-Type', isForm ? 'application/x-www-form-urlencoded' : 'application/json'],
+    ...(isForm ? [] : [['X-CSRFToken', sent] as [string, string]]),
+  ];
   const method = random.pick(['POST', 'PUT', 'PATCH', 'DELETE']);
-  const target = random.pick(['/api/v1/users/profile/', '/api/v1/orgs/orgs/', '/api/v1/users/users/', '/api/v1/authentication/access-keys/']);
-  const request = asCaller({ method, target, headers, body: Buffer.from(body) }, { rank: 'administrator', headers: [all[2]!.headers[0]!] });
+  const target = random.pick([
+    '/api/v1/users/profile/',
+    '/api/v1/orgs/orgs/',
+    '/api/v1/users/users/',
+    '/api/v1/authentication/access-keys/',
+  ]);
+  const request = asCaller(
+    { method, target, headers, body: Buffer.from(body) },
+    { rank: 'administrator', headers: [all[2]!.headers[0]!] },
+  );
   return {
     changes: 'never',
     requests: [request],
-    judge: ([answer]) => (answer === undefined || [403, 405].includes(answer.status) ? undefined : `without the CSRF token: ${answer.status}`),
+    judge: ([answer]) =>
+      answer === undefined || [403, 405].includes(answer.status)
+        ? undefined
+        : `without the CSRF token: ${answer.status}`,
   };
 }

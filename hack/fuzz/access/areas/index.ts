@@ -9,4 +9,12 @@ import { queries } from './queries.ts';
 import { records } from './records.ts';
 import { signatures } from './signatures.ts';
 
-export const accessAreas: readonly Area<AccessWorld>[] = [credentials, signatures, logins, queries, records, pageForms, paths];
+export const accessAreas: readonly Area<AccessWorld>[] = [
+  credentials,
+  signatures,
+  logins,
+  queries,
+  records,
+  pageForms,
+  paths,
+];

@@ -5,10 +5,25 @@ import type { AccessWorld } from '../access-world.ts';
 import { asCaller, anyCaller, bodyOf, headerText, loginPath } from './requests.ts';
 
 const paths = [loginPath, loginPath.slice(0, -1), '/api/v1/authentication/tokens/'];
-const names = ['admin', 'ADMIN', ' admin ', 'nobody', 'signer@fuzz.example', '@', 'a:b', 'user:admin', 'ip:127.0.0.1', 'ａｄｍｉｎ'];
+const names = [
+  'admin',
+  'ADMIN',
+  ' admin ',
+  'nobody',
+  'signer@fuzz.example',
+  '@',
+  'a:b',
+  'user:admin',
+  'ip:127.0.0.1',
+  'ａｄｍｉｎ',
+];
 
 function username(random: Random): string {
-  return random.one(() => random.pick(names), () => `u${random.below(1_000_000)}`, () => wellFormed(hostileText(random)));
+  return random.one(
+    () => random.pick(names),
+    () => `u${random.below(1_000_000)}`,
+    () => wellFormed(hostileText(random)),
+  );
 }
 
 /** Logins that are wrong, malformed or another's; and right ones in between, which must go on being let in. */
@@ -21,20 +36,53 @@ export const logins: Area<AccessWorld> = {
     const fields = random.one<Record<string, unknown>>(
       () => ({ username: username(random), password }),
       () => ({ username: username(random) }),
-      () => ({ username: username(random), password, public_key: 'x', code: '1', [wellFormed(hostileText(random))]: 1 }),
+      () => ({
+        username: username(random),
+        password,
+        public_key: 'x',
+        code: '1',
+        [wellFormed(hostileText(random))]: 1,
+      }),
       () => ({ username: random.pick([1, null, [], {}, true, 1e300]), password: random.pick([1, null, [], {}, 'x']) }),
     );
-    const request = { method: random.pick(['POST', 'POST', 'POST', 'POST', 'GET', 'PUT', 'DELETE']), target, isAnonymous: true, ...bodyOf(random, fields) };
-    const right = json('POST', target, { username: random.pick(['reader', ' READER', 'reader@fuzz.example']), password: world.login.password });
+    const request = {
+      method: random.pick(['POST', 'POST', 'POST', 'POST', 'GET', 'PUT', 'DELETE']),
+      target,
+      isAnonymous: true,
+      ...bodyOf(random, fields),
+    };
+    const right = json('POST', target, {
+      username: random.pick(['reader', ' READER', 'reader@fuzz.example']),
+      password: world.login.password,
+    });
     return random.one<Omit<FuzzCase, 'area'>>(
       () => refused({ changes: 'never', requests: [request] }),
-      () => refused({ changes: 'never', requests: [{ ...request, headers: [...request.headers, ['X-Forwarded-For', headerText(random)], ['Origin', 'http://evil.example']] }] }),
+      () =>
+        refused({
+          changes: 'never',
+          requests: [
+            {
+              ...request,
+              headers: [...request.headers, ['X-Forwarded-For', headerText(random)], ['Origin', 'http://evil.example']],
+            },
+          ],
+        }),
       () => refused({ changes: 'never', requests: [asCaller(request, anyCaller(random, world))] }),
-      () => ({ changes: 'maybe', requests: [{ ...right, isAnonymous: true }], judge: ([answer]) => (answer === undefined || answer.status === 201 || answer.status === 429 ? undefined : `the right password: ${answer.status} ${answer.body.toString()}`) }),
+      () => ({
+        changes: 'maybe',
+        requests: [{ ...right, isAnonymous: true }],
+        judge: ([answer]) =>
+          answer === undefined || answer.status === 201 || answer.status === 429
+            ? undefined
+            : `the right password: ${answer.status} ${answer.body.toString()}`,
+      }),
     );
   },
 };
 
 function refused(fuzzCase: Omit<FuzzCase, 'area'>): Omit<FuzzCase, 'area'> {
-  return { ...fuzzCase, judge: ([answer]) => (answer !== undefined && answer.status < 400 ? `a wrong login: ${answer.status}` : undefined) };
+  return {
+    ...fuzzCase,
+    judge: ([answer]) => (answer !== undefined && answer.status < 400 ? `a wrong login: ${answer.status}` : undefined),
+  };
 }

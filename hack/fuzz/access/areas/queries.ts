@@ -2,12 +2,101 @@ import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import { malformedEscape, query, type Area, type FuzzRequest } from '../../fuzz-case.ts';
 import type { Random } from '../../random.ts';
 import type { AccessWorld } from '../access-world.ts';
-import { anyCaller, asCaller, headerText, idText, keysPath, orgBindings, orgsPath, profilePath, sessionsPath, systemBindings, usersPath } from './requests.ts';
+import {
+  anyCaller,
+  asCaller,
+  headerText,
+  idText,
+  keysPath,
+  orgBindings,
+  orgsPath,
+  profilePath,
+  sessionsPath,
+  systemBindings,
+  usersPath,
+} from './requests.ts';
 
-const counts = ['0', '1', '2', '20', '1000', '1001', '-1', '', '01', '+1', '1.0', '1e3', ' 1', '0x1', '999999999999999', '9999999999999999', '9007199254740993'];
-const fields = ['id', 'username', 'name', 'email', 'is_active', 'search', 'q', 'user', 'role', 'org', 'scope', 'builtin', 'comment', 'date_from', 'date_to', 'datetime', 'type', 'action', 'resource_type', 'status', 'is_success', 'remote_addr'];
-const orders = ['name', '-name', '--name', 'username', 'date_joined', '-date_joined', 'last_login', 'date_expired', '-datetime', 'password_hash', 'name,id', 'name desc', "name'; --", '1', '-', 'date_created', 'is_active', '__proto__', 'constructor'];
-const values = ['true', 'false', 'True', '1', 'null', '2026-01-01', '2026-01-01T00:00:00Z', '0000-00-00', '99999-01-01T00:00:00Z', '00000000-0000-0000-0000-000000000001', '%', '_', '\\', "'", 'admin'];
+const counts = [
+  '0',
+  '1',
+  '2',
+  '20',
+  '1000',
+  '1001',
+  '-1',
+  '',
+  '01',
+  '+1',
+  '1.0',
+  '1e3',
+  ' 1',
+  '0x1',
+  '999999999999999',
+  '9999999999999999',
+  '9007199254740993',
+];
+const fields = [
+  'id',
+  'username',
+  'name',
+  'email',
+  'is_active',
+  'search',
+  'q',
+  'user',
+  'role',
+  'org',
+  'scope',
+  'builtin',
+  'comment',
+  'date_from',
+  'date_to',
+  'datetime',
+  'type',
+  'action',
+  'resource_type',
+  'status',
+  'is_success',
+  'remote_addr',
+];
+const orders = [
+  'name',
+  '-name',
+  '--name',
+  'username',
+  'date_joined',
+  '-date_joined',
+  'last_login',
+  'date_expired',
+  '-datetime',
+  'password_hash',
+  'name,id',
+  'name desc',
+  "name'; --",
+  '1',
+  '-',
+  'date_created',
+  'is_active',
+  '__proto__',
+  'constructor',
+];
+const values = [
+  'true',
+  'false',
+  'True',
+  '1',
+  'null',
+  '2026-01-01',
+  '2026-01-01T00:00:00Z',
+  '0000-00-00',
+  '99999-01-01T00:00:00Z',
+  '00000000-0000-0000-0000-000000000001',
+  '%',
+  '_',
+  '\\',
+  "'",
+  'admin',
+];
 /** Logs grow with the run: no list of them is whole. */
 const logs = ['/api/v1/audits/login-logs/', '/api/v1/audits/operate-logs/', '/api/v1/audits/my-login-logs/'];
 
@@ -17,7 +106,13 @@ function parameter(random: Random): [string, string] {
     () => ['order', random.chance(0.8) ? random.pick(orders) : hostileText(random)],
     () => [random.pick(fields), random.chance(0.5) ? random.pick(values) : hostileText(random)],
     () => [random.pick(fields), hostileText(random)],
-    () => ['oid', random.one(() => random.pick(['ROOT', 'DEFAULT', 'kept', '', 'root']), () => hostileText(random))],
+    () => [
+      'oid',
+      random.one(
+        () => random.pick(['ROOT', 'DEFAULT', 'kept', '', 'root']),
+        () => hostileText(random),
+      ),
+    ],
     () => [hostileText(random), hostileText(random)],
   );
 }
@@ -26,8 +121,19 @@ function organization(random: Random): FuzzRequest['headers'] {
   return random.one<FuzzRequest['headers']>(
     () => [],
     () => [],
-    () => [['X-SVC-ORG', random.one(() => random.pick(['ROOT', 'DEFAULT', 'kept', 'a,b', '00000000-0000-0000-0000-000000000000', '__proto__']), () => headerText(random))]],
-    () => [['X-SVC-ORG', 'ROOT'], ['X-SVC-ORG', 'DEFAULT']],
+    () => [
+      [
+        'X-SVC-ORG',
+        random.one(
+          () => random.pick(['ROOT', 'DEFAULT', 'kept', 'a,b', '00000000-0000-0000-0000-000000000000', '__proto__']),
+          () => headerText(random),
+        ),
+      ],
+    ],
+    () => [
+      ['X-SVC-ORG', 'ROOT'],
+      ['X-SVC-ORG', 'DEFAULT'],
+    ],
     () => [['Cookie', `X-SVC-ORG=${headerText(random)}`]],
   );
 }
@@ -38,12 +144,42 @@ export const queries: Area<AccessWorld> = {
   weight: 10,
   generate(random, world) {
     const list = random.chance(0.2);
-    const path = list ? random.pick(logs) : random.pick([usersPath, usersPath, orgsPath, `${orgsPath}current/`, '/api/v1/rbac/roles/', systemBindings, orgBindings, keysPath, sessionsPath, profilePath, `${usersPath}${random.pick(world.users)}/`, `${orgsPath}${random.pick(world.organizations)}/`, `${random.pick([usersPath, orgsPath, systemBindings, orgBindings, keysPath, '/api/v1/rbac/roles/'])}${idText(random)}/`]);
+    const path = list
+      ? random.pick(logs)
+      : random.pick([
+          usersPath,
+          usersPath,
+          orgsPath,
+          `${orgsPath}current/`,
+          '/api/v1/rbac/roles/',
+          systemBindings,
+          orgBindings,
+          keysPath,
+          sessionsPath,
+          profilePath,
+          `${usersPath}${random.pick(world.users)}/`,
+          `${orgsPath}${random.pick(world.organizations)}/`,
+          `${random.pick([usersPath, orgsPath, systemBindings, orgBindings, keysPath, '/api/v1/rbac/roles/'])}${idText(random)}/`,
+        ]);
     const parameters = random.some(random.chance(0.02) ? 200 : 4, () => parameter(random));
     const search = query(list ? [['limit', '7'], ...parameters.filter(([name]) => name !== 'limit')] : parameters);
     const raw = random.chance(0.1) ? mutateText(random, search).replaceAll(/[^\x21-\x7e]|#/g, '') : search;
     const target = list || raw === '' || raw.startsWith('?') ? `${path}${list ? search : raw}` : `${path}?${raw}`;
-    const accept: FuzzRequest['headers'] = random.chance(0.2) ? [['Accept', random.pick(['text/html', '*/*', 'application/xml', headerText(random)])]] : [];
-    return { changes: 'never', requests: [asCaller({ method: random.chance(0.95) ? 'GET' : 'HEAD', target: random.chance(0.03) ? malformedEscape(random, target) : target, headers: [...organization(random), ...accept] }, anyCaller(random, world))] };
+    const accept: FuzzRequest['headers'] = random.chance(0.2)
+      ? [['Accept', random.pick(['text/html', '*/*', 'application/xml', headerText(random)])]]
+      : [];
+    return {
+      changes: 'never',
+      requests: [
+        asCaller(
+          {
+            method: random.chance(0.95) ? 'GET' : 'HEAD',
+            target: random.chance(0.03) ? malformedEscape(random, target) : target,
+            headers: [...organization(random), ...accept],
+          },
+          anyCaller(random, world),
+        ),
+      ],
+    };
   },
 };

@@ -2,50 +2,145 @@ import { hostileText } from '../../areas/hostile-text.ts';
 import { caseName, wellFormed, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
 import type { Random } from '../../random.ts';
 import type { AccessWorld } from '../access-world.ts';
-import { anyCaller, asCaller, bodyOf, idText, keysPath, loginPath, orgBindings, orgsPath, profilePath, sessionsPath, systemBindings, usersPath } from './requests.ts';
+import {
+  anyCaller,
+  asCaller,
+  bodyOf,
+  idText,
+  keysPath,
+  loginPath,
+  orgBindings,
+  orgsPath,
+  profilePath,
+  sessionsPath,
+  systemBindings,
+  usersPath,
+} from './requests.ts';
 
 const text = (random: Random): string => wellFormed(hostileText(random));
 
 function userFields(random: Random): Record<string, unknown> {
   const name = caseName(random);
-  if (random.chance(0.4)) return { username: name, name, email: `${name}@fuzz.example`, is_active: random.chance(0.5), comment: 'x', groups: ['a'] };
+  if (random.chance(0.4))
+    return {
+      username: name,
+      name,
+      email: `${name}@fuzz.example`,
+      is_active: random.chance(0.5),
+      comment: 'x',
+      groups: ['a'],
+    };
   return {
     username: random.chance(0.7) ? name : text(random),
     name: random.chance(0.7) ? name : text(random),
     email: random.pick([`${name}@fuzz.example`, `${name}@fuzz.example`, text(random), `${text(random)}@x`]),
     // A good one costs as much as a login.
-    password: random.pick([undefined, undefined, undefined, '', 'short', 'password1', text(random), `${name}-is-hard-to-guess`]),
+    password: random.pick([
+      undefined,
+      undefined,
+      undefined,
+      '',
+      'short',
+      'password1',
+      text(random),
+      `${name}-is-hard-to-guess`,
+    ]),
     is_active: random.pick([undefined, true, false, 'true', 1, null, text(random)]),
-    date_expired: random.pick([undefined, null, '2030-01-01T00:00:00Z', '2020-01-01', '275760-09-13T00:00:00Z', text(random), 1]),
+    date_expired: random.pick([
+      undefined,
+      null,
+      '2030-01-01T00:00:00Z',
+      '2020-01-01',
+      '275760-09-13T00:00:00Z',
+      text(random),
+      1,
+    ]),
     comment: random.pick([undefined, text(random), 'x'.repeat(2001)]),
-    groups: random.pick([undefined, [], ['a'], ['system:masters'], ['org:x'], [text(random)], text(random), Array.from({ length: 101 }, (_, i) => `g${i}`)]),
+    groups: random.pick([
+      undefined,
+      [],
+      ['a'],
+      ['system:masters'],
+      ['org:x'],
+      [text(random)],
+      text(random),
+      Array.from({ length: 101 }, (_, i) => `g${i}`),
+    ]),
     system_roles: random.pick([undefined, ['SystemAdmin'], text(random)]),
   };
 }
 
 function orgFields(random: Random): Record<string, unknown> {
-  return { name: random.one(() => `o${random.below(20)}`, () => `o${random.below(20)}`, () => text(random)), comment: random.pick([undefined, text(random)]) };
+  return {
+    name: random.one(
+      () => `o${random.below(20)}`,
+      () => `o${random.below(20)}`,
+      () => text(random),
+    ),
+    comment: random.pick([undefined, text(random)]),
+  };
 }
 
 function bindingFields(random: Random): Record<string, unknown> {
   const roles = [1, 2, 3, 4, 5, 6, 7].map((number) => `00000000-0000-0000-0000-00000000000${number}`);
-  const user = random.one(() => caseName(random), () => text(random), () => '00000000-0000-0000-0000-000000000001');
-  return { user, role: random.one(() => random.pick(roles), () => text(random)), org: random.pick([undefined, 'kept', '00000000-0000-0000-0000-000000000002', text(random)]) };
+  const user = random.one(
+    () => caseName(random),
+    () => text(random),
+    () => '00000000-0000-0000-0000-000000000001',
+  );
+  return {
+    user,
+    role: random.one(
+      () => random.pick(roles),
+      () => text(random),
+    ),
+    org: random.pick([undefined, 'kept', '00000000-0000-0000-0000-000000000002', text(random)]),
+  };
 }
 
 function keyFields(random: Random): Record<string, unknown> {
-  const entries = ['*', '10.0.0.0/8', '10.0.0.1-10.0.0.9', '::1', '::/0', '10.0.0.0/33', '1', '', '10.0.0.9-10.0.0.1', '0/0', text(random)];
-  return { ip_group: random.one<string | string[]>(() => random.some(4, () => random.pick(entries)), () => random.pick(entries), () => Array.from({ length: 101 }, () => '*')), is_active: random.pick([undefined, true, false, 'x', null]) };
+  const entries = [
+    '*',
+    '10.0.0.0/8',
+    '10.0.0.1-10.0.0.9',
+    '::1',
+    '::/0',
+    '10.0.0.0/33',
+    '1',
+    '',
+    '10.0.0.9-10.0.0.1',
+    '0/0',
+    text(random),
+  ];
+  return {
+    ip_group: random.one<string | string[]>(
+      () => random.some(4, () => random.pick(entries)),
+      () => random.pick(entries),
+      () => Array.from({ length: 101 }, () => '*'),
+    ),
+    is_active: random.pick([undefined, true, false, 'x', null]),
+  };
 }
 
 /** Never right: whoever asks must be able to go on asking. */
 function passwordFields(random: Random): Record<string, unknown> {
   const password = text(random);
-  return { old_password: random.pick(['wrong', text(random), undefined]), new_password: password, new_password_again: random.pick([password, 'x', undefined]) };
+  return {
+    old_password: random.pick(['wrong', text(random), undefined]),
+    new_password: password,
+    new_password_again: random.pick([password, 'x', undefined]),
+  };
 }
 
 type Fields = (random: Random) => Record<string, unknown>;
-const collections: readonly [string, Fields][] = [[usersPath, userFields], [usersPath, userFields], [orgsPath, orgFields], [systemBindings, bindingFields], [orgBindings, bindingFields], [keysPath, keyFields]];
+const collections: readonly [string, Fields][] = [
+  [usersPath, userFields],
+  [usersPath, userFields],
+  [orgsPath, orgFields],
+  [systemBindings, bindingFields],
+  [orgBindings, bindingFields],
+  [keysPath, keyFields],
+];
 
 /** Of nobody whom the run needs: those are never named in a path that is written to. */
 function write(random: Random): FuzzRequest {
@@ -57,34 +152,63 @@ function write(random: Random): FuzzRequest {
     () => ({ method: random.pick(['PUT', 'PATCH']), target: one, ...bodyOf(random, fields(random)) }),
     () => ({ method: 'DELETE', target: one, headers: [] }),
     () => ({ method: random.pick(['PUT', 'PATCH']), target: `${usersPath}${idText(random)}/unblock/`, headers: [] }),
-    () => ({ method: random.pick(['PUT', 'PATCH']), target: profilePath, ...bodyOf(random, { ...userFields(random), username: undefined, is_active: undefined }) }),
+    () => ({
+      method: random.pick(['PUT', 'PATCH']),
+      target: profilePath,
+      ...bodyOf(random, { ...userFields(random), username: undefined, is_active: undefined }),
+    }),
     () => ({ method: 'PUT', target: `${profilePath}password/`, ...bodyOf(random, passwordFields(random)) }),
     () => ({ method: 'DELETE', target: `${sessionsPath}${idText(random)}/`, headers: [] }),
-    () => ({ method: random.pick(['POST', 'PUT', 'DELETE', 'PATCH']), target: random.pick([collection, one, loginPath, profilePath]), headers: [['Content-Type', 'application/json']], body: Buffer.from('{}') }),
+    () => ({
+      method: random.pick(['POST', 'PUT', 'DELETE', 'PATCH']),
+      target: random.pick([collection, one, loginPath, profilePath]),
+      headers: [['Content-Type', 'application/json']],
+      body: Buffer.from('{}'),
+    }),
   );
 }
 
 /** What belongs to whoever asks is theirs to change, whatever their rank. */
 const own = [profilePath, keysPath, sessionsPath, loginPath];
 
-/** Bodies of every type for everything that can be made, changed and removed; by those who may, and by those who may not. */
+/**
+ * Bodies of every type for everything that can be made, changed and removed; by those who may, and by those who may
+ * not.
+ */
 export const records: Area<AccessWorld> = {
   name: 'access records',
   weight: 12,
   generate(random, world) {
     const request = write(random);
-    const organization: FuzzRequest['headers'] = random.chance(0.3) ? [['X-SVC-ORG', random.pick(['ROOT', 'kept', 'nope', '', 'a,b'])]] : [];
+    const organization: FuzzRequest['headers'] = random.chance(0.3)
+      ? [['X-SVC-ORG', random.pick(['ROOT', 'kept', 'nope', '', 'a,b'])]]
+      : [];
     const caller = anyCaller(random, world);
     const sent = asCaller({ ...request, headers: [...organization, ...request.headers] }, caller);
     const mayWrite = caller.rank === 'administrator' || own.some((path) => request.target.startsWith(path));
-    const another = asCaller({ method: random.pick(['PUT', 'PATCH', 'DELETE', 'GET']), target: `${keysPath}${world.accessKey.id}/`, ...bodyOf(random, keyFields(random)) }, world.credentials[random.pick([0, 2, 3, 4])]!);
+    const another = asCaller(
+      {
+        method: random.pick(['PUT', 'PATCH', 'DELETE', 'GET']),
+        target: `${keysPath}${world.accessKey.id}/`,
+        ...bodyOf(random, keyFields(random)),
+      },
+      world.credentials[random.pick([0, 2, 3, 4])]!,
+    );
     return random.one<Omit<FuzzCase, 'area'>>(
-      ...Array.from({ length: 9 }, () => (): Omit<FuzzCase, 'area'> => (mayWrite ? { changes: 'maybe', requests: [sent] } : refused([sent], 'without the right to'))),
+      ...Array.from(
+        { length: 9 },
+        () => (): Omit<FuzzCase, 'area'> =>
+          mayWrite ? { changes: 'maybe', requests: [sent] } : refused([sent], 'without the right to'),
+      ),
       () => refused([another], "on another's access key"),
     );
   },
 };
 
 function refused(requests: FuzzRequest[], what: string): Omit<FuzzCase, 'area'> {
-  return { changes: 'never', requests, judge: ([answer]) => (answer !== undefined && answer.status < 400 ? `${what}: ${answer.status}` : undefined) };
+  return {
+    changes: 'never',
+    requests,
+    judge: ([answer]) => (answer !== undefined && answer.status < 400 ? `${what}: ${answer.status}` : undefined),
+  };
 }

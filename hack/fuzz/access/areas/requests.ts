@@ -14,7 +14,21 @@ export const loginPath = '/api/v1/authentication/auth/';
 export const sessionsPath = '/api/v1/authentication/sessions/';
 
 /** Whoever asks for these must say who they are. */
-export const protectedPaths = [usersPath, `${usersPath}x/`, profilePath, orgsPath, `${orgsPath}current/`, '/api/v1/rbac/roles/', systemBindings, orgBindings, keysPath, sessionsPath, '/api/v1/audits/login-logs/?limit=3', '/api/v1/audits/my-login-logs/?limit=3', '/metrics'];
+export const protectedPaths = [
+  usersPath,
+  `${usersPath}x/`,
+  profilePath,
+  orgsPath,
+  `${orgsPath}current/`,
+  '/api/v1/rbac/roles/',
+  systemBindings,
+  orgBindings,
+  keysPath,
+  sessionsPath,
+  '/api/v1/audits/login-logs/?limit=3',
+  '/api/v1/audits/my-login-logs/?limit=3',
+  '/metrics',
+];
 
 /** With this credential and no other. */
 export function asCaller(request: FuzzRequest, { headers }: Credential): FuzzRequest {
@@ -28,19 +42,71 @@ export function anyCaller(random: Random, { credentials }: AccessWorld): Credent
 
 /** Characters that a header can carry. */
 export function headerText(random: Random): string {
-  return Buffer.from(hostileText(random)).toString('latin1').replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '');
+  return Buffer.from(hostileText(random))
+    .toString('latin1')
+    .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '');
 }
 
-const ids = ['00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000002', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '00000000-0000-0000-0000-0000000000020', '{id}', 'ROOT', 'root', 'current', 'password', '0', '00000000-0000-0000-0000-00000000000G'];
+const ids = [
+  '00000000-0000-0000-0000-000000000000',
+  '00000000-0000-0000-0000-000000000002',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  '00000000-0000-0000-0000-0000000000020',
+  '{id}',
+  'ROOT',
+  'root',
+  'current',
+  'password',
+  '0',
+  '00000000-0000-0000-0000-00000000000G',
+];
 
 /** A part of a path where an id is expected: of nobody who must stay. */
 export function idText(random: Random): string {
-  return random.one(() => random.pick(ids), () => percent(hostileText(random)), () => mutateText(random, random.pick(ids)).replaceAll(/[^\x21-\x7e]|[?#]/g, ''), () => `f${random.below(500)}`);
+  return random.one(
+    () => random.pick(ids),
+    () => percent(hostileText(random)),
+    () => mutateText(random, random.pick(ids)).replaceAll(/[^\x21-\x7e]|[?#]/g, ''),
+    () => `f${random.below(500)}`,
+  );
 }
 
-const forms = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset=utf-8', 'Application/X-WWW-Form-Urlencoded;charset=utf-16'];
-const otherTypes = ['', 'text/plain', 'application/json; charset=utf-16', 'application/json;', 'application/xml', 'multipart/form-data', 'multipart/form-data; boundary=', 'multipart/form-data; boundary="', `multipart/form-data; boundary=${'b'.repeat(300)}`, 'application/merge-patch+json', 'json', ';', 'a/b; c="', '*/*'];
-const formTexts = ['', '&', '&&==&', 'a', '%', '%zz=%', '%ff=%fe', '__proto__=x', 'constructor=x&constructor=y', 'a=%00', 'a=%ED%A0%80', '\ufeffa=b', '+=+'];
+const forms = [
+  'application/x-www-form-urlencoded',
+  'application/x-www-form-urlencoded; charset=utf-8',
+  'Application/X-WWW-Form-Urlencoded;charset=utf-16',
+];
+const otherTypes = [
+  '',
+  'text/plain',
+  'application/json; charset=utf-16',
+  'application/json;',
+  'application/xml',
+  'multipart/form-data',
+  'multipart/form-data; boundary=',
+  'multipart/form-data; boundary="',
+  `multipart/form-data; boundary=${'b'.repeat(300)}`,
+  'application/merge-patch+json',
+  'json',
+  ';',
+  'a/b; c="',
+  '*/*',
+];
+const formTexts = [
+  '',
+  '&',
+  '&&==&',
+  'a',
+  '%',
+  '%zz=%',
+  '%ff=%fe',
+  '__proto__=x',
+  'constructor=x&constructor=y',
+  'a=%00',
+  'a=%ED%A0%80',
+  '\ufeffa=b',
+  '+=+',
+];
 
 /** The fields as a body of some type; of two that are no use, one is not even of the type it says. */
 export function bodyOf(random: Random, fields: Record<string, unknown>): Pick<FuzzRequest, 'body' | 'headers'> {
@@ -49,11 +115,23 @@ export function bodyOf(random: Random, fields: Record<string, unknown>): Pick<Fu
     () => typed('application/json', text),
     () => typed('application/json', text),
     () => typed('application/json', text),
-    () => typed('application/json', hostileJsonBody(random, (value) => aroundOne(random, fields, value))),
+    () =>
+      typed(
+        'application/json',
+        hostileJsonBody(random, (value) => aroundOne(random, fields, value)),
+      ),
     () => typed('application/json', aroundOne(random, fields, jsonText(random))),
-    () => typed(random.pick(forms), random.chance(0.6) ? formOf(fields) : random.pick(formTexts) + formOf(fields) + random.pick(formTexts)),
+    () =>
+      typed(
+        random.pick(forms),
+        random.chance(0.6) ? formOf(fields) : random.pick(formTexts) + formOf(fields) + random.pick(formTexts),
+      ),
     () => multipart(random, fields),
-    () => typed(random.chance(0.8) ? random.pick(otherTypes) : headerText(random), random.chance(0.5) ? text : formOf(fields)),
+    () =>
+      typed(
+        random.chance(0.8) ? random.pick(otherTypes) : headerText(random),
+        random.chance(0.5) ? text : formOf(fields),
+      ),
   );
 }
 
@@ -65,12 +143,16 @@ function typed(type: string, body: string | Buffer): Pick<FuzzRequest, 'body' | 
 function aroundOne(random: Random, fields: Record<string, unknown>, value: string): string {
   const names = [...Object.keys(fields), '__proto__', 'constructor', ''];
   const changed = random.pick(names);
-  const rest = Object.entries(fields).flatMap(([name, each]) => (name === changed || each === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(each)}`]));
+  const rest = Object.entries(fields).flatMap(([name, each]) =>
+    name === changed || each === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(each)}`],
+  );
   return `{${[...rest, `${JSON.stringify(changed)}:${value}`].join(',')}}`;
 }
 
 function formOf(fields: Record<string, unknown>): string {
-  return Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [`${percent(name)}=${percent(formText(value))}`])).join('&');
+  return Object.entries(fields)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${percent(name)}=${percent(formText(value))}`]))
+    .join('&');
 }
 
 function formText(value: unknown): string {
@@ -80,7 +162,15 @@ function formText(value: unknown): string {
 function multipart(random: Random, fields: Record<string, unknown>): Pick<FuzzRequest, 'body' | 'headers'> {
   const boundary = random.pick(['x', 'a'.repeat(70), "a'()+_,-./:=?"]);
   const part = ([name, value]: [string, unknown]): string => {
-    const disposition = random.pick([`form-data; name="${name}"`, `form-data; name="${name}"`, `form-data; name="${name}"; filename="f"`, 'form-data', `form-data; name=${name}`, `form-data; name="${name}`, '']);
+    const disposition = random.pick([
+      `form-data; name="${name}"`,
+      `form-data; name="${name}"`,
+      `form-data; name="${name}"; filename="f"`,
+      'form-data',
+      `form-data; name=${name}`,
+      `form-data; name="${name}`,
+      '',
+    ]);
     return `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${random.pick(['', '', '', 'Content-Type: text/plain\r\n', 'X\r\n', 'a:\r\n'.repeat(random.pick([7, 8, 13_000]))])}\r\n${formText(value)}\r\n`;
   };
   const parts = random.chance(0.03) ? part(['a', 'b']).repeat(1500) : Object.entries(fields).map(part).join('');

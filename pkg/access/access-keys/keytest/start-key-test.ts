@@ -29,15 +29,27 @@ export interface KeyTestOptions {
 }
 
 /** The real AccessServer with access keys, on which `Authorization: Bearer <user id>` is believed too; and a user. */
-export async function startKeyTest({ maxSkewMs, requiresDigest, trustedProxies = [], operations = [] }: KeyTestOptions = {}): Promise<KeyTest> {
+export async function startKeyTest({
+  maxSkewMs,
+  requiresDigest,
+  trustedProxies = [],
+  operations = [],
+}: KeyTestOptions = {}): Promise<KeyTest> {
   const key = SecretKey.generate();
   const secrets = new SecretBox(new KeyRing([key]));
-  const keysOf = ({ access, audit }: AccessTestParts): AccessKeys => new AccessKeys({ database: access, secrets, audit });
+  const keysOf = ({ access, audit }: AccessTestParts): AccessKeys =>
+    new AccessKeys({ database: access, secrets, audit });
   const server = await startAccessTest({
     trustedProxies,
     credentials: ({ access, audit, log }) => {
-      const settings = { ...(maxSkewMs === undefined ? {} : { maxSkewMs }), ...(requiresDigest === undefined ? {} : { requiresDigest }) };
-      return [...signatureCredentials(new SignatureVerifier({ database: access, secrets, audit, log, ...settings })), testCredential];
+      const settings = {
+        ...(maxSkewMs === undefined ? {} : { maxSkewMs }),
+        ...(requiresDigest === undefined ? {} : { requiresDigest }),
+      };
+      return [
+        ...signatureCredentials(new SignatureVerifier({ database: access, secrets, audit, log, ...settings })),
+        testCredential,
+      ];
     },
     operations: (parts) => [...accessKeyOperations(keysOf(parts)), ...operations],
   });
@@ -48,7 +60,10 @@ export async function startKeyTest({ maxSkewMs, requiresDigest, trustedProxies =
     ...server,
     userId,
     addKey: async (settings = {}) => {
-      const created = await keys.create({ actor: { id: userId, username: 'mia' } }, { ipGroup: ['*'], isActive: true, ...settings });
+      const created = await keys.create(
+        { actor: { id: userId, username: 'mia' } },
+        { ipGroup: ['*'], isActive: true, ...settings },
+      );
       if (created === undefined) throw new Error('the user has as many keys as may be');
       return { keyId: created.key.id, secret: created.secret };
     },

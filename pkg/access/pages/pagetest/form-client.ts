@@ -16,9 +16,18 @@ export class FormClient {
   }
 
   /** The form of the page that was last seen, unless `csrfmiddlewaretoken` is given. */
-  async post(path: string, fields: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<AccessAnswer> {
+  async post(
+    path: string,
+    fields: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<AccessAnswer> {
     const body = new URLSearchParams({ csrfmiddlewaretoken: this.#token, ...fields }).toString();
-    return this.#keep(await this.#server.send('POST', path, { body, headers: { ...this.#headers(), 'Content-Type': 'application/x-www-form-urlencoded', ...headers } }));
+    return this.#keep(
+      await this.#server.send('POST', path, {
+        body,
+        headers: { ...this.#headers(), 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      }),
+    );
   }
 
   async logIn(username: string, password: string): Promise<AccessAnswer> {

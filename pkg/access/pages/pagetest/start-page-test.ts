@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AccessKeys } from '../../access-keys/access-keys.ts';
-import { startAccessTest, type AccessTest, type AccessTestOptions, type AccessTestParts } from '../../accesstest/start-access-test.ts';
+import {
+  startAccessTest,
+  type AccessTest,
+  type AccessTestOptions,
+  type AccessTestParts,
+} from '../../accesstest/start-access-test.ts';
 import { BearerTokens } from '../../bearer-tokens/bearer-tokens.ts';
 import type { Operation } from '../../http/operation.ts';
 import { LoginService } from '../../login/login-service.ts';
@@ -34,10 +39,15 @@ export interface PageTest extends AccessTest {
 }
 
 /** On the content platform: everybody holds the first two. */
-const roles = { rolesOf: () => ['view', 'edit', 'system:basic-user'], hasRole: (_user: unknown, role: string) => role !== 'admin' };
+const roles = {
+  rolesOf: () => ['view', 'edit', 'system:basic-user'],
+  hasRole: (_user: unknown, role: string) => role !== 'admin',
+};
 
 /** The real parts behind the pages, with passwords that cost little. */
-export async function startPageTest(options: Pick<AccessTestOptions, 'trustedProxies' | 'publicUrl'> = {}): Promise<PageTest> {
+export async function startPageTest(
+  options: Pick<AccessTestOptions, 'trustedProxies' | 'publicUrl'> = {},
+): Promise<PageTest> {
   const folder = mkdtempSync(join(tmpdir(), 'page-test-'));
   const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1, maxRunning: 2 });
   let sessions: Sessions | undefined;
@@ -45,9 +55,21 @@ export async function startPageTest(options: Pick<AccessTestOptions, 'trustedPro
     const login = new LoginService({ database, audit, hasher });
     const users = new Users(database);
     const bearerTokens = new BearerTokens({ database, audit });
-    const accessKeys = new AccessKeys({ database, audit, secrets: new SecretBox(await openKeyRing(database, { dataDir: folder })) });
+    const accessKeys = new AccessKeys({
+      database,
+      audit,
+      secrets: new SecretBox(await openKeyRing(database, { dataDir: folder })),
+    });
     const personalTokens = new PersonalTokens({ database, audit, roles });
-    return pageOperations({ database, audit, login, sessions: sessions!, accessKeys, personalTokens, profile: new OwnProfile({ database, audit, users, hasher, login, sessions: sessions!, bearerTokens }) });
+    return pageOperations({
+      database,
+      audit,
+      login,
+      sessions: sessions!,
+      accessKeys,
+      personalTokens,
+      profile: new OwnProfile({ database, audit, users, hasher, login, sessions: sessions!, bearerTokens }),
+    });
   };
   const server = await startAccessTest({
     ...options,
@@ -57,7 +79,8 @@ export async function startPageTest(options: Pick<AccessTestOptions, 'trustedPro
     },
     operations,
   });
-  const addPerson: PageTest['addPerson'] = async ({ password: typed = password, ...user }) => server.addUser({ ...user, passwordHash: await hasher.hash(typed) });
+  const addPerson: PageTest['addPerson'] = async ({ password: typed = password, ...user }) =>
+    server.addUser({ ...user, passwordHash: await hasher.hash(typed) });
   let count = 0;
   return {
     ...server,
@@ -71,7 +94,10 @@ export async function startPageTest(options: Pick<AccessTestOptions, 'trustedPro
       return { id, username, client };
     },
     auditOf: async (userId) => {
-      const { rows } = await server.access.pool.query<{ entry: string }>("SELECT action || ' ' || resource_type AS entry FROM access.operate_logs WHERE user_id = $1 ORDER BY id", [userId]);
+      const { rows } = await server.access.pool.query<{ entry: string }>(
+        "SELECT action || ' ' || resource_type AS entry FROM access.operate_logs WHERE user_id = $1 ORDER BY id",
+        [userId],
+      );
       return rows.map(({ entry }) => entry);
     },
     stop: async () => {

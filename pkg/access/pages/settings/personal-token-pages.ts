@@ -26,12 +26,28 @@ interface Shown {
 }
 
 /** Personal tokens, for the content platform: made, shown once, revoked, restored and deleted. */
-export function personalTokenPages(tokens: Pick<PersonalTokens, 'list' | 'assignableRoles' | 'create' | Action>): Operation[] {
+export function personalTokenPages(
+  tokens: Pick<PersonalTokens, 'list' | 'assignableRoles' | 'create' | Action>,
+): Operation[] {
   const show = async (call: Call, { outcome = {}, created, sent }: Shown = {}): Promise<Answer> => {
-    const [list, roles] = await Promise.all([tokens.list(call.caller.id), tokens.assignableRoles(userInfoOf(call.caller))]);
+    const [list, roles] = await Promise.all([
+      tokens.list(call.caller.id),
+      tokens.assignableRoles(userInfoOf(call.caller)),
+    ]);
     const { csrfToken } = pageUserOf(call);
-    const form = newTokenForm({ path, csrfToken, roles, ...(sent === undefined ? {} : { sent }), problems: outcome.problems });
-    return settingsPage(call, { path, done, ...outcome, body: html`${created}${tokenList(list, csrfField(csrfToken))}${form}` });
+    const form = newTokenForm({
+      path,
+      csrfToken,
+      roles,
+      ...(sent === undefined ? {} : { sent }),
+      problems: outcome.problems,
+    });
+    return settingsPage(call, {
+      path,
+      done,
+      ...outcome,
+      body: html`${created}${tokenList(list, csrfField(csrfToken))}${form}`,
+    });
   };
   const create = async (call: Call): Promise<Answer> => {
     const sent = readForm(await call.request.fields());
@@ -39,13 +55,18 @@ export function personalTokenPages(tokens: Pick<PersonalTokens, 'list' | 'assign
       async () => {
         const { displayName, days, isNarrowed, roles } = sent;
         if (isNarrowed && roles.length === 0) throw newFieldErrors({ roles: ['Choose at least one role.'] });
-        if (!isNarrowed && roles.length > 0) throw newFieldErrors({ roles: ['Some roles are chosen: say that the token may do only what they permit, or choose none.'] });
+        if (!isNarrowed && roles.length > 0)
+          throw newFieldErrors({
+            roles: ['Some roles are chosen: say that the token may do only what they permit, or choose none.'],
+          });
         const made = await tokens.create(ownerOf(call), {
           displayName,
           ...(days === '' ? {} : { expiresAt: formatTimestamp(Date.now() + readDays(days) * dayMs) }),
           ...(isNarrowed ? { roles } : {}),
         });
-        return show(call, { created: secretNote({ title: 'Your new personal token', secrets: { token: made.status.token! } }) });
+        return show(call, {
+          created: secretNote({ title: 'Your new personal token', secrets: { token: made.status.token! } }),
+        });
       },
       (outcome) => show(call, { outcome, sent }),
     );
@@ -64,7 +85,13 @@ export function personalTokenPages(tokens: Pick<PersonalTokens, 'list' | 'assign
   return [
     settingsOperation({ method: 'GET', path, operationId: 'getPersonalTokensPage', handle: (call) => show(call) }),
     settingsOperation({ method: 'POST', path, operationId: 'postPersonalTokensPage', handle: create }),
-    settingsOperation({ method: 'POST', path: `${path}{name}/`, page: path, operationId: 'postPersonalTokenPage', handle: change }),
+    settingsOperation({
+      method: 'POST',
+      path: `${path}{name}/`,
+      page: path,
+      operationId: 'postPersonalTokenPage',
+      handle: change,
+    }),
   ];
 }
 
@@ -77,8 +104,15 @@ function isAction(text: string): text is Action {
 }
 
 function readForm(fields: JsonObject): TokenForm {
-  const roles = Object.keys(fields).flatMap((name) => (name.startsWith(rolePrefix) ? [name.slice(rolePrefix.length)] : []));
-  return { displayName: textField(fields['displayName']).trim(), days: textField(fields['expiresAt']), isNarrowed: fields['scope'] === 'roles', roles };
+  const roles = Object.keys(fields).flatMap((name) =>
+    name.startsWith(rolePrefix) ? [name.slice(rolePrefix.length)] : [],
+  );
+  return {
+    displayName: textField(fields['displayName']).trim(),
+    days: textField(fields['expiresAt']),
+    isNarrowed: fields['scope'] === 'roles',
+    roles,
+  };
 }
 
 function readDays(text: string): number {
@@ -87,22 +121,52 @@ function readDays(text: string): number {
 }
 
 function tokenList(list: readonly PersonalToken[], csrf: Html): Html {
-  return html`<p>A personal token lets a program in at the content platform, as you: <code>Authorization: Bearer pat_...</code></p>
-${list.length === 0 ? html`<p class="card">You have no personal tokens.</p>` : html`<ul class="list">${list.map((token) => tokenCard(token, csrf))}</ul>`}`;
+  return html`<p>
+      A personal token lets a program in at the content platform, as you: <code>Authorization: Bearer pat_...</code>
+    </p>
+    ${
+      list.length === 0
+        ? html`<p class="card">You have no personal tokens.</p>`
+        : html`<ul class="list">
+            ${list.map((token) => tokenCard(token, csrf))}
+          </ul>`
+    }`;
 }
 
 function tokenCard({ metadata: { name, creationTimestamp }, spec, status }: PersonalToken, csrf: Html): Html {
   const ofToken = html`<span class="visually-hidden"> token ${name}</span>`;
-  const button = (action: Action, text: string): Html => html`<button type="submit" name="action" value="${action}" ${action === 'remove' && html`class="bad"`}>${text}${ofToken}</button>`;
-  return html`<li class="card"><h2>${spec.displayName ?? name} ${stateOf({ spec, status })}</h2>
-<dl><dt>Name</dt><dd><code>${name}</code></dd>
-<dt>May do</dt><dd>${spec.roles === undefined ? 'everything that you may do' : spec.roles.join(', ')}</dd>
-<dt>Created</dt><dd>${timeOf(creationTimestamp)}</dd><dt>Expires</dt><dd>${timeOf(spec.expiresAt)}</dd><dt>Last used</dt><dd>${timeOf(status.lastUsed)}</dd></dl>
-<div class="actions">
-<form method="post" action="${path}${name}/">${csrf}${spec.revoked ? button('restore', 'Restore') : button('revoke', 'Revoke')}</form>
-<details class="bad"><summary>Delete${ofToken}</summary>
-<form method="post" action="${path}${name}/">${csrf}<p>Programs that use it are refused from then on.</p>${button('remove', 'Delete for good')}</form></details>
-</div></li>`;
+  const button = (action: Action, text: string): Html =>
+    html`<button type="submit" name="action" value="${action}" ${action === 'remove' && html`class="bad"`}>
+      ${text}${ofToken}
+    </button>`;
+  return html`<li class="card">
+    <h2>${spec.displayName ?? name} ${stateOf({ spec, status })}</h2>
+    <dl>
+      <dt>Name</dt>
+      <dd><code>${name}</code></dd>
+      <dt>May do</dt>
+      <dd>${spec.roles === undefined ? 'everything that you may do' : spec.roles.join(', ')}</dd>
+      <dt>Created</dt>
+      <dd>${timeOf(creationTimestamp)}</dd>
+      <dt>Expires</dt>
+      <dd>${timeOf(spec.expiresAt)}</dd>
+      <dt>Last used</dt>
+      <dd>${timeOf(status.lastUsed)}</dd>
+    </dl>
+    <div class="actions">
+      <form method="post" action="${path}${name}/">
+        ${csrf}${spec.revoked ? button('restore', 'Restore') : button('revoke', 'Revoke')}
+      </form>
+      <details class="bad">
+        <summary>Delete${ofToken}</summary>
+        <form method="post" action="${path}${name}/">
+          ${csrf}
+          <p>Programs that use it are refused from then on.</p>
+          ${button('remove', 'Delete for good')}
+        </form>
+      </details>
+    </div>
+  </li>`;
 }
 
 function stateOf({ spec, status }: Pick<PersonalToken, 'spec' | 'status'>): Html {

@@ -33,11 +33,20 @@ interface ProfileValues {
 export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Operation[] {
   const show = async (call: Call, outcome: PageOutcome = {}, sent?: ProfileValues): Promise<Answer> => {
     const record = (await profile.record(call.caller)) as ProfileRecord;
-    return settingsPage(call, { path, done: { saved: 'Your profile is saved.' }, ...outcome, body: profileForm(call, record, { outcome, ...(sent === undefined ? {} : { sent }) }) });
+    return settingsPage(call, {
+      path,
+      done: { saved: 'Your profile is saved.' },
+      ...outcome,
+      body: profileForm(call, record, { outcome, ...(sent === undefined ? {} : { sent }) }),
+    });
   };
   const save = async (call: Call): Promise<Answer> => {
     const fields = await call.request.fields();
-    const sent = { name: textField(fields['name']), email: textField(fields['email']), comment: textField(fields['comment']) };
+    const sent = {
+      name: textField(fields['name']),
+      email: textField(fields['email']),
+      comment: textField(fields['comment']),
+    };
     return unlessRefused(
       async () => {
         // Who has no e-mail address leaves the field empty, and is asked for none.
@@ -55,23 +64,37 @@ export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Op
   ];
 }
 
-function profileForm(call: Call, record: ProfileRecord, { outcome: { problems }, sent }: { outcome: PageOutcome; sent?: ProfileValues }): Html {
+function profileForm(
+  call: Call,
+  record: ProfileRecord,
+  { outcome: { problems }, sent }: { outcome: PageOutcome; sent?: ProfileValues },
+): Html {
   const { name, email, comment } = sent ?? { ...record, email: record.email ?? '' };
-  return html`<section class="card" aria-labelledby="account"><h2 id="account">Account</h2>
-<dl>
-<dt>Username</dt><dd>${record.username}</dd>
-<dt>Roles</dt><dd>${record.system_roles.map(({ display_name: role }) => role).join(', ') || 'none'}</dd>
-<dt>Groups</dt><dd>${record.groups.join(', ') || 'none'}</dd>
-<dt>Since</dt><dd>${timeOf(record.date_joined)}</dd>
-<dt>Expires</dt><dd>${timeOf(record.date_expired)}</dd>
-<dt>Last login</dt><dd>${timeOf(record.last_login)}</dd>
-</dl></section>
-<section class="card" aria-labelledby="you"><h2 id="you">About you</h2>
-<form method="post" action="${path}">
-${csrfField(pageUserOf(call).csrfToken)}
-${field({ name: 'name', label: 'Name', value: name, autocomplete: 'name', required: true, maxLength: 128, problems })}
-${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', required: record.email !== null, maxLength: 254, problems })}
-${field({ name: 'comment', label: 'Comment', value: comment, rows: 3, maxLength: 2000, problems })}
-<button class="main" type="submit">Save</button>
-</form></section>`;
+  return html`<section class="card" aria-labelledby="account">
+      <h2 id="account">Account</h2>
+      <dl>
+        <dt>Username</dt>
+        <dd>${record.username}</dd>
+        <dt>Roles</dt>
+        <dd>${record.system_roles.map(({ display_name: role }) => role).join(', ') || 'none'}</dd>
+        <dt>Groups</dt>
+        <dd>${record.groups.join(', ') || 'none'}</dd>
+        <dt>Since</dt>
+        <dd>${timeOf(record.date_joined)}</dd>
+        <dt>Expires</dt>
+        <dd>${timeOf(record.date_expired)}</dd>
+        <dt>Last login</dt>
+        <dd>${timeOf(record.last_login)}</dd>
+      </dl>
+    </section>
+    <section class="card" aria-labelledby="you">
+      <h2 id="you">About you</h2>
+      <form method="post" action="${path}">
+        ${csrfField(pageUserOf(call).csrfToken)}
+        ${field({ name: 'name', label: 'Name', value: name, autocomplete: 'name', required: true, maxLength: 128, problems })}
+        ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', required: record.email !== null, maxLength: 254, problems })}
+        ${field({ name: 'comment', label: 'Comment', value: comment, rows: 3, maxLength: 2000, problems })}
+        <button class="main" type="submit">Save</button>
+      </form>
+    </section>`;
 }

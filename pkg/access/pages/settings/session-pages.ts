@@ -20,7 +20,12 @@ export interface SessionPageParts extends EndSessionParts {
 export function sessionPages(parts: SessionPageParts): Operation[] {
   const show = async (call: Call, outcome: PageOutcome = {}): Promise<Answer> => {
     const rows = await parts.sessions.list(call.caller.id);
-    return settingsPage(call, { path, done: { ended: 'The session has ended.', others: 'Your other sessions have ended.' }, ...outcome, body: sessionList(call, rows) });
+    return settingsPage(call, {
+      path,
+      done: { ended: 'The session has ended.', others: 'Your other sessions have ended.' },
+      ...outcome,
+      body: sessionList(call, rows),
+    });
   };
   const end = (call: Call): Promise<Answer> =>
     unlessRefused(
@@ -34,14 +39,29 @@ export function sessionPages(parts: SessionPageParts): Operation[] {
     const { id, username, session } = call.caller;
     await parts.database.transaction(async (on) => {
       await parts.sessions.endAll(id, { except: session!.id }, on);
-      await parts.audit.operate({ ...actorOf(call), action: 'revoke', resourceType: 'session', resource: username, detail: 'all but one' }, on);
+      await parts.audit.operate(
+        { ...actorOf(call), action: 'revoke', resourceType: 'session', resource: username, detail: 'all but one' },
+        on,
+      );
     });
     return seeOther(`${path}?done=others`);
   };
   return [
     settingsOperation({ method: 'GET', path, operationId: 'getSessionsPage', handle: (call) => show(call) }),
-    settingsOperation({ method: 'POST', path: `${path}others/`, page: path, operationId: 'postOtherSessionsPage', handle: endOthers }),
-    settingsOperation({ method: 'POST', path: `${path}{id}/`, page: path, operationId: 'postSessionPage', handle: end }),
+    settingsOperation({
+      method: 'POST',
+      path: `${path}others/`,
+      page: path,
+      operationId: 'postOtherSessionsPage',
+      handle: endOthers,
+    }),
+    settingsOperation({
+      method: 'POST',
+      path: `${path}{id}/`,
+      page: path,
+      operationId: 'postSessionPage',
+      handle: end,
+    }),
   ];
 }
 
@@ -49,13 +69,33 @@ function sessionList(call: Call, rows: readonly SessionRow[]): Html {
   const csrf = csrfField(pageUserOf(call).csrfToken);
   const current = call.caller.session!.id;
   return html`<p>Each is a browser in which you have logged in. A session that is not used for long ends by itself.</p>
-<ul class="list">${rows.map((row) => sessionCard(row, { csrf, isCurrent: row.id === current }))}</ul>
-${rows.length > 1 && html`<form method="post" action="${path}others/">${csrf}<button class="bad" type="submit">End all other sessions</button></form>`}`;
+    <ul class="list">
+      ${rows.map((row) => sessionCard(row, { csrf, isCurrent: row.id === current }))}
+    </ul>
+    ${rows.length > 1 && html`<form method="post" action="${path}others/">${csrf}<button class="bad" type="submit">End all other sessions</button></form>`}`;
 }
 
-function sessionCard({ id, remote_addr: address, user_agent: browser, created, last_seen: lastSeen }: SessionRow, { csrf, isCurrent }: { csrf: Html; isCurrent: boolean }): Html {
-  return html`<li class="card"><h2>${address} ${isCurrent && html`<span class="mark good">this one</span>`}</h2>
-<dl><dt>Browser</dt><dd>${browser || 'unknown'}</dd><dt>Since</dt><dd>${timeOf(created)}</dd><dt>Last used</dt><dd>${timeOf(lastSeen)}</dd></dl>
-${!isCurrent && html`<form method="post" action="${path}${id}/">${csrf}<button class="bad" type="submit">End this session<span class="visually-hidden"> from ${address}, begun ${timeOf(created)}</span></button></form>`}
-</li>`;
+function sessionCard(
+  { id, remote_addr: address, user_agent: browser, created, last_seen: lastSeen }: SessionRow,
+  { csrf, isCurrent }: { csrf: Html; isCurrent: boolean },
+): Html {
+  return html`<li class="card">
+    <h2>${address} ${isCurrent && html`<span class="mark good">this one</span>`}</h2>
+    <dl>
+      <dt>Browser</dt>
+      <dd>${browser || 'unknown'}</dd>
+      <dt>Since</dt>
+      <dd>${timeOf(created)}</dd>
+      <dt>Last used</dt>
+      <dd>${timeOf(lastSeen)}</dd>
+    </dl>
+    ${
+      !isCurrent &&
+      html`<form method="post" action="${path}${id}/">
+        ${csrf}<button class="bad" type="submit">
+          End this session<span class="visually-hidden"> from ${address}, begun ${timeOf(created)}</span>
+        </button>
+      </form>`
+    }
+  </li>`;
 }

@@ -31,7 +31,10 @@ export interface SettingsPageOptions extends PageOutcome {
 }
 
 /** A page of the settings, with the way to the others. */
-export function settingsPage(call: Call, { path, body, done = {}, status = 200, problems, headers }: SettingsPageOptions): Answer {
+export function settingsPage(
+  call: Call,
+  { path, body, done = {}, status = 200, problems, headers }: SettingsPageOptions,
+): Answer {
   const word = call.query.get('done') ?? '';
   const isDone = problems === undefined && Object.hasOwn(done, word);
   return pageAnswer({
@@ -46,7 +49,9 @@ export function settingsPage(call: Call, { path, body, done = {}, status = 200, 
 }
 
 function navigationOf(here: SettingsPath): Html {
-  return html`<nav aria-label="Settings"><ul>
-${Object.entries(sections).map(([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`)}
-</ul></nav>`;
+  return html`<nav aria-label="Settings">
+    <ul>
+      ${Object.entries(sections).map(([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`)}
+    </ul>
+  </nav>`;
 }

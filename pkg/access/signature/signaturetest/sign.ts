@@ -18,10 +18,16 @@ export interface DraftOptions {
 }
 
 /** The value of `Authorization` of draft-cavage. */
-export function signDraft({ method, target, headers }: UnsignedRequest, { keyId, secret, names = ['(request-target)', 'accept', 'date'], algorithm }: DraftOptions): string {
+export function signDraft(
+  { method, target, headers }: UnsignedRequest,
+  { keyId, secret, names = ['(request-target)', 'accept', 'date'], algorithm }: DraftOptions,
+): string {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  const lines = names.map((name) => (name === '(request-target)' ? `(request-target): ${method.toLowerCase()} ${target}` : `${name}: ${lower[name]}`));
-  const hash = algorithm === 'hmac-sha512' || algorithm === 'hs2019' ? 'sha512' : algorithm === 'hmac-sha1' ? 'sha1' : 'sha256';
+  const lines = names.map((name) =>
+    name === '(request-target)' ? `(request-target): ${method.toLowerCase()} ${target}` : `${name}: ${lower[name]}`,
+  );
+  const hash =
+    algorithm === 'hmac-sha512' || algorithm === 'hs2019' ? 'sha512' : algorithm === 'hmac-sha1' ? 'sha1' : 'sha256';
   const signature = createHmac(hash, secret).update(lines.join('\n'), 'latin1').digest('base64');
   const said = algorithm === undefined ? '' : `algorithm="${algorithm}",`;
   return `Signature keyId="${keyId}",${said}headers="${names.join(' ')}",signature="${signature}"`;
@@ -40,7 +46,17 @@ export interface MessageOptions {
 }
 
 /** The headers of RFC 9421. */
-export function signMessage({ method, target, headers }: UnsignedRequest, { keyId, secret, origin, created, components = ['@method', '@target-uri'], more = ';alg="hmac-sha256"' }: MessageOptions): { 'Signature-Input': string; Signature: string } {
+export function signMessage(
+  { method, target, headers }: UnsignedRequest,
+  {
+    keyId,
+    secret,
+    origin,
+    created,
+    components = ['@method', '@target-uri'],
+    more = ';alg="hmac-sha256"',
+  }: MessageOptions,
+): { 'Signature-Input': string; Signature: string } {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const url = new URL(origin + target);
   const derived: Record<string, string> = {
@@ -51,6 +67,12 @@ export function signMessage({ method, target, headers }: UnsignedRequest, { keyI
     '@query': target.includes('?') ? target.slice(target.indexOf('?')) : '?',
   };
   const input = `(${components.map((name) => `"${name}"`).join(' ')});created=${created};keyid="${keyId}"${more}`;
-  const lines = [...components.map((name) => `"${name}": ${derived[name] ?? lower[name]}`), `"@signature-params": ${input}`];
-  return { 'Signature-Input': `sig1=${input}`, Signature: `sig1=:${createHmac('sha256', secret).update(lines.join('\n'), 'latin1').digest('base64')}:` };
+  const lines = [
+    ...components.map((name) => `"${name}": ${derived[name] ?? lower[name]}`),
+    `"@signature-params": ${input}`,
+  ];
+  return {
+    'Signature-Input': `sig1=${input}`,
+    Signature: `sig1=:${createHmac('sha256', secret).update(lines.join('\n'), 'latin1').digest('base64')}:`,
+  };
 }

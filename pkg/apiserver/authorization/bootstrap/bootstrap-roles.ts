@@ -15,7 +15,10 @@ export interface BootstrapRole {
   partOf?: readonly string[];
 }
 
-/** The label by which a ClusterRole says that it is part of `view`, `edit` or `admin`, its value being `"true"`. Source: Kubernetes' user-facing roles. */
+/**
+ * The label by which a ClusterRole says that it is part of `view`, `edit` or `admin`, its value being `"true"`. Source:
+ * Kubernetes' user-facing roles.
+ */
 export function aggregateLabel(role: string): string {
   return `rbac.authorization.k8s.io/aggregate-to-${role}`;
 }
@@ -29,29 +32,62 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   {
     name: 'system:aggregate-to-admin',
     partOf: ['admin'],
-    rules: [rule(['create'], ['authorization.k8s.io'], ['localsubjectaccessreviews']), rule([...read, ...write], [rbacGroup], ['rolebindings', 'roles'])],
+    rules: [
+      rule(['create'], ['authorization.k8s.io'], ['localsubjectaccessreviews']),
+      rule([...read, ...write], [rbacGroup], ['rolebindings', 'roles']),
+    ],
   },
   { name: 'system:aggregate-to-edit', partOf: ['edit'], rules: [rule(write, [''], ['events'])] },
   {
     name: 'system:aggregate-to-view',
     partOf: ['view'],
-    rules: [rule(read, [''], ['events', 'namespaces', 'namespaces/status']), rule(read, [pluginGroup], ['plugins', 'plugins/status'])],
+    rules: [
+      rule(read, [''], ['events', 'namespaces', 'namespaces/status']),
+      rule(read, [pluginGroup], ['plugins', 'plugins/status']),
+    ],
   },
   {
     name: 'system:basic-user',
-    rules: [rule(['create'], ['authorization.k8s.io'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']), rule(['create'], ['authentication.k8s.io'], ['selfsubjectreviews'])],
+    rules: [
+      rule(['create'], ['authorization.k8s.io'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
+      rule(['create'], ['authentication.k8s.io'], ['selfsubjectreviews']),
+    ],
   },
   {
     name: 'system:discovery',
-    rules: [paths(['/api', '/api/*', '/apis', '/apis/*', '/docs', '/docs/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', '/version', '/version/'])],
+    rules: [
+      paths([
+        '/api',
+        '/api/*',
+        '/apis',
+        '/apis/*',
+        '/docs',
+        '/docs/*',
+        '/healthz',
+        '/livez',
+        '/openapi',
+        '/openapi/*',
+        '/readyz',
+        '/version',
+        '/version/',
+      ]),
+    ],
   },
   { name: 'system:monitoring', rules: [paths(['/healthz', '/livez', '/metrics', '/readyz'])] },
-  { name: 'svc:personal-tokens', rules: [rule(['*'], ['uc.api.security.svc.run'], ['personalaccesstokens', 'personalaccesstokens/actions'])] },
+  {
+    name: 'svc:personal-tokens',
+    rules: [rule(['*'], ['uc.api.security.svc.run'], ['personalaccesstokens', 'personalaccesstokens/actions'])],
+  },
   // Everything but to act as somebody else, which is given by name.
   { name: 'system:controller-manager', rules: [rule([...read, ...write, 'bind', 'escalate'], ['*'], ['*'])] },
-  // What the runtime of a plugin does beside the plugin: it tells people what happened, and keeps how far its controllers have come.
+  // What the runtime of a plugin does beside the plugin: it tells people what happened, and keeps how far its
+  // controllers have come.
   { name: 'system:plugins', rules: [rule(['create', 'get', 'patch', 'update'], [''], ['events'])] },
-  { name: 'system:plugins', namespace: systemNamespace, rules: [rule([...read, 'create', 'patch', 'update'], [leaseModel.group], ['leases'])] },
+  {
+    name: 'system:plugins',
+    namespace: systemNamespace,
+    rules: [rule([...read, 'create', 'patch', 'update'], [leaseModel.group], ['leases'])],
+  },
 ];
 
 function rule(verbs: readonly string[], apiGroups: string[], resources: string[]): PolicyRule {

@@ -17,15 +17,24 @@ export interface BootstrapOptions {
 }
 
 /**
- * Sees to it that the roles and bindings that every server relies on are there: what is missing is made, or added to what is there; what somebody added
- * stays, and so does all of an object that is annotated `rbac.authorization.kubernetes.io/autoupdate: "false"`. Safe from several replicas at once.
- * Source: k8s.io/component-helpers/auth/rbac/reconciliation.
+ * Sees to it that the roles and bindings that every server relies on are there: what is missing is made, or added to
+ * what is there; what somebody added stays, and so does all of an object that is annotated
+ * `rbac.authorization.kubernetes.io/autoupdate: "false"`. Safe from several replicas at once. Source:
+ * k8s.io/component-helpers/auth/rbac/reconciliation.
  */
 export async function ensureBootstrapRoles(options: BootstrapOptions): Promise<void> {
   // All at once: they go to the database in few statements.
   await Promise.all([
-    ...bootstrapRoles.map((role) => ensure(options, role.namespace === undefined ? clusterRoleModel : roleModel, roleObject(role))),
-    ...bootstrapBindings.map((binding) => ensure(options, binding.namespace === undefined ? clusterRoleBindingModel : roleBindingModel, bindingObject(binding))),
+    ...bootstrapRoles.map((role) =>
+      ensure(options, role.namespace === undefined ? clusterRoleModel : roleModel, roleObject(role)),
+    ),
+    ...bootstrapBindings.map((binding) =>
+      ensure(
+        options,
+        binding.namespace === undefined ? clusterRoleBindingModel : roleBindingModel,
+        bindingObject(binding),
+      ),
+    ),
   ]);
 }
 
@@ -60,11 +69,18 @@ async function isEnsured(storage: ResourceStorage, wanted: JsonApiObject, signal
   }
   const object = reconciled(present, wanted);
   // Its revision is that of what it was made from, so nothing that was written since is lost.
-  if (!equalJson(object, present)) await storage.update({ key, subresource: '', preconditions: {}, transform: () => structuredClone(object) }, systemWrite(signal));
+  if (!equalJson(object, present))
+    await storage.update(
+      { key, subresource: '', preconditions: {}, transform: () => structuredClone(object) },
+      systemWrite(signal),
+    );
   return true;
 }
 
-async function find(storage: ResourceStorage, key: { namespace: string; name: string }): Promise<JsonApiObject | undefined> {
+async function find(
+  storage: ResourceStorage,
+  key: { namespace: string; name: string },
+): Promise<JsonApiObject | undefined> {
   try {
     return JSON.parse((await storage.get(key)).text) as JsonApiObject;
   } catch (error) {

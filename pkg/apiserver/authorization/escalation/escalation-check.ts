@@ -19,22 +19,52 @@ export interface EscalationSubject {
 
 /**
  * Refuses to give away what one does not have: who writes a role holds its rules.
- * @throws StatusError 403 that names the rules the user does not hold. Source: k8s.io/kubernetes/pkg/registry/rbac/validation ConfirmNoEscalation.
+ * @throws StatusError 403 that names the rules the user does not hold. Source:
+ * k8s.io/kubernetes/pkg/registry/rbac/validation ConfirmNoEscalation.
  */
-export async function checkHeld(roles: RoleIndex, rules: readonly PolicyRule[], subject: EscalationSubject): Promise<void> {
-  refuseMissing(await runInTurns(roles.missing(subject.user, rules, subject.namespace), { signal: subject.signal }), subject);
+export async function checkHeld(
+  roles: RoleIndex,
+  rules: readonly PolicyRule[],
+  subject: EscalationSubject,
+): Promise<void> {
+  refuseMissing(
+    await runInTurns(roles.missing(subject.user, rules, subject.namespace), { signal: subject.signal }),
+    subject,
+  );
 }
 
 /** @throws StatusError 403 where something is missing */
 export function refuseMissing(missing: readonly PolicyRule[], { user, resource, name }: EscalationSubject): void {
   if (missing.length === 0) return;
-  const lines = missing.slice(0, maxShown).map((rule) => describeRule(rule).slice(0, maxLength)).toSorted();
+  const lines = missing
+    .slice(0, maxShown)
+    .map((rule) => describeRule(rule).slice(0, maxLength))
+    .toSorted();
   const more = missing.length > maxShown ? '\nand others' : '';
   const who = `user ${JSON.stringify(user.name)} (groups=${quoted(user.groups)})`;
-  throw newForbidden(resource, name, `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${more}`);
+  throw newForbidden(
+    resource,
+    name,
+    `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${more}`,
+  );
 }
 
 /** May the user do with roles what others must hold their rules for: `escalate` or `bind`? */
-export function mayExceed(roles: RoleIndex, verb: 'escalate' | 'bind', { user, namespace, resource, name }: Pick<EscalationSubject, 'user' | 'namespace' | 'name'> & { resource: string }): boolean {
-  return roles.allows({ user, verb, group: rbacGroup, version: 'v1', resource, subresource: '', namespace, name, isResourceRequest: true, path: '' });
+export function mayExceed(
+  roles: RoleIndex,
+  verb: 'escalate' | 'bind',
+  { user, namespace, resource, name }: Pick<EscalationSubject, 'user' | 'namespace' | 'name'> & { resource: string },
+): boolean {
+  return roles.allows({
+    user,
+    verb,
+    group: rbacGroup,
+    version: 'v1',
+    resource,
+    subresource: '',
+    namespace,
+    name,
+    isResourceRequest: true,
+    path: '',
+  });
 }

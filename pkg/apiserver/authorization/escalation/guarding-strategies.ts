@@ -1,5 +1,12 @@
 import type { Model } from '#pkg/apimachinery/index';
-import { clusterRoleBindingModel, clusterRoleModel, leaseModel, pluginModel, roleBindingModel, roleModel } from '#pkg/apis/index';
+import {
+  clusterRoleBindingModel,
+  clusterRoleModel,
+  leaseModel,
+  pluginModel,
+  roleBindingModel,
+  roleModel,
+} from '#pkg/apis/index';
 import type { Strategy } from '../../registry/strategy.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { LeaseStrategy } from './lease-strategy.ts';
@@ -7,12 +14,18 @@ import { PluginStrategy } from './plugin-strategy.ts';
 import { RoleBindingStrategy } from './role-binding-strategy.ts';
 import { RoleStrategy } from './role-strategy.ts';
 
-/** Of the kinds by which somebody could get, or give away, what they may not do. `catchUp` resolves when what other replicas wrote is known to `roles`. */
+/**
+ * Of the kinds by which somebody could get, or give away, what they may not do. `catchUp` resolves when what other
+ * replicas wrote is known to `roles`.
+ */
 export function guardingStrategies(roles: RoleIndex, catchUp: () => Promise<unknown>): [Model, Strategy][] {
   return [
     [leaseModel, new LeaseStrategy(roles)],
     [pluginModel, new PluginStrategy(roles)],
     ...[roleModel, clusterRoleModel].map((model): [Model, Strategy] => [model, new RoleStrategy(roles, model)]),
-    ...[roleBindingModel, clusterRoleBindingModel].map((model): [Model, Strategy] => [model, new RoleBindingStrategy({ roles, model, catchUp })]),
+    ...[roleBindingModel, clusterRoleBindingModel].map((model): [Model, Strategy] => [
+      model,
+      new RoleBindingStrategy({ roles, model, catchUp }),
+    ]),
   ];
 }

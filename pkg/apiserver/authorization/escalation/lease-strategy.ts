@@ -10,9 +10,9 @@ const serverLeasePrefix = 'svc-apiserver-';
 const positionPrefix = 'resume-';
 
 /**
- * Leases in the platform's namespace: plugins may write them to keep their positions, and nothing else. Another, such as the one that says who runs the
- * controllers, takes the right to update Leases everywhere. Who writes that of an API server can sign calls as any user, so that takes the right to
- * impersonate all users.
+ * Leases in the platform's namespace: plugins may write them to keep their positions, and nothing else. Another, such
+ * as the one that says who runs the controllers, takes the right to update Leases everywhere. Who writes that of an API
+ * server can sign calls as any user, so that takes the right to impersonate all users.
  */
 export class LeaseStrategy implements Strategy {
   readonly #roles: RoleIndex;
@@ -21,14 +21,44 @@ export class LeaseStrategy implements Strategy {
     this.#roles = roles;
   }
 
-  async validate({ metadata }: JsonApiObject, _old: JsonApiObject | undefined, { user }: WriteContext): Promise<StatusCause[]> {
+  async validate(
+    { metadata }: JsonApiObject,
+    _old: JsonApiObject | undefined,
+    { user }: WriteContext,
+  ): Promise<StatusCause[]> {
     const { name, namespace } = metadata;
     if (namespace !== systemNamespace || name.startsWith(positionPrefix)) return [];
     if (!name.startsWith(serverLeasePrefix)) {
-      if (this.#roles.allows({ user, verb: 'update', group: leaseModel.group, version: 'v1', resource: leaseModel.names.plural, subresource: '', namespace: '', name: '', isResourceRequest: true, path: '' })) return [];
-      throw newForbidden(groupResource(leaseModel), name, `in the namespace ${JSON.stringify(systemNamespace)} writing a Lease whose name does not begin with ${JSON.stringify(positionPrefix)} needs the right to update Leases in all namespaces`);
+      if (
+        this.#roles.allows({
+          user,
+          verb: 'update',
+          group: leaseModel.group,
+          version: 'v1',
+          resource: leaseModel.names.plural,
+          subresource: '',
+          namespace: '',
+          name: '',
+          isResourceRequest: true,
+          path: '',
+        })
+      )
+        return [];
+      throw newForbidden(
+        groupResource(leaseModel),
+        name,
+        `in the namespace ${JSON.stringify(systemNamespace)} writing a Lease whose name does not begin with ${JSON.stringify(positionPrefix)} needs the right to update Leases in all namespaces`,
+      );
     }
-    if (this.#roles.holds(user, [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] }]).length === 0) return [];
-    throw newForbidden(groupResource(leaseModel), name, 'it makes an API server known, whose calls are believed whoever they say asks: writing it needs the right to impersonate all users and groups');
+    if (
+      this.#roles.holds(user, [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] }]).length ===
+      0
+    )
+      return [];
+    throw newForbidden(
+      groupResource(leaseModel),
+      name,
+      'it makes an API server known, whose calls are believed whoever they say asks: writing it needs the right to impersonate all users and groups',
+    );
   }
 }

@@ -2,8 +2,8 @@ const ofPlugins = 'system:plugin';
 const kinds = [':view', ':manage'];
 
 /**
- * Is it the name of a ClusterRole that the platform writes as plugins and models come and go? What such a role allows tomorrow nobody knows who
- * writes it today, so its rules of today decide nothing.
+ * Is it the name of a ClusterRole that the platform writes as plugins and models come and go? What such a role allows
+ * tomorrow nobody knows who writes it today, so its rules of today decide nothing.
  */
 export function isPlatformRole(name: string): boolean {
   return name.startsWith(`${ofPlugins}:`) || name === `${ofPlugins}-impersonator` || isModelRole(name);

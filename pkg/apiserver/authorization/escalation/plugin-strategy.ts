@@ -6,7 +6,10 @@ import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { checkHeld, mayExceed } from './escalation-check.ts';
 
-/** Plugins: their permissions become the ClusterRole `system:plugin:<name>`, so who writes them holds them, or may `escalate` that role. */
+/**
+ * Plugins: their permissions become the ClusterRole `system:plugin:<name>`, so who writes them holds them, or may
+ * `escalate` that role.
+ */
 export class PluginStrategy implements Strategy {
   readonly #roles: RoleIndex;
 
@@ -14,12 +17,30 @@ export class PluginStrategy implements Strategy {
     this.#roles = roles;
   }
 
-  async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
+  async validate(
+    object: JsonApiObject,
+    old: JsonApiObject | undefined,
+    { user, signal }: WriteContext,
+  ): Promise<StatusCause[]> {
     const permissions = permissionsOf(object);
     if (equalJson(permissions, old === undefined ? [] : permissionsOf(old))) return [];
     const { name } = object.metadata;
-    if (mayExceed(this.#roles, 'escalate', { user, namespace: '', name: `system:plugin:${name}`, resource: clusterRoleModel.names.plural })) return [];
-    await checkHeld(this.#roles, permissions as unknown as PolicyRule[], { user, resource: groupResource(pluginModel), namespace: '', name, signal });
+    if (
+      mayExceed(this.#roles, 'escalate', {
+        user,
+        namespace: '',
+        name: `system:plugin:${name}`,
+        resource: clusterRoleModel.names.plural,
+      })
+    )
+      return [];
+    await checkHeld(this.#roles, permissions as unknown as PolicyRule[], {
+      user,
+      resource: groupResource(pluginModel),
+      namespace: '',
+      name,
+      signal,
+    });
     return [];
   }
 }

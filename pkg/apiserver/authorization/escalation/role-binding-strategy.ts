@@ -1,5 +1,20 @@
-import { groupResource, newForbidden, newNotFound, runInTurns, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
-import { clusterRoleModel, defaultRoleBinding, roleModel, validateRoleBinding, type PolicyRule, type RoleRef } from '#pkg/apis/index';
+import {
+  groupResource,
+  newForbidden,
+  newNotFound,
+  runInTurns,
+  type JsonObject,
+  type Model,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
+import {
+  clusterRoleModel,
+  defaultRoleBinding,
+  roleModel,
+  validateRoleBinding,
+  type PolicyRule,
+  type RoleRef,
+} from '#pkg/apis/index';
 import type { WriteContext } from '../../registry/served-resource.ts';
 import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
@@ -15,9 +30,9 @@ export interface RoleBindingStrategyOptions {
 }
 
 /**
- * RoleBindings and ClusterRoleBindings: who writes one holds all the rules of its role where they are given, or may `bind` the role. A role that is not
- * there, and those of plugins, whose rules change with them, take `bind`.
- * Source: k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
+ * RoleBindings and ClusterRoleBindings: who writes one holds all the rules of its role where they are given, or may
+ * `bind` the role. A role that is not there, and those of plugins, whose rules change with them, take `bind`. Source:
+ * k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
  */
 export class RoleBindingStrategy implements Strategy {
   readonly #options: RoleBindingStrategyOptions;
@@ -34,7 +49,11 @@ export class RoleBindingStrategy implements Strategy {
     defaultRoleBinding(object);
   }
 
-  async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
+  async validate(
+    object: JsonApiObject,
+    old: JsonApiObject | undefined,
+    { user, signal }: WriteContext,
+  ): Promise<StatusCause[]> {
     const { roles, model } = this.#options;
     const causes = validateRoleBinding(object, { namespaced: model.scope === 'Namespaced', old });
     if (causes.length > 0 || (old !== undefined && equalJson(whatCounts(object), whatCounts(old)))) return causes;
@@ -43,7 +62,12 @@ export class RoleBindingStrategy implements Strategy {
     const refModel = ref.kind === 'Role' ? roleModel : clusterRoleModel;
     if (mayExceed(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return [];
     const subject: EscalationSubject = { user, resource: groupResource(model), namespace, name, signal };
-    if (ref.kind === 'ClusterRole' && isPluginRole(ref.name)) throw newForbidden(subject.resource, name, `what ${JSON.stringify(ref.name)} allows changes with plugins: giving it needs the right to bind it`);
+    if (ref.kind === 'ClusterRole' && isPluginRole(ref.name))
+      throw newForbidden(
+        subject.resource,
+        name,
+        `what ${JSON.stringify(ref.name)} allows changes with plugins: giving it needs the right to bind it`,
+      );
     const missing = await this.#missing(ref, subject);
     if (missing === undefined) throw newNotFound(groupResource(refModel), ref.name);
     refuseMissing(missing, subject);
@@ -53,7 +77,8 @@ export class RoleBindingStrategy implements Strategy {
   /** A role made a moment ago by another replica is there too. */
   async #missing(ref: RoleRef, { user, namespace, signal }: EscalationSubject): Promise<PolicyRule[] | undefined> {
     const { roles, catchUp } = this.#options;
-    const look = (): Promise<PolicyRule[] | undefined> => runInTurns(roles.missingOfRole(user, ref, namespace), { signal });
+    const look = (): Promise<PolicyRule[] | undefined> =>
+      runInTurns(roles.missingOfRole(user, ref, namespace), { signal });
     const missing = await look();
     if (missing !== undefined && missing.length === 0) return missing;
     await catchUp();

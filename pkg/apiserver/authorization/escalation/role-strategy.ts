@@ -8,9 +8,10 @@ import { checkHeld, mayExceed, type EscalationSubject } from './escalation-check
 import { isPlatformRole } from './platform-roles.ts';
 
 /**
- * Roles and ClusterRoles: who writes one holds all of its rules, or may `escalate` it; an aggregation rule, which may gather anything, takes all rights
- * there are. What changes nothing about what the role allows is let through. ClusterRoles that the platform writes take the right to `escalate` them.
- * Source: k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
+ * Roles and ClusterRoles: who writes one holds all of its rules, or may `escalate` it; an aggregation rule, which may
+ * gather anything, takes all rights there are. What changes nothing about what the role allows is let through.
+ * ClusterRoles that the platform writes take the right to `escalate` them. Source:
+ * k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
  */
 export class RoleStrategy implements Strategy {
   readonly #roles: RoleIndex;
@@ -21,23 +22,45 @@ export class RoleStrategy implements Strategy {
     this.#model = model;
   }
 
-  async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
+  async validate(
+    object: JsonApiObject,
+    old: JsonApiObject | undefined,
+    { user, signal }: WriteContext,
+  ): Promise<StatusCause[]> {
     const namespaced = this.#model.scope === 'Namespaced';
     const { name, namespace = '' } = object.metadata;
     const isPlatforms = !namespaced && isPlatformRole(name);
     const causes = validateRole(object, { namespaced });
-    if (causes.length > 0 || (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))) return causes;
+    if (
+      causes.length > 0 ||
+      (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))
+    )
+      return causes;
     const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
     // What is made has no name yet, as far as permissions go.
-    if (mayExceed(this.#roles, 'escalate', { user, namespace, name: old === undefined ? '' : name, resource: this.#model.names.plural })) return [];
-    if (isPlatforms) throw newForbidden(subject.resource, name, 'it is a role that the platform writes: writing it needs the right to escalate it');
+    if (
+      mayExceed(this.#roles, 'escalate', {
+        user,
+        namespace,
+        name: old === undefined ? '' : name,
+        resource: this.#model.names.plural,
+      })
+    )
+      return [];
+    if (isPlatforms)
+      throw newForbidden(
+        subject.resource,
+        name,
+        'it is a role that the platform writes: writing it needs the right to escalate it',
+      );
     await checkHeld(this.#roles, rulesOf(object), subject);
     if (aggregates(object) || (old !== undefined && aggregates(old))) this.#checkFullAuthority(subject);
     return [];
   }
 
   #checkFullAuthority({ user, resource, name }: EscalationSubject): void {
-    if (this.#roles.holds(user, fullAuthority).length > 0) throw newForbidden(resource, name, 'must have cluster-admin privileges to use the aggregationRule');
+    if (this.#roles.holds(user, fullAuthority).length > 0)
+      throw newForbidden(resource, name, 'must have cluster-admin privileges to use the aggregationRule');
   }
 }
 

@@ -1,4 +1,11 @@
-import { fieldError, isJsonObject, newBadRequest, newInvalid, type JsonObject, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  isJsonObject,
+  newBadRequest,
+  newInvalid,
+  type JsonObject,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import type { Attributes, Authorizer, UserInfo } from '#pkg/identity/index';
 import { userOf, type Reviewer } from './review.ts';
 
@@ -20,9 +27,18 @@ export const reviewSubject: Reviewer = async ({ parts, spec }) => {
 export const reviewSubjectLocally: Reviewer = async ({ parts, spec, namespace }) => {
   const { resourceAttributes, nonResourceAttributes } = spec;
   const causes = [...attributesCauses(spec), ...subjectCauses(spec)];
-  if (nonResourceAttributes !== undefined) causes.push(fieldError.invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'));
+  if (nonResourceAttributes !== undefined)
+    causes.push(
+      fieldError.invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'),
+    );
   if (isJsonObject(resourceAttributes) && resourceAttributes['namespace'] !== namespace) {
-    causes.push(fieldError.invalid('spec.resourceAttributes.namespace', resourceAttributes['namespace'] ?? '', 'must match metadata.namespace'));
+    causes.push(
+      fieldError.invalid(
+        'spec.resourceAttributes.namespace',
+        resourceAttributes['namespace'] ?? '',
+        'must match metadata.namespace',
+      ),
+    );
   }
   refuse('LocalSubjectAccessReview', causes);
   return decide(parts.authorizer, userOf(spec), spec);
@@ -34,9 +50,16 @@ export const reviewRules: Reviewer = async ({ parts: { roles }, user, spec }) =>
   if (typeof namespace !== 'string' || namespace === '') throw newBadRequest('no namespace on request');
   const { rules, isComplete } = roles.rulesOf(user, namespace);
   const resourceRules = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length === 0);
-  const nonResourceRules = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0).map(({ verbs, nonResourceURLs = [] }) => ({ verbs, nonResourceURLs }));
+  const nonResourceRules = rules
+    .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
+    .map(({ verbs, nonResourceURLs = [] }) => ({ verbs, nonResourceURLs }));
   return {
-    resourceRules: resourceRules.map(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) => ({ verbs, apiGroups, resources, ...(resourceNames.length === 0 ? {} : { resourceNames }) })),
+    resourceRules: resourceRules.map(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) => ({
+      verbs,
+      apiGroups,
+      resources,
+      ...(resourceNames.length === 0 ? {} : { resourceNames }),
+    })),
     nonResourceRules,
     incomplete: !isComplete || roles.lagMs > longestLagMs,
   };
@@ -48,8 +71,17 @@ async function decide(authorizer: Authorizer, user: UserInfo, spec: JsonObject):
 }
 
 function attributesOf(user: UserInfo, { resourceAttributes, nonResourceAttributes }: JsonObject): Attributes {
-  const { namespace = '', verb = '', group = '', version = '', resource = '', subresource = '', name = '' } = (resourceAttributes ?? {}) as Record<string, string>;
-  if (resourceAttributes !== undefined) return { user, verb, group, version, resource, subresource, namespace, name, isResourceRequest: true, path: '' };
+  const {
+    namespace = '',
+    verb = '',
+    group = '',
+    version = '',
+    resource = '',
+    subresource = '',
+    name = '',
+  } = (resourceAttributes ?? {}) as Record<string, string>;
+  if (resourceAttributes !== undefined)
+    return { user, verb, group, version, resource, subresource, namespace, name, isResourceRequest: true, path: '' };
   const { path = '', verb: method = '' } = (nonResourceAttributes ?? {}) as Record<string, string>;
   return { user, verb: method, group, version, resource, subresource, namespace, name, isResourceRequest: false, path };
 }
@@ -57,14 +89,28 @@ function attributesOf(user: UserInfo, { resourceAttributes, nonResourceAttribute
 /** Source of these: k8s.io/kubernetes/pkg/apis/authorization/validation. */
 function attributesCauses({ resourceAttributes, nonResourceAttributes }: JsonObject): StatusCause[] {
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
-    return [fieldError.invalid('spec.nonResourceAttributes', nonResourceAttributes, 'cannot be specified in combination with resourceAttributes')];
+    return [
+      fieldError.invalid(
+        'spec.nonResourceAttributes',
+        nonResourceAttributes,
+        'cannot be specified in combination with resourceAttributes',
+      ),
+    ];
   }
   if (resourceAttributes !== undefined || nonResourceAttributes !== undefined) return [];
-  return [fieldError.invalid('spec.resourceAttributes', null, 'exactly one of nonResourceAttributes or resourceAttributes must be specified')];
+  return [
+    fieldError.invalid(
+      'spec.resourceAttributes',
+      null,
+      'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    ),
+  ];
 }
 
 function subjectCauses({ user = '', groups = [] }: JsonObject): StatusCause[] {
-  return user === '' && Array.isArray(groups) && groups.length === 0 ? [fieldError.required('spec.user', 'at least one of user or group must be specified')] : [];
+  return user === '' && Array.isArray(groups) && groups.length === 0
+    ? [fieldError.required('spec.user', 'at least one of user or group must be specified')]
+    : [];
 }
 
 function refuse(kind: string, causes: readonly StatusCause[]): void {

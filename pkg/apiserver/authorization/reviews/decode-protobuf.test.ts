@@ -20,17 +20,41 @@ function field(number: number, content: Buffer | string): Buffer {
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-const envelope = (object: Buffer): Buffer => Buffer.concat([magic, field(1, Buffer.concat([field(1, 'authorization.k8s.io/v1'), field(2, 'SubjectAccessReview')])), field(2, object)]);
+const envelope = (object: Buffer): Buffer =>
+  Buffer.concat([
+    magic,
+    field(1, Buffer.concat([field(1, 'authorization.k8s.io/v1'), field(2, 'SubjectAccessReview')])),
+    field(2, object),
+  ]);
 const typeMeta = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' };
-const extra = (key: string, ...items: string[]): Buffer => field(5, Buffer.concat([field(1, key), field(2, Buffer.concat(items.map((item) => field(1, item))))]));
+const extra = (key: string, ...items: string[]): Buffer =>
+  field(5, Buffer.concat([field(1, key), field(2, Buffer.concat(items.map((item) => field(1, item))))]));
 
 describe('reads', () => {
   test.each([
     ['nothing', Buffer.alloc(0), {}],
-    ['texts, lists and maps', field(2, Buffer.concat([field(3, 'ada'), field(4, 'a'), field(4, 'b'), extra('k', 'v', 'w'), extra('empty')])), { spec: { user: 'ada', groups: ['a', 'b'], extra: { k: ['v', 'w'], empty: [] } } }],
+    [
+      'texts, lists and maps',
+      field(2, Buffer.concat([field(3, 'ada'), field(4, 'a'), field(4, 'b'), extra('k', 'v', 'w'), extra('empty')])),
+      { spec: { user: 'ada', groups: ['a', 'b'], extra: { k: ['v', 'w'], empty: [] } } },
+    ],
     ['an empty text as none', field(2, Buffer.concat([field(3, ''), field(6, 'u')])), { spec: { uid: 'u' } }],
-    ['past what it does not know', Buffer.concat([field(9, 'x'), Buffer.from([0x50, 0xff, 0x01]), Buffer.from([0x5d, 1, 2, 3, 4]), Buffer.from([0x61, 1, 2, 3, 4, 5, 6, 7, 8]), field(2, field(3, 'ada'))]), { spec: { user: 'ada' } }],
-    ['no keys of prototypes', field(2, Buffer.concat([extra('__proto__', 'x'), extra('k', 'v')])), { spec: { extra: { k: ['v'] } } }],
+    [
+      'past what it does not know',
+      Buffer.concat([
+        field(9, 'x'),
+        Buffer.from([0x50, 0xff, 0x01]),
+        Buffer.from([0x5d, 1, 2, 3, 4]),
+        Buffer.from([0x61, 1, 2, 3, 4, 5, 6, 7, 8]),
+        field(2, field(3, 'ada')),
+      ]),
+      { spec: { user: 'ada' } },
+    ],
+    [
+      'no keys of prototypes',
+      field(2, Buffer.concat([extra('__proto__', 'x'), extra('k', 'v')])),
+      { spec: { extra: { k: ['v'] } } },
+    ],
   ])('%s', (_reason, object, expected) => {
     expect(decodeProtobuf(envelope(object), fields)).toEqual({ ...typeMeta, ...expected });
   });
@@ -45,17 +69,24 @@ describe('refuses', () => {
     ['what is not UTF-8', envelope(field(2, field(3, Buffer.from([0xc3, 0x28])))), 'a text in it is not UTF-8'],
     ['U+0000', envelope(field(2, field(3, 'a\0b'))), 'a text in it holds U+0000'],
   ])('%s', (_reason, bytes, detail) => {
-    expect(() => decodeProtobuf(bytes, fields)).toThrow(`the body of the request is no object in Kubernetes' protobuf: ${detail}`);
+    expect(() => decodeProtobuf(bytes, fields)).toThrow(
+      `the body of the request is no object in Kubernetes' protobuf: ${detail}`,
+    );
   });
 });
 
 test('any bytes are an object or a 400', () => {
-  const piece = fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.constantFrom(field(3, 'ada'), field(4, ''), extra('k', 'v'), Buffer.from([0x12, 0x7f])));
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 6 }),
+    fc.constantFrom(field(3, 'ada'), field(4, ''), extra('k', 'v'), Buffer.from([0x12, 0x7f])),
+  );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 6 }), fc.boolean(), (pieces, isWhole) => {
       const bytes = Buffer.concat(pieces.map((each) => Buffer.from(each)));
       try {
-        expect(decodeProtobuf(isWhole ? envelope(field(2, bytes)) : Buffer.concat([magic, bytes]), fields)).toBeInstanceOf(Object);
+        expect(
+          decodeProtobuf(isWhole ? envelope(field(2, bytes)) : Buffer.concat([magic, bytes]), fields),
+        ).toBeInstanceOf(Object);
       } catch (error) {
         if (!isStatusError(error, 'BadRequest')) throw error;
       }

@@ -7,13 +7,16 @@ export type FieldType = 'text' | 'texts' | 'lists' | MessageFields;
 
 const magic = Buffer.from('k8s\0');
 const textFields = (name: string): MessageFields => ({ 1: { name, type: 'texts' } });
-const entryFields: MessageFields = { 1: { name: 'key', type: 'text' }, 2: { name: 'value', type: textFields('items') } };
+const entryFields: MessageFields = {
+  1: { name: 'key', type: 'text' },
+  2: { name: 'value', type: textFields('items') },
+};
 const typeMetaFields: MessageFields = { 1: { name: 'apiVersion', type: 'text' }, 2: { name: 'kind', type: 'text' } };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * An object as Go clients write it: `k8s`, a zero byte, and an envelope with the type and the object's bytes. Empty texts count as absent.
- * Source: k8s.io/apimachinery/pkg/runtime Unknown. @throws StatusError 400
+ * An object as Go clients write it: `k8s`, a zero byte, and an envelope with the type and the object's bytes. Empty
+ * texts count as absent. Source: k8s.io/apimachinery/pkg/runtime Unknown. @throws StatusError 400
  */
 export function decodeProtobuf(bytes: Buffer, fields: MessageFields): JsonObject {
   if (!bytes.subarray(0, magic.length).equals(magic)) throw malformed('it does not begin as such');
@@ -41,7 +44,10 @@ function readMessage(bytes: Buffer, fields: MessageFields): JsonObject {
       else message[name] = [readText(value)];
     } else if (type === 'lists') {
       const lists = (message[name] ??= {}) as JsonObject;
-      const { key = '', value: list } = readMessage(value, entryFields) as { key?: string; value?: { items?: JsonValue[] } };
+      const { key = '', value: list } = readMessage(value, entryFields) as {
+        key?: string;
+        value?: { items?: JsonValue[] };
+      };
       if (!isPrototypeKey(key)) lists[key] = list?.items ?? [];
     } else {
       message[name] = readMessage(value, type);

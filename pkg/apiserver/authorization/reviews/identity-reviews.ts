@@ -7,7 +7,8 @@ export const reviewOneself: Reviewer = async ({ user }) => ({ userInfo: userStat
 
 /** Whose token is this? */
 export const reviewToken: Reviewer = async ({ parts, spec: { token = '' } }) => {
-  if (typeof token !== 'string' || token === '') throw newBadRequest('token is required for TokenReview in authentication');
+  if (typeof token !== 'string' || token === '')
+    throw newBadRequest('token is required for TokenReview in authentication');
   const user = await ownerOf(parts.tokens, token);
   return user === undefined ? { authenticated: false } : { authenticated: true, user: userStatus(user) };
 };

@@ -3,7 +3,10 @@ import type { FieldType, MessageFields } from './decode-protobuf.ts';
 /** Source of all: generated.proto of k8s.io/api/authorization/v1 and authentication/v1. */
 const resourceAttributes = message('namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name');
 const nonResourceAttributes = message('path', 'verb');
-const self: MessageFields = { 1: { name: 'resourceAttributes', type: resourceAttributes }, 2: { name: 'nonResourceAttributes', type: nonResourceAttributes } };
+const self: MessageFields = {
+  1: { name: 'resourceAttributes', type: resourceAttributes },
+  2: { name: 'nonResourceAttributes', type: nonResourceAttributes },
+};
 const anybody: MessageFields = {
   ...self,
   3: { name: 'user', type: 'text' },
@@ -24,7 +27,9 @@ export const reviewFields: Readonly<Record<string, MessageFields>> = {
 
 /** Texts, numbered from 1. */
 function message(...names: string[]): MessageFields {
-  return Object.fromEntries(names.map((name, index): [number, { name: string; type: FieldType }] => [index + 1, { name, type: 'text' }]));
+  return Object.fromEntries(
+    names.map((name, index): [number, { name: string; type: FieldType }] => [index + 1, { name, type: 'text' }]),
+  );
 }
 
 function withSpec(type: MessageFields): MessageFields {

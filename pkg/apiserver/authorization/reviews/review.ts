@@ -1,5 +1,11 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { restrictionKey, withToldRestriction, type Authorizer, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
+import {
+  restrictionKey,
+  withToldRestriction,
+  type Authorizer,
+  type TokenAuthenticator,
+  type UserInfo,
+} from '#pkg/identity/index';
 import type { RoleIndex } from '../role-index.ts';
 
 /** What answers reviews. */
@@ -27,10 +33,25 @@ export type Reviewer = (review: Review) => Promise<JsonObject>;
 export function userStatus({ name, uid, groups, extra = {}, restriction }: UserInfo): JsonObject {
   const all = { ...extra, ...(restriction === undefined ? {} : { [restrictionKey]: restriction.roles }) };
   const shown = Object.fromEntries(Object.entries(all).map(([key, values]) => [key, [...values]]));
-  return { username: name, ...(uid === '' ? {} : { uid }), groups: [...groups], ...(Object.keys(shown).length === 0 ? {} : { extra: shown }) };
+  return {
+    username: name,
+    ...(uid === '' ? {} : { uid }),
+    groups: [...groups],
+    ...(Object.keys(shown).length === 0 ? {} : { extra: shown }),
+  };
 }
 
 /** The way back, of what a SubjectAccessReview says of a user. */
-export function userOf({ user = '', uid = '', groups = [], extra = {} }: { user?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> }): UserInfo {
+export function userOf({
+  user = '',
+  uid = '',
+  groups = [],
+  extra = {},
+}: {
+  user?: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+}): UserInfo {
   return withToldRestriction({ name: user, uid, groups, extra });
 }

@@ -1,6 +1,24 @@
-import { decodeJson, decodeYamlInTurns, formatGroupResource, groupResource, isJsonObject, newBadRequest, newInvalid, newMethodNotAllowed, newUnknownPath, type GroupVersionKind, type JsonObject, type Model } from '#pkg/apimachinery/index';
 import {
-  localSubjectAccessReviewModel, selfSubjectAccessReviewModel, selfSubjectReviewModel, selfSubjectRulesReviewModel, subjectAccessReviewModel, tokenReviewModel,
+  decodeJson,
+  decodeYamlInTurns,
+  formatGroupResource,
+  groupResource,
+  isJsonObject,
+  newBadRequest,
+  newInvalid,
+  newMethodNotAllowed,
+  newUnknownPath,
+  type GroupVersionKind,
+  type JsonObject,
+  type Model,
+} from '#pkg/apimachinery/index';
+import {
+  localSubjectAccessReviewModel,
+  selfSubjectAccessReviewModel,
+  selfSubjectReviewModel,
+  selfSubjectRulesReviewModel,
+  subjectAccessReviewModel,
+  tokenReviewModel,
 } from '#pkg/apis/index';
 import { parseContentType, readBody, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { encodeValue, objectFormat } from '../../handlers/answer-format.ts';
@@ -33,12 +51,15 @@ const served = new Map(
       [selfSubjectReviewModel, reviewOneself],
       [tokenReviewModel, reviewToken],
     ] satisfies [Model, Reviewer][]
-  ).map(([model, reviewer]): [string, ServedReview] => [formatGroupResource(groupResource(model)), { model, reviewer, validator: compileSchemaValidator(model.versions[0]!.schema) }]),
+  ).map(([model, reviewer]): [string, ServedReview] => [
+    formatGroupResource(groupResource(model)),
+    { model, reviewer, validator: compileSchemaValidator(model.versions[0]!.schema) },
+  ]),
 );
 
 /**
- * Answers reviews: POST of a question about who somebody is or may do, 201 with the answer as its status. Bodies may come in protobuf, as kubectl sends
- * them; answers are JSON or YAML. A token is not told again in the answer.
+ * Answers reviews: POST of a question about who somebody is or may do, 201 with the answer as its status. Bodies may
+ * come in protobuf, as kubectl sends them; answers are JSON or YAML. A token is not told again in the answer.
  * @throws StatusError 400, 404, 405, 406, 413, 415, 422
  */
 export function withReviews(parts: ReviewParts): Filter {
@@ -51,7 +72,13 @@ export function withReviews(parts: ReviewParts): Filter {
     const { spec = {}, ...object } = await readReview(context, review);
     const status = await review.reviewer({ parts, user, spec: spec as JsonObject, namespace: info.namespace });
     const { token: _, ...shown } = spec as JsonObject;
-    await send(context, 201, format.type, encodeValue(format, { ...object, metadata: metadataOf(info.namespace), spec: shown, status }), { Vary: 'Accept' });
+    await send(
+      context,
+      201,
+      format.type,
+      encodeValue(format, { ...object, metadata: metadataOf(info.namespace), spec: shown, status }),
+      { Vary: 'Accept' },
+    );
   };
 }
 
@@ -61,7 +88,8 @@ function metadataOf(namespace: string): JsonObject {
 
 function checkPath({ info, response }: RequestContext, model: Model): void {
   const isInNamespace = info.namespace !== '';
-  if (info.rest.length > 0 || info.subresource !== '' || isInNamespace !== (model.scope === 'Namespaced')) throw newUnknownPath();
+  if (info.rest.length > 0 || info.subresource !== '' || isInNamespace !== (model.scope === 'Namespaced'))
+    throw newUnknownPath();
   if (info.verb === 'create' && info.name === '') return;
   response.setHeader('Allow', 'POST');
   throw newMethodNotAllowed(groupResource(model), info.verb);

@@ -1,6 +1,7 @@
 /**
- * The script of the documentation page; plain browser JavaScript. The token lives in this script's memory alone, and is sent to this origin only.
- * It is written without backticks and backslashes, which the template literal would take for its own.
+ * The script of the documentation page; plain browser JavaScript. The token lives in this script's memory alone, and is
+ * sent to this origin only. It is written without backticks and backslashes, which the template literal would take for
+ * its own.
  */
 export const initJs = `'use strict';
 (function () {

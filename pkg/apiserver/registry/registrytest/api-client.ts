@@ -1,6 +1,14 @@
 import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
 import { waitUntil } from '../../../testenv/faults/wait-until.ts';
-import type { ModelRegistry, ResourceStorage, SharedRepresentation, UpdateRequest, WatchSink, WatchStream, WriteContext } from '../served-resource.ts';
+import type {
+  ModelRegistry,
+  ResourceStorage,
+  SharedRepresentation,
+  UpdateRequest,
+  WatchSink,
+  WatchStream,
+  WriteContext,
+} from '../served-resource.ts';
 import type { JsonApiObject } from '../strategy.ts';
 
 export const noSelector: Selector = { labels: [], fields: [] };
@@ -48,13 +56,22 @@ export class ApiClient {
   }
 
   /** As PUT: the whole object. */
-  async put(object: JsonObject, context: WriteContext = writing(), more: Partial<UpdateRequest> = {}): Promise<JsonApiObject> {
+  async put(
+    object: JsonObject,
+    context: WriteContext = writing(),
+    more: Partial<UpdateRequest> = {},
+  ): Promise<JsonApiObject> {
     const { name, namespace = '' } = object['metadata'] as unknown as ApiObject['metadata'];
     return this.update({ key: { namespace, name }, transform: () => object, ...more }, context);
   }
 
   /** As PATCH: a change of what is there. */
-  async patch(name: string, change: (object: JsonApiObject) => void, context: WriteContext = writing(), more: Partial<UpdateRequest> = {}): Promise<JsonApiObject> {
+  async patch(
+    name: string,
+    change: (object: JsonApiObject) => void,
+    context: WriteContext = writing(),
+    more: Partial<UpdateRequest> = {},
+  ): Promise<JsonApiObject> {
     const transform = (current: JsonApiObject): JsonObject => {
       delete current.metadata.resourceVersion;
       change(current);
@@ -63,13 +80,22 @@ export class ApiClient {
     return this.update({ key: { namespace: '', name }, transform, ...more }, context);
   }
 
-  async delete(name: string, context: WriteContext = writing(), namespace = ''): Promise<{ deleted: boolean; object: JsonApiObject }> {
+  async delete(
+    name: string,
+    context: WriteContext = writing(),
+    namespace = '',
+  ): Promise<{ deleted: boolean; object: JsonApiObject }> {
     const { deleted, object } = await this.storage.delete({ key: { namespace, name }, preconditions: {} }, context);
     return { deleted, object: parse(object.text) };
   }
 
   async names(selector: Selector = noSelector): Promise<string[]> {
-    const stream = await this.storage.stream({ selector, sort: [], order: 'sort', signal: new AbortController().signal });
+    const stream = await this.storage.stream({
+      selector,
+      sort: [],
+      order: 'sort',
+      signal: new AbortController().signal,
+    });
     const names: string[] = [];
     for await (const batch of stream.objects) names.push(...batch.map(({ name }) => name));
     return names;
@@ -77,11 +103,19 @@ export class ApiClient {
 
   async watch(after: number, selector: Selector = noSelector, namespace?: string): Promise<Recorder> {
     const recorder = new Recorder();
-    recorder.stream = await this.storage.watch({ selector, after, sink: recorder, ...(namespace === undefined ? {} : { namespace }) });
+    recorder.stream = await this.storage.watch({
+      selector,
+      after,
+      sink: recorder,
+      ...(namespace === undefined ? {} : { namespace }),
+    });
     return recorder;
   }
 
-  private async update(request: Pick<UpdateRequest, 'key' | 'transform'> & Partial<UpdateRequest>, context: WriteContext): Promise<JsonApiObject> {
+  private async update(
+    request: Pick<UpdateRequest, 'key' | 'transform'> & Partial<UpdateRequest>,
+    context: WriteContext,
+  ): Promise<JsonApiObject> {
     return parse((await this.storage.update({ subresource: '', preconditions: {}, ...request }, context)).text);
   }
 }

@@ -9,7 +9,14 @@ export interface DefinitionSample {
   versions?: JsonObject[];
 }
 
-export function definition({ group, plural, kind, scope = 'Cluster', shortNames = [], versions = [version('v1')] }: DefinitionSample): JsonObject {
+export function definition({
+  group,
+  plural,
+  kind,
+  scope = 'Cluster',
+  shortNames = [],
+  versions = [version('v1')],
+}: DefinitionSample): JsonObject {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -34,7 +41,12 @@ export function version(name: string, more: JsonObject = {}): JsonObject {
     name,
     served: true,
     storage: true,
-    schema: { openAPIV3Schema: { type: 'object', properties: { spec, status: { type: 'object', properties: { phase: { type: 'string' } } } } } },
+    schema: {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: { spec, status: { type: 'object', properties: { phase: { type: 'string' } } } },
+      },
+    },
     subresources: { status: {} },
     indexes: [
       { name: 'spec.slug', path: 'spec.slug', type: 'string', unique: true },
@@ -45,7 +57,12 @@ export function version(name: string, more: JsonObject = {}): JsonObject {
 }
 
 export function post(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
-  return { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { name, ...metadata }, spec: { title: 'Title', ...spec } };
+  return {
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Post',
+    metadata: { name, ...metadata },
+    spec: { title: 'Title', ...spec },
+  };
 }
 
 export const postDefinition = definition({ group: 'blog.example.com', plural: 'posts', kind: 'Post' });

@@ -5,7 +5,13 @@ import { digestOf, formatSignature, isSignedBy, newClaims, readSignature } from 
 import { formatPublicKey, parsePublicKey } from './identity-lease.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-const claims = newClaims({ key: 'svc-apiserver-1', host: 'http://a:1', target: 'POST /plugin-endpoints/blog/op', body: Buffer.from('x'), time: 1_800_000_000_000 });
+const claims = newClaims({
+  key: 'svc-apiserver-1',
+  host: 'http://a:1',
+  target: 'POST /plugin-endpoints/blog/op',
+  body: Buffer.from('x'),
+  time: 1_800_000_000_000,
+});
 const header = formatSignature(claims, privateKey);
 
 function isGood(text: string): boolean {
@@ -36,10 +42,15 @@ test('with any bit flipped it is none, or not of this key', () => {
 
 test('with a piece cut out, added or moved neither', () => {
   fc.assert(
-    fc.property(fc.nat({ max: header.length }), fc.nat({ max: 40 }), fc.string({ maxLength: 5 }), (at, length, added) => {
-      const changed = header.slice(0, at) + added + header.slice(at + length);
-      expect(isGood(changed)).toBe(changed === header);
-    }),
+    fc.property(
+      fc.nat({ max: header.length }),
+      fc.nat({ max: 40 }),
+      fc.string({ maxLength: 5 }),
+      (at, length, added) => {
+        const changed = header.slice(0, at) + added + header.slice(at + length);
+        expect(isGood(changed)).toBe(changed === header);
+      },
+    ),
     { numRuns: 300 },
   );
 });
@@ -48,7 +59,13 @@ test('of other claims neither, nor of another key', () => {
   const other = generateKeyPairSync('ed25519');
   const [version, , signature] = header.split('.');
   expect(isGood(formatSignature(claims, other.privateKey))).toBe(false);
-  for (const change of [{ host: 'http://b:1' }, { target: 'POST /plugin-endpoints/blog/other' }, { time: claims.time + 1 }, { digest: digestOf(Buffer.from('y')) }, { key: 'svc-apiserver-2' }]) {
+  for (const change of [
+    { host: 'http://b:1' },
+    { target: 'POST /plugin-endpoints/blog/other' },
+    { time: claims.time + 1 },
+    { digest: digestOf(Buffer.from('y')) },
+    { key: 'svc-apiserver-2' },
+  ]) {
     const text = Buffer.from(JSON.stringify({ ...claims, ...change })).toString('base64url');
     expect(isGood(`${version}.${text}.${signature}`)).toBe(false);
   }
@@ -81,5 +98,6 @@ function signed(text: string): string {
 
 test('a public key comes back from its text; what is none is none', () => {
   expect(formatPublicKey(parsePublicKey(formatPublicKey(publicKey))!)).toBe(formatPublicKey(publicKey));
-  for (const text of ['', 'x', 'A'.repeat(42), '\u0000'.repeat(43), 'A'.repeat(5000)]) expect(parsePublicKey(text)).toBeUndefined();
+  for (const text of ['', 'x', 'A'.repeat(42), '\u0000'.repeat(43), 'A'.repeat(5000)])
+    expect(parsePublicKey(text)).toBeUndefined();
 });

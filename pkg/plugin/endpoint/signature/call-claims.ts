@@ -13,7 +13,10 @@ export interface CallClaims {
   target: string;
   /** SHA-256 of the body, base64url. */
   digest: string;
-  /** Who asks, cut where the name is long: whose share of the host's memory it takes, before the body is there. Absent where the sender is of an earlier build. */
+  /**
+   * Who asks, cut where the name is long: whose share of the host's memory it takes, before the body is there. Absent
+   * where the sender is of an earlier build.
+   */
   user?: string;
   /** Milliseconds since 1970, by the sender's clock. */
   time: number;
@@ -35,15 +38,32 @@ const form = /^v1\.([A-Za-z0-9_-]{1,2000})\.([A-Za-z0-9_-]{86})$/;
 const purpose = 'svc-endpoint-call:';
 const maxUserLength = 128;
 
-export function newClaims({ key, host, target, body, user, time }: Pick<CallClaims, 'key' | 'host' | 'target' | 'user' | 'time'> & { body: Uint8Array }): CallClaims {
-  return { key, host, target, digest: digestOf(body), ...(user === undefined ? {} : { user: user.slice(0, maxUserLength) }), time, nonce: randomBytes(16).toString('base64url') };
+export function newClaims({
+  key,
+  host,
+  target,
+  body,
+  user,
+  time,
+}: Pick<CallClaims, 'key' | 'host' | 'target' | 'user' | 'time'> & { body: Uint8Array }): CallClaims {
+  return {
+    key,
+    host,
+    target,
+    digest: digestOf(body),
+    ...(user === undefined ? {} : { user: user.slice(0, maxUserLength) }),
+    time,
+    nonce: randomBytes(16).toString('base64url'),
+  };
 }
 
 export function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('base64url');
 }
 
-/** The header's value: `v1.<claims>.<signature>`, both base64url; signed are the first two parts as they stand there. */
+/**
+ * The header's value: `v1.<claims>.<signature>`, both base64url; signed are the first two parts as they stand there.
+ */
 export function formatSignature(claims: CallClaims, privateKey: KeyObject): string {
   const text = `${version}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   return `${text}.${sign(null, Buffer.from(purpose + text), privateKey).toString('base64url')}`;
@@ -73,7 +93,17 @@ function readClaims(text: string): CallClaims | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const { key, host, target, digest, user, time, nonce } = value as Partial<Record<keyof CallClaims, unknown>>;
-  if (typeof key !== 'string' || typeof host !== 'string' || typeof target !== 'string' || typeof digest !== 'string' || typeof nonce !== 'string' || nonce.length !== 22) return undefined;
+  if (
+    typeof key !== 'string' ||
+    typeof host !== 'string' ||
+    typeof target !== 'string' ||
+    typeof digest !== 'string' ||
+    typeof nonce !== 'string' ||
+    nonce.length !== 22
+  )
+    return undefined;
   if (user !== undefined && typeof user !== 'string') return undefined;
-  return typeof time === 'number' && Number.isSafeInteger(time) ? { key, host, target, digest, ...(user === undefined ? {} : { user }), time, nonce } : undefined;
+  return typeof time === 'number' && Number.isSafeInteger(time)
+    ? { key, host, target, digest, ...(user === undefined ? {} : { user }), time, nonce }
+    : undefined;
 }

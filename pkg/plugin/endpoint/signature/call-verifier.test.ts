@@ -10,10 +10,15 @@ const body = Buffer.from('{}\nbody');
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const reasons: unknown[] = [];
 const lines: object[] = [];
-const log = { debug: () => {}, warn: () => {}, error: () => {}, info: (facts: object) => {
-  lines.push(facts);
-  reasons.push((facts as { reason: string }).reason);
-} };
+const log = {
+  debug: () => {},
+  warn: () => {},
+  error: () => {},
+  info: (facts: object) => {
+    lines.push(facts);
+    reasons.push((facts as { reason: string }).reason);
+  },
+};
 
 let now: number;
 let keys: { find: (name: string) => Promise<KeyObject | undefined> };
@@ -62,8 +67,16 @@ describe('a signed request', () => {
 
   test('is taken within 30 s of this clock, either way', async () => {
     now += 100_000;
-    for (const [skew, isGood] of [[-30_000, true], [30_000, true], [-30_001, false], [30_001, false], [Number.MAX_SAFE_INTEGER - now, false]] as const) {
-      expect(await refusalOf(header({ time: now + skew }))).toBe(isGood ? undefined : 'the time of the signature is too far from this clock');
+    for (const [skew, isGood] of [
+      [-30_000, true],
+      [30_000, true],
+      [-30_001, false],
+      [30_001, false],
+      [Number.MAX_SAFE_INTEGER - now, false],
+    ] as const) {
+      expect(await refusalOf(header({ time: now + skew }))).toBe(
+        isGood ? undefined : 'the time of the signature is too far from this clock',
+      );
     }
   });
 
@@ -89,7 +102,10 @@ describe('a signed request', () => {
 
 test('whoever asks without end fills no log: a line a second for each reason says how many there were', async () => {
   for (let i = 0; i < 1000; i += 1) await refusalOf(i % 2 === 0 ? undefined : header({ key: `svc-apiserver-${i}` }));
-  expect(lines).toEqual([{ reason: 'there is no signature' }, { reason: 'no API server that is there has this key', key: 'svc-apiserver-1' }]);
+  expect(lines).toEqual([
+    { reason: 'there is no signature' },
+    { reason: 'no API server that is there has this key', key: 'svc-apiserver-1' },
+  ]);
   now += 1000;
   await refusalOf(undefined);
   expect(lines.slice(2)).toEqual([{ reason: 'there is no signature', untold: 499 }]);
@@ -105,5 +121,6 @@ test('nothing is taken, and nothing refused for good, while keys cannot be read'
 
 test('what is refused for its form costs no question about keys', async () => {
   keys = { find: () => Promise.reject(new Error('asked')) };
-  for (const text of [undefined, 'x', header({ target: 'x' }), header({ time: 0 })]) await expect(verifier.verify(text, target, log)).rejects.toMatchObject({ code: 401 });
+  for (const text of [undefined, 'x', header({ target: 'x' }), header({ time: 0 })])
+    await expect(verifier.verify(text, target, log)).rejects.toMatchObject({ code: 401 });
 });

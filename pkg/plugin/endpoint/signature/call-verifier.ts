@@ -18,7 +18,10 @@ const maxSkewMs = 30_000;
 /** Between two lines of the log for one reason: anybody can be refused. */
 const linePauseMs = 1000;
 
-/** Tells requests that an API server of this platform has signed, just now, for this host and this very target, from all others. One for each process: it remembers. */
+/**
+ * Tells requests that an API server of this platform has signed, just now, for this host and this very target, from all
+ * others. One for each process: it remembers.
+ */
 export class CallVerifier {
   readonly #keys: Pick<ServerKeys, 'find'>;
   readonly #host: string;
@@ -37,18 +40,23 @@ export class CallVerifier {
 
   /**
    * What the signature says, before the body is read: its digest is still to be compared (`isBodyOf`).
-   * @throws StatusError 401, which tells nothing; the log has why, once a second for each reason. 503 where it cannot be told now.
+   * @throws StatusError 401, which tells nothing; the log has why, once a second for each reason. 503 where it cannot
+   * be told now.
    */
   async verify(header: string | undefined, target: string, log: Log): Promise<CallClaims> {
     const read = header === undefined ? undefined : readSignature(header);
-    if (read === undefined) throw this.#refusal(log, header === undefined ? 'there is no signature' : 'the signature has another form');
+    if (read === undefined)
+      throw this.#refusal(log, header === undefined ? 'there is no signature' : 'the signature has another form');
     const { claims } = read;
     const skew = this.#now() - claims.time;
-    if (claims.host !== this.#host) throw this.#refusal(log, 'the signature is for another host', claims, { host: claims.host.slice(0, 256) });
+    if (claims.host !== this.#host)
+      throw this.#refusal(log, 'the signature is for another host', claims, { host: claims.host.slice(0, 256) });
     if (claims.target !== target) throw this.#refusal(log, 'the signature is for another target', claims);
-    if (Math.abs(skew) > maxSkewMs) throw this.#refusal(log, 'the time of the signature is too far from this clock', claims, { skewMs: skew });
+    if (Math.abs(skew) > maxSkewMs)
+      throw this.#refusal(log, 'the time of the signature is too far from this clock', claims, { skewMs: skew });
     // What this process has seen before it was started last it does not remember.
-    if (claims.time < this.#began) throw this.#refusal(log, 'it was signed before this process began', claims, { skewMs: skew });
+    if (claims.time < this.#began)
+      throw this.#refusal(log, 'it was signed before this process began', claims, { skewMs: skew });
     const key = await this.#keys.find(claims.key).catch((error: unknown) => {
       log.warn({ err: error }, 'the keys of API servers cannot be read');
       throw newServiceUnavailable('signatures cannot be verified now');
@@ -75,7 +83,10 @@ export class CallVerifier {
     }
     this.#refusals.set(reason, { at: now, untold: 0 });
     const untold = last === undefined || last.untold === 0 ? {} : { untold: last.untold };
-    log.info({ reason, ...(claims === undefined ? {} : { key: claims.key.slice(0, 64) }), ...facts, ...untold }, 'a forwarded request was refused');
+    log.info(
+      { reason, ...(claims === undefined ? {} : { key: claims.key.slice(0, 64) }), ...facts, ...untold },
+      'a forwarded request was refused',
+    );
     return newUnauthorized();
   }
 }

@@ -30,8 +30,9 @@ const graceMs = 60_000;
 const maxRemoved = 20;
 
 /**
- * This process among the API servers: a key pair whose private half never leaves its memory, and a Lease with the public one, renewed until `stop`,
- * which removes it. Whoever renews also removes the leases of servers that are long gone.
+ * This process among the API servers: a key pair whose private half never leaves its memory, and a Lease with the
+ * public one, renewed until `stop`, which removes it. Whoever renews also removes the leases of servers that are long
+ * gone.
  */
 export class ServerIdentity implements CallSigner {
   readonly #options: Required<ServerIdentityOptions>;
@@ -65,9 +66,14 @@ export class ServerIdentity implements CallSigner {
     await this.#running;
     const { client, log } = this.#options;
     try {
-      await client.delete(leaseType, { namespace: systemNamespace, name: this.name }, { signal: AbortSignal.timeout(2000) });
+      await client.delete(
+        leaseType,
+        { namespace: systemNamespace, name: this.name },
+        { signal: AbortSignal.timeout(2000) },
+      );
     } catch (error) {
-      if (!isStatusError(error, 'NotFound')) log.warn({ err: error, lease: this.name }, "this server's lease could not be removed; it runs out");
+      if (!isStatusError(error, 'NotFound'))
+        log.warn({ err: error, lease: this.name }, "this server's lease could not be removed; it runs out");
     }
   }
 
@@ -108,23 +114,42 @@ export class ServerIdentity implements CallSigner {
     const key = { namespace: systemNamespace, name: this.name };
     const annotations = { [keyAnnotation]: this.#publicKey };
     const renewTime = new Date().toISOString().replace('Z', '000Z');
-    const spec = { holderIdentity: `${hostname}_${this.name}`.slice(0, 253), leaseDurationSeconds: Math.ceil((3 * renewMs) / 1000), renewTime };
+    const spec = {
+      holderIdentity: `${hostname}_${this.name}`.slice(0, 253),
+      leaseDurationSeconds: Math.ceil((3 * renewMs) / 1000),
+      renewTime,
+    };
     try {
       await client.patch(leaseType, key, { type: 'merge', patch: { metadata: { annotations }, spec } }, { signal });
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error;
-      await client.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key, annotations }, spec: { ...spec, acquireTime: renewTime } }, { signal });
+      await client.create(
+        leaseType,
+        {
+          apiVersion: 'coordination.k8s.io/v1',
+          kind: 'Lease',
+          metadata: { ...key, annotations },
+          spec: { ...spec, acquireTime: renewTime },
+        },
+        { signal },
+      );
     }
   }
 
   async #removeExpired(signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options;
     const now = Date.now();
-    const expired = (await listIdentities(client, signal)).filter((lease) => lease.metadata.annotations?.[keyAnnotation] !== undefined && expiryOf(lease, now) < now - graceMs);
+    const expired = (await listIdentities(client, signal)).filter(
+      (lease) => lease.metadata.annotations?.[keyAnnotation] !== undefined && expiryOf(lease, now) < now - graceMs,
+    );
     for (const { metadata } of expired.slice(0, maxRemoved)) {
       try {
         // Its server may have come back since.
-        await client.delete(leaseType, { namespace: systemNamespace, name: metadata.name }, { signal, uid: metadata.uid, resourceVersion: metadata.resourceVersion });
+        await client.delete(
+          leaseType,
+          { namespace: systemNamespace, name: metadata.name },
+          { signal, uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+        );
         log.info({ lease: metadata.name }, 'the lease of a server that is gone was removed');
       } catch (error) {
         if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;

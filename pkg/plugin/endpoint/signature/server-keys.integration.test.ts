@@ -44,7 +44,12 @@ async function names(): Promise<string[]> {
 }
 
 function leaseOf(name: string, annotations: Record<string, string>, renewTime: string): Lease {
-  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: systemNamespace, name, annotations }, spec: { holderIdentity: name, leaseDurationSeconds: 60, renewTime } };
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: systemNamespace, name, annotations },
+    spec: { holderIdentity: name, leaseDurationSeconds: 60, renewTime },
+  };
 }
 
 describe('an identity', () => {
@@ -72,7 +77,11 @@ describe('an identity', () => {
     const first = await client.get(leaseType, key);
     await waitUntil(async () => (await client.get(leaseType, key)).spec!.renewTime !== first.spec!.renewTime);
     await client.patch(leaseType, key, { type: 'merge', patch: { metadata: { annotations: null } } });
-    await waitUntil(async () => (await client.get(leaseType, key)).metadata.annotations?.[keyAnnotation] === first.metadata.annotations![keyAnnotation]);
+    await waitUntil(
+      async () =>
+        (await client.get(leaseType, key)).metadata.annotations?.[keyAnnotation] ===
+        first.metadata.annotations![keyAnnotation],
+    );
     await client.delete(leaseType, key);
     await waitUntil(async () => (await names()).includes(server.name));
     await server.stop();
@@ -82,7 +91,10 @@ describe('an identity', () => {
   test('removes those of servers long gone, and no other lease', async () => {
     const long = new Date(Date.now() - hour).toISOString();
     await client.create(leaseType, leaseOf('svc-apiserver-gone', { [keyAnnotation]: 'x' }, long));
-    await client.create(leaseType, leaseOf('svc-apiserver-slow', { [keyAnnotation]: 'x' }, new Date(Date.now() - 70_000).toISOString()));
+    await client.create(
+      leaseType,
+      leaseOf('svc-apiserver-slow', { [keyAnnotation]: 'x' }, new Date(Date.now() - 70_000).toISOString()),
+    );
     await client.create(leaseType, leaseOf('svc-apiserver-foreign', {}, long));
     await client.create(leaseType, leaseOf('svc-apiserverless', { [keyAnnotation]: 'x' }, long));
     const server = identity();
@@ -90,7 +102,9 @@ describe('an identity', () => {
     await waitUntil(async () => !(await names()).includes('svc-apiserver-gone'));
     await server.stop();
     const { items } = await client.list(leaseType, { namespace: systemNamespace });
-    expect(items.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(['svc-apiserver-slow', 'svc-apiserver-foreign', 'svc-apiserverless']));
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(
+      expect.arrayContaining(['svc-apiserver-slow', 'svc-apiserver-foreign', 'svc-apiserverless']),
+    );
   });
 
   test('that was never started has nothing to remove', async () => {
@@ -104,7 +118,9 @@ describe('keys', () => {
     server.start();
     await waitUntil(async () => (await names()).includes(server.name));
     const keys = new ServerKeys({ client: counted });
-    const found = await Promise.all(Array.from({ length: 50 }, (_, i) => keys.find(i % 2 === 0 ? server.name : `svc-apiserver-${i}`)));
+    const found = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => keys.find(i % 2 === 0 ? server.name : `svc-apiserver-${i}`)),
+    );
     expect(found.filter((key) => key !== undefined)).toHaveLength(25);
     for (let i = 0; i < 100; i += 1) expect(await keys.find(`svc-apiserver-invented-${i}`)).toBeUndefined();
     expect(await keys.find(server.name)).toBeDefined();
@@ -136,7 +152,8 @@ describe('keys', () => {
       'svc-apiserver-untimed': untimed,
       'svc-apiserver-fast': { ...untimed, renewTime: new Date(Date.now() + 30_000).toISOString() },
     };
-    for (const [name, spec] of Object.entries(specs)) await client.create(leaseType, { ...leaseOf(name, { [keyAnnotation]: key }, ''), spec });
+    for (const [name, spec] of Object.entries(specs))
+      await client.create(leaseType, { ...leaseOf(name, { [keyAnnotation]: key }, ''), spec });
     let now = Date.now();
     const keys = new ServerKeys({ client: counted, now: () => now });
     const known = async (): Promise<string[]> => {

@@ -23,7 +23,10 @@ export interface ServerKeysOptions {
   now?: () => number;
 }
 
-/** The public keys of the API servers that are there: read anew for a name that is not known, and after 10 s for one that is, at most once a second. */
+/**
+ * The public keys of the API servers that are there: read anew for a name that is not known, and after 10 s for one
+ * that is, at most once a second.
+ */
 export class ServerKeys {
   readonly #client: Pick<Reader, 'list'>;
   readonly #now: () => number;

@@ -1,4 +1,19 @@
-import type { AnyObject, Client, DeleteOptions, Deletion, EventStream, ListOptions, ObjectKey, ObjectList, Patch, RequestOptions, ResourceType, Stored, WatchOptions, WriteOptions } from '#pkg/apimachinery/index';
+import type {
+  AnyObject,
+  Client,
+  DeleteOptions,
+  Deletion,
+  EventStream,
+  ListOptions,
+  ObjectKey,
+  ObjectList,
+  Patch,
+  RequestOptions,
+  ResourceType,
+  Stored,
+  WatchOptions,
+  WriteOptions,
+} from '#pkg/apimachinery/index';
 
 /** As if the process had been killed: no error of the API. */
 export class Killed extends Error {
@@ -8,7 +23,10 @@ export class Killed extends Error {
   }
 }
 
-/** Counts what a process does to the world, and lets something happen at one of these steps: it is killed, before it, or after it and before it hears of it. */
+/**
+ * Counts what a process does to the world, and lets something happen at one of these steps: it is killed, before it, or
+ * after it and before it hears of it.
+ */
 export class Killer {
   readonly #step: number;
   readonly #moment: 'before' | 'after';
@@ -77,11 +95,21 @@ export class InterruptedClient implements Client {
     return this.#killer.step(() => this.#client.updateStatus(type, object, options));
   }
 
-  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+  patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#killer.step(() => this.#client.patch(type, key, patch, options));
   }
 
-  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+  patchStatus<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<Stored<T>> {
     return this.#killer.step(() => this.#client.patchStatus(type, key, patch, options));
   }
 

@@ -21,16 +21,45 @@ export class ShippingPlugin {
     this.#waitMs = waitMs;
   }
 
-  start(objects: readonly AnyObject[], { killer = new Killer(), models = [], signal = new AbortController().signal }: { killer?: Killer; models?: string[]; signal?: AbortSignal } = {}): Promise<{ adopted: PresetRecord[] }> {
-    return this.#reconciler(killer).apply({ plugin: this.name, presets: objects.map(asPreset), models, inventory: this.inventory, record: this.#record(killer), signal });
+  start(
+    objects: readonly AnyObject[],
+    {
+      killer = new Killer(),
+      models = [],
+      signal = new AbortController().signal,
+    }: { killer?: Killer; models?: string[]; signal?: AbortSignal } = {},
+  ): Promise<{ adopted: PresetRecord[] }> {
+    return this.#reconciler(killer).apply({
+      plugin: this.name,
+      presets: objects.map(asPreset),
+      models,
+      inventory: this.inventory,
+      record: this.#record(killer),
+      signal,
+    });
   }
 
-  stop({ killer = new Killer(), timeoutMs = 10_000, signal = new AbortController().signal }: { killer?: Killer; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ left: LeftPreset[] }> {
-    return this.#reconciler(killer).remove({ plugin: this.name, inventory: this.inventory, record: this.#record(killer), timeoutMs, signal });
+  stop({
+    killer = new Killer(),
+    timeoutMs = 10_000,
+    signal = new AbortController().signal,
+  }: { killer?: Killer; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ left: LeftPreset[] }> {
+    return this.#reconciler(killer).remove({
+      plugin: this.name,
+      inventory: this.inventory,
+      record: this.#record(killer),
+      timeoutMs,
+      signal,
+    });
   }
 
   #reconciler(killer: Killer): PresetReconciler {
-    return new PresetReconciler({ client: new InterruptedClient(this.#client, killer), log: { ...silentLog, debug: () => undefined }, waitMs: this.#waitMs, droppedMs: this.#waitMs });
+    return new PresetReconciler({
+      client: new InterruptedClient(this.#client, killer),
+      log: { ...silentLog, debug: () => undefined },
+      waitMs: this.#waitMs,
+      droppedMs: this.#waitMs,
+    });
   }
 
   #record(killer: Killer): (records: PresetRecord[]) => Promise<void> {

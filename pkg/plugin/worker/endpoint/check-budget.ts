@@ -8,8 +8,9 @@ const { isArray } = Array;
 const { keys } = Object;
 
 /**
- * How much work one check may be, in steps of some 40 ns: a schema that is applied to a value, once for each of its rules and parts; a
- * character that is matched. Schemas that hold themselves, and choices within choices, are applied any number of times to a small value.
+ * How much work one check may be, in steps of some 40 ns: a schema that is applied to a value, once for each of its
+ * rules and parts; a character that is matched. Schemas that hold themselves, and choices within choices, are applied
+ * any number of times to a small value.
  */
 export class CheckBudget {
   #left = 0;
@@ -51,7 +52,8 @@ const stepsOfOneOf = 200;
 function sizeOf(schema: Readonly<Record<string, unknown>>): number {
   const { oneOf } = schema;
   let size = 1 + (isArray(oneOf) ? stepsOfOneOf * oneOf.length : 0);
-  for (const rule of Object.values(schema)) if (typeof rule === 'object' && rule !== null) size += keys(rule).length / 4;
+  for (const rule of Object.values(schema))
+    if (typeof rule === 'object' && rule !== null) size += keys(rule).length / 4;
   return size;
 }
 

@@ -1,4 +1,11 @@
-import { abortError, isStatusError, newInternalError, newServiceUnavailable, type Client, type StatusError } from '#pkg/apimachinery/index';
+import {
+  abortError,
+  isStatusError,
+  newInternalError,
+  newServiceUnavailable,
+  type Client,
+  type StatusError,
+} from '#pkg/apimachinery/index';
 import type { EndpointDefinition, EndpointHandler } from '../../definition/endpoint-definition.ts';
 import type { EndpointCall, EndpointResult } from '../../endpoint/endpoint-call.ts';
 import { endpointRoute } from '../../endpoint/endpoint-path.ts';
@@ -21,22 +28,43 @@ export class EndpointRunner {
   readonly #log: PortLog;
 
   /** @throws Error for a schema that cannot be checked by */
-  constructor({ endpoints, checker, client, log }: { endpoints: readonly EndpointDefinition[]; checker: SchemaChecker; client: Client; log: PortLog }) {
+  constructor({
+    endpoints,
+    checker,
+    client,
+    log,
+  }: {
+    endpoints: readonly EndpointDefinition[];
+    checker: SchemaChecker;
+    client: Client;
+    log: PortLog;
+  }) {
     this.#endpoints = new Map(
       endpoints.map((definition) => {
         const { method, path, operationId = operationIdOf(method, path), handler } = definition;
-        return [operationId, { route: endpointRoute(definition), reader: new RequestReader(definition, operationId, checker), handler: handler as Endpoint['handler'] }];
+        return [
+          operationId,
+          {
+            route: endpointRoute(definition),
+            reader: new RequestReader(definition, operationId, checker),
+            handler: handler as Endpoint['handler'],
+          },
+        ];
       }),
     );
     this.#client = client;
     this.#log = log;
   }
 
-  /** @throws StatusError, and nothing else: what a handler throws besides is logged, and the caller hears nothing of it */
+  /**
+   * @throws StatusError, and nothing else: what a handler throws besides is logged, and the caller hears nothing of it
+   */
   async run(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
     const endpoint = this.#endpoints.get(call.operationId);
-    // The version before may have had it elsewhere, open to others: whom the API server let through there has no way in here.
-    if (endpoint?.route !== call.endpoint) throw newServiceUnavailable(`the plugin has no endpoint ${call.operationId} at present`);
+    // The version before may have had it elsewhere, open to others: whom the API server let through there has no way in
+    // here.
+    if (endpoint?.route !== call.endpoint)
+      throw newServiceUnavailable(`the plugin has no endpoint ${call.operationId} at present`);
     const { operationId, requestId } = call;
     const log = this.#log.with({ operationId, requestId });
     try {

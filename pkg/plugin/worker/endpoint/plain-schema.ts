@@ -4,7 +4,10 @@ import { convertSchema } from '../../model/convert-schema.ts';
 
 const deepest = 100;
 
-/** A TypeBox schema as the JSON that it is: what requests are checked by. @throws TypeError for what no JSON can say, with its path */
+/**
+ * A TypeBox schema as the JSON that it is: what requests are checked by. @throws TypeError for what no JSON can say,
+ * with its path
+ */
 export function plainSchema(schema: TSchema, path: string): JsonObject {
   const plain = plainAt(schema, path, 0);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) throw new TypeError(`${path} is no schema`);
@@ -40,6 +43,7 @@ function plainAt(value: unknown, path: string, depth: number): JsonValue {
 
 function numberAt(value: number | bigint, path: string): number {
   const number = Number(value);
-  if (!Number.isFinite(number) || (typeof value === 'bigint' && BigInt(number) !== value)) throw new TypeError(`${path} is a number that JSON cannot say: ${value}`);
+  if (!Number.isFinite(number) || (typeof value === 'bigint' && BigInt(number) !== value))
+    throw new TypeError(`${path} is a number that JSON cannot say: ${value}`);
   return number;
 }

@@ -39,9 +39,17 @@ test.each([
 });
 
 test.each<[string, TSchema, string]>([
-  ['a refinement', Type.Refine(Type.String(), () => true), 'body.properties.a has a refinement: check that in the handler'],
+  [
+    'a refinement',
+    Type.Refine(Type.String(), () => true),
+    'body.properties.a has a refinement: check that in the handler',
+  ],
   ['a codec', Type.Codec(Type.String()).Decode(Number).Encode(String), 'body.properties.a has a codec'],
-  ['a function', Type.Unsafe({ type: 'string', default: () => 1 }), 'body.properties.a.default is a function, which JSON cannot say'],
+  [
+    'a function',
+    Type.Unsafe({ type: 'string', default: () => 1 }),
+    'body.properties.a.default is a function, which JSON cannot say',
+  ],
   ['a number that is none', Type.Integer({ maximum: 2n ** 64n - 1n }), 'is a number that JSON cannot say'],
 ])('a schema with %s is refused', (_case, schema, message) => {
   expect(() => plainSchema(Type.Object({ a: schema }), 'body')).toThrow(message);

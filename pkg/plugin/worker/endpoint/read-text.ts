@@ -1,16 +1,23 @@
 import { isInexactNumber, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 
 /**
- * A text of a path or a query as the value its schema means: one of the values that it lists, else a number, boolean or null where those
- * are allowed and the text is exactly one, as JSON writes it. Otherwise it stays a text, and the check says what it should have been.
+ * A text of a path or a query as the value its schema means: one of the values that it lists, else a number, boolean or
+ * null where those are allowed and the text is exactly one, as JSON writes it. Otherwise it stays a text, and the check
+ * says what it should have been.
  */
 export function valueOfText(text: string, schema: JsonValue | undefined): JsonValue {
   const choices = choicesOf(schema);
   const listed = choices.flatMap(valuesListed).find((value) => String(value) === text);
   if (listed !== undefined) return listed;
   const types = new Set(choices.flatMap((choice) => choice['type'] ?? []));
-  if (types.has('integer') && /^-?(?:0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text) + 0;
-  if (types.has('number') && /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/.test(text) && !isInexactNumber(Number(text), text)) return Number(text) + 0;
+  if (types.has('integer') && /^-?(?:0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)))
+    return Number(text) + 0;
+  if (
+    types.has('number') &&
+    /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/.test(text) &&
+    !isInexactNumber(Number(text), text)
+  )
+    return Number(text) + 0;
   if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
   if (types.has('null') && text === 'null') return null;
   return text;
@@ -28,5 +35,7 @@ function choicesOf(schema: JsonValue | undefined): JsonObject[] {
 }
 
 function valuesListed({ enum: values, const: value }: JsonObject): (string | number | boolean | null)[] {
-  return [...(Array.isArray(values) ? values : []), ...(value === undefined ? [] : [value])].filter((each) => typeof each !== 'object' || each === null);
+  return [...(Array.isArray(values) ? values : []), ...(value === undefined ? [] : [value])].filter(
+    (each) => typeof each !== 'object' || each === null,
+  );
 }

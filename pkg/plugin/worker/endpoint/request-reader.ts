@@ -58,7 +58,9 @@ export class RequestReader {
 
   #readParams(given: Readonly<Record<string, string>>): JsonObject {
     const properties = propertiesOf(this.#params);
-    return Object.fromEntries(Object.entries(given).map(([name, text]) => [name, valueOfText(checkText(text, name), own(properties, name))]));
+    return Object.fromEntries(
+      Object.entries(given).map(([name, text]) => [name, valueOfText(checkText(text, name), own(properties, name))]),
+    );
   }
 
   #readQuery(raw: string): JsonObject {
@@ -81,10 +83,17 @@ export class RequestReader {
 
 /** @throws StatusError 400, 413, 415, 422 */
 async function decodeBody({ contentType = '', body }: EndpointCall): Promise<JsonValue> {
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';').map((part) => part.trim());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length).replaceAll('"', '');
+  const [type = '', ...parameters] = contentType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset = parameters
+    .find((parameter) => parameter.startsWith('charset='))
+    ?.slice('charset='.length)
+    .replaceAll('"', '');
   const isKnown = type === '' || (bodyTypes as readonly string[]).includes(type);
-  if (!isKnown || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')) throw newUnsupportedMediaType(bodyTypes);
+  if (!isKnown || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
+    throw newUnsupportedMediaType(bodyTypes);
   if (body === undefined || body.length === 0) throw newBadRequest('the body of the request is empty');
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const { value } = type.endsWith('/yaml') ? await decodeYamlInTurns(bytes) : decodeJson(bytes);

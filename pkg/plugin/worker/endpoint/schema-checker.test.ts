@@ -11,33 +11,60 @@ function checkOf(schema: TSchema): SchemaCheck {
 const times = <T>(count: number, item: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
 
 /** Either of two, each of which may hold either of two. */
-const expression = Type.Cyclic({
-  E: Type.Union([
-    Type.Object({ of: Type.Optional(Type.Ref('E')), kind: Type.Literal('and') }),
-    Type.Object({ of: Type.Optional(Type.Ref('E')), kind: Type.Literal('or') }),
-  ]),
-}, 'E');
-const nested = (kind: string, depth: number): JsonValue => times(depth, () => 0).reduce<JsonValue>((of) => ({ kind: 'or', of }), { kind });
+const expression = Type.Cyclic(
+  {
+    E: Type.Union([
+      Type.Object({ of: Type.Optional(Type.Ref('E')), kind: Type.Literal('and') }),
+      Type.Object({ of: Type.Optional(Type.Ref('E')), kind: Type.Literal('or') }),
+    ]),
+  },
+  'E',
+);
+const nested = (kind: string, depth: number): JsonValue =>
+  times(depth, () => 0).reduce<JsonValue>((of) => ({ kind: 'or', of }), { kind });
 
 describe('what a small request could make long', () => {
   test.each<[string, TSchema, JsonValue, RegExp]>([
     ['a choice that holds itself', expression, nested('x', 95), /^is too much to be checked/],
     ['the same, with a value that fits', expression, nested('and', 95), /^is too much to be checked/],
-    ['a long text and a pattern that takes its time', Type.String({ pattern: '(a|b|ab)*c' }), 'ab'.repeat(1_000_000), /^is too much to be checked/],
-    ['items that are compared, and compared again', Type.Array(Type.Intersect(times(5, () => Type.Array(Type.String(), { uniqueItems: true })))), [times(100_000, (i) => `${i}`.repeat(10))], /^is too much to be checked/],
+    [
+      'a long text and a pattern that takes its time',
+      Type.String({ pattern: '(a|b|ab)*c' }),
+      'ab'.repeat(1_000_000),
+      /^is too much to be checked/,
+    ],
+    [
+      'items that are compared, and compared again',
+      Type.Array(Type.Intersect(times(5, () => Type.Array(Type.String(), { uniqueItems: true })))),
+      [times(100_000, (i) => `${i}`.repeat(10))],
+      /^is too much to be checked/,
+    ],
   ])('%s', (_case, schema, value, detail) => {
-    expect(checkOf(schema)(value)).toEqual([{ reason: 'FieldValueInvalid', field: 'body', message: expect.stringMatching(new RegExp(detail.source.replace('^', ': '))) }]);
+    expect(checkOf(schema)(value)).toEqual([
+      {
+        reason: 'FieldValueInvalid',
+        field: 'body',
+        message: expect.stringMatching(new RegExp(detail.source.replace('^', ': '))),
+      },
+    ]);
   });
 });
 
 test('a choice that holds itself is checked as deep as people write', () => {
   const check = checkOf(expression);
   expect(check(nested('and', 10))).toEqual([]);
-  expect(check(nested('x', 10))).toMatchObject([{ field: 'body', message: expect.stringContaining('is none of what the schema allows') }]);
+  expect(check(nested('x', 10))).toMatchObject([
+    { field: 'body', message: expect.stringContaining('is none of what the schema allows') },
+  ]);
 });
 
 test('the largest body is not too much', () => {
-  const schema = Type.Array(Type.Object({ a: Type.Integer(), b: Type.Optional(Type.Union([Type.Null(), Type.String(), Type.Boolean()])) }, { additionalProperties: false }));
+  const schema = Type.Array(
+    Type.Object(
+      { a: Type.Integer(), b: Type.Optional(Type.Union([Type.Null(), Type.String(), Type.Boolean()])) },
+      { additionalProperties: false },
+    ),
+  );
   expect(checkOf(schema)(times(150_000, (i) => ({ a: i, b: true })))).toEqual([]);
 });
 
@@ -50,5 +77,10 @@ test('of a large body that is all wrong not every fault is kept', () => {
 test('a cause names fields as they are, whatever they hold', () => {
   const names = ['a/b', 'm~n', '~1', 'plain'];
   const check = checkOf(Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer()]))));
-  expect(check(Object.fromEntries(names.map((name) => [name, 'x']))).map(({ field }) => field)).toEqual(['body[a/b]', 'body[m~n]', 'body[~1]', 'body.plain']);
+  expect(check(Object.fromEntries(names.map((name) => [name, 'x']))).map(({ field }) => field)).toEqual([
+    'body[a/b]',
+    'body[m~n]',
+    'body[~1]',
+    'body.plain',
+  ]);
 });

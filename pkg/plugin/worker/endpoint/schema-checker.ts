@@ -1,6 +1,13 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { RE2JS } from 're2js';
-import { fieldError, formatPath, type JsonObject, type JsonValue, type PathSegment, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  formatPath,
+  type JsonObject,
+  type JsonValue,
+  type PathSegment,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { CheckBudget, TooMuchWork } from './check-budget.ts';
 import { valueFormats } from './value-formats.ts';
 
@@ -12,7 +19,10 @@ const mostStepsForAll = 100_000;
 
 export type SchemaCheck = (value: JsonValue) => StatusCause[];
 
-/** Compiles schemas into checks, by Ajv: defaults are filled in, values are not converted. No request can make a check take long, or much memory. */
+/**
+ * Compiles schemas into checks, by Ajv: defaults are filled in, values are not converted. No request can make a check
+ * take long, or much memory.
+ */
 export class SchemaChecker {
   readonly #budget = new CheckBudget();
   readonly #ajv = this.#newAjv({ allErrors: false });
@@ -23,7 +33,14 @@ export class SchemaChecker {
     const validate = this.#ajv.compile(schema);
     let findAll: ValidateFunction | undefined;
     return (value) => {
-      if (this.#run(validate, value, mostSteps) === 'tooMuch') return [fieldError.invalid(root, shown(value), 'is too much to be checked: the schema can be applied to it in too many ways')];
+      if (this.#run(validate, value, mostSteps) === 'tooMuch')
+        return [
+          fieldError.invalid(
+            root,
+            shown(value),
+            'is too much to be checked: the schema can be applied to it in too many ways',
+          ),
+        ];
       const { errors } = validate;
       if (errors === null || errors === undefined) return [];
       findAll ??= this.#thorough.compile(schema);
@@ -45,12 +62,33 @@ export class SchemaChecker {
 
   #newAjv({ allErrors }: { allErrors: boolean }): Ajv {
     const regExp = Object.assign((source: string) => this.#patternOf(source), { code: 'patternOf' });
-    const ajv = new Ajv({ strict: false, allErrors, ownProperties: true, useDefaults: true, meta: false, validateSchema: false, addUsedSchema: false, logger: false, verbose: true, code: { regExp } });
+    const ajv = new Ajv({
+      strict: false,
+      allErrors,
+      ownProperties: true,
+      useDefaults: true,
+      meta: false,
+      validateSchema: false,
+      addUsedSchema: false,
+      logger: false,
+      verbose: true,
+      code: { regExp },
+    });
     for (const [name, validate] of Object.entries(valueFormats)) ajv.addFormat(name, { type: 'string', validate });
     // Ajv compares each item with each.
-    ajv.removeKeyword('uniqueItems').addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: (unique: boolean, items: JsonValue[]) => !unique || this.#areDifferent(items) });
-    // The same, without a fault for each alternative that does not fit: those of choices within choices fill any memory.
-    ajv.removeKeyword('anyOf').addKeyword({ keyword: 'anyOf', schemaType: 'array', macro: (choices: JsonValue[]) => ({ not: { allOf: choices.map((not) => ({ not })) } }) });
+    ajv.removeKeyword('uniqueItems').addKeyword({
+      keyword: 'uniqueItems',
+      type: 'array',
+      schemaType: 'boolean',
+      validate: (unique: boolean, items: JsonValue[]) => !unique || this.#areDifferent(items),
+    });
+    // The same, without a fault for each alternative that does not fit: those of choices within choices fill any
+    // memory.
+    ajv.removeKeyword('anyOf').addKeyword({
+      keyword: 'anyOf',
+      schemaType: 'array',
+      macro: (choices: JsonValue[]) => ({ not: { allOf: choices.map((not) => ({ not })) } }),
+    });
     this.#budget.watch(ajv);
     return ajv;
   }
@@ -84,8 +122,15 @@ function sortedKeys(_key: string, value: unknown): unknown {
 
 /** Where none of several schemas fits, that alone is said: which one was meant is not for us to guess. */
 function causesOf(errors: readonly ErrorObject[], root: string): StatusCause[] {
-  const choices = new Set(errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf').map(({ schemaPath }) => `${schemaPath}/`));
-  return errors.filter(({ schemaPath }) => !Array.from(choices).some((choice) => schemaPath.startsWith(choice))).slice(0, maxCauses).map((error) => causeOf(error, root));
+  const choices = new Set(
+    errors
+      .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+      .map(({ schemaPath }) => `${schemaPath}/`),
+  );
+  return errors
+    .filter(({ schemaPath }) => !Array.from(choices).some((choice) => schemaPath.startsWith(choice)))
+    .slice(0, maxCauses)
+    .map((error) => causeOf(error, root));
 }
 
 function causeOf(error: ErrorObject, root: string): StatusCause {
@@ -104,7 +149,10 @@ function causeOf(error: ErrorObject, root: string): StatusCause {
     case 'const':
       return fieldError.notSupported(field, value, [params['allowedValue']]);
     case 'additionalProperties':
-      return fieldError.forbidden(formatPath([...path, String(params['additionalProperty'])]), 'the field is not known');
+      return fieldError.forbidden(
+        formatPath([...path, String(params['additionalProperty'])]),
+        'the field is not known',
+      );
     case 'pattern':
       return fieldError.invalid(field, value, `should match '${String(params['pattern'])}'`);
     case 'uniqueItems':
@@ -119,7 +167,10 @@ function causeOf(error: ErrorObject, root: string): StatusCause {
 
 /** Of a JSON pointer. */
 function segmentsOf(pointer: string): PathSegment[] {
-  return pointer.split('/').slice(1).map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
 /** Shortened before it is turned into text: a value may hold megabytes, and many rules may fail on it. */

@@ -9,9 +9,23 @@ export const publication = controllerFor(Post)
     if (post === undefined) return undefined;
     const { phase, publishedAt, waitMs } = publicationOf(post, Date.now());
     const { publishedAt: _before, ...rest } = post.status ?? {};
-    const status = { ...rest, phase, ...(publishedAt === undefined ? {} : { publishedAt }), observedGeneration: post.metadata.generation ?? 0 };
-    await writeChanges(client, Post, post, withCondition({ ...post, status }, { type: 'Published', status: phase === 'Published' ? 'True' : 'False', reason: phase, message: '' }));
-    if (phase === 'Published' && post.status?.phase !== 'Published') events.record(post, { type: 'Normal', reason: 'Published', message: `"${post.spec.title}" is with its readers` });
+    const status = {
+      ...rest,
+      phase,
+      ...(publishedAt === undefined ? {} : { publishedAt }),
+      observedGeneration: post.metadata.generation ?? 0,
+    };
+    await writeChanges(
+      client,
+      Post,
+      post,
+      withCondition(
+        { ...post, status },
+        { type: 'Published', status: phase === 'Published' ? 'True' : 'False', reason: phase, message: '' },
+      ),
+    );
+    if (phase === 'Published' && post.status?.phase !== 'Published')
+      events.record(post, { type: 'Normal', reason: 'Published', message: `"${post.spec.title}" is with its readers` });
     return waitMs === undefined ? undefined : { requeueAfterMs: waitMs };
   });
 
@@ -22,10 +36,17 @@ interface Publication {
   waitMs?: number;
 }
 
-/** A function of the post and the time alone: however often it is asked, and whatever was lost before, it answers the same. */
+/**
+ * A function of the post and the time alone: however often it is asked, and whatever was lost before, it answers the
+ * same.
+ */
 export function publicationOf({ spec, status }: Post, now: number): Publication {
   if (spec.publish !== true) return { phase: 'Draft' };
-  if (spec.publishAt === undefined) return { phase: 'Published', publishedAt: (status?.phase === 'Published' ? status.publishedAt : undefined) ?? new Date(now).toISOString() };
+  if (spec.publishAt === undefined)
+    return {
+      phase: 'Published',
+      publishedAt: (status?.phase === 'Published' ? status.publishedAt : undefined) ?? new Date(now).toISOString(),
+    };
   const waitMs = Date.parse(spec.publishAt) - now;
   return waitMs > 0 ? { phase: 'Scheduled', waitMs } : { phase: 'Published', publishedAt: spec.publishAt };
 }

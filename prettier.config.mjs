@@ -1,0 +1,6 @@
+export default {
+  printWidth: 120,
+  singleQuote: true,
+  proseWrap: 'always',
+  overrides: [{ files: '*.md', options: { embeddedLanguageFormatting: 'off' } }],
+};
