@@ -20,63 +20,63 @@ verify: node_modules ## types, lint, arrows between wings, lock file, and the do
 	npm run verify
 
 bench: build ## ratios against bare servers and plain SQL, one run (ARGS='--quick', '--only=get', '--large=1000000')
-	node --import tsx hack/bench/main.ts $(ARGS)
+	node --import tsx bench/main.ts $(ARGS)
 
 faults: build ## break everything under load and hold the histories to the log (ARGS='--seed=7', '--hours=1', '--list')
-	node --import tsx hack/faults/main.ts $(ARGS)
+	node --import tsx test/system/faults/main.ts $(ARGS)
 
 fuzz: build ## hostile requests by the hundred thousand, to both services (ARGS='--seconds=600', '--seed=7', '--service=access')
-	node --import tsx hack/fuzz/main.ts $(ARGS)
+	node --import tsx test/system/fuzz/main.ts $(ARGS)
 
 attack: build ## attackers of every kind, directly and behind haproxy, and a user who must not notice (ARGS='--seconds=600', '--only=slow', '--sample')
-	node --import tsx hack/attack/main.ts $(ARGS)
+	node --import tsx test/system/attack/main.ts $(ARGS)
 
 matrix: build ## who may do what: everybody, with every credential, on every route, against the contract (ARGS='--cells=100000', '--seed=7')
-	node --import tsx hack/matrix/main.ts $(ARGS)
+	node --import tsx test/system/matrix/main.ts $(ARGS)
 
 tenants: build ## one tenant attacks an API server in a control group of the chart's memory limit, another works on (ARGS='--seconds=60')
-	node --import tsx hack/tenants/main.ts $(ARGS)
+	node --import tsx test/system/tenants/main.ts $(ARGS)
 
 timing: build ## do times tell why a login or a signature was refused? (ARGS='--logins=1000')
-	node --import tsx hack/timing/main.ts $(ARGS)
+	node --import tsx test/system/timing/main.ts $(ARGS)
 
 holds: build ## how long the worst inputs hold the event loop
-	node --import tsx hack/holds/main.ts $(ARGS)
+	node --import tsx test/system/holds/main.ts $(ARGS)
 
 seeds: node_modules ## the sample plugin's controllers under faults, run by run (ARGS='--runs=10000', '--seed=7')
-	node --conditions=source --import tsx hack/seeds/main.ts $(ARGS)
+	node --conditions=source --import tsx test/system/seeds/main.ts $(ARGS)
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects
 	SVC_TEST_WHOLE=1 SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list-plans
 
 churn: build ## start and stop the sample plugin a thousand times: what stays behind? (ARGS='--rounds=100')
-	node --import tsx hack/churn/main.ts $(ARGS)
+	node --import tsx test/system/churn/main.ts $(ARGS)
 
 whole: build ## tests that npm test has no time for: whole programs, killed and separate
 	SVC_TEST_WHOLE=1 npm test -- '\.whole\.test'
 
 chart: node_modules ## the Helm chart: linted, rendered for a matrix of values, validated
 	node hack/helm/fetch.mjs
-	SVC_TEST_WHOLE=1 npm test -- hack/helm
+	SVC_TEST_WHOLE=1 npm test -- test/system/chart
 
 image: ## build the container image with docker, podman or buildah
 	node --import tsx hack/image/build.ts $(ARGS)
 
 imagecheck: node_modules ## build the image twice by buildah, look through it, and run it (root on Debian)
-	node --conditions=source --import tsx hack/image/check.ts
+	node --conditions=source --import tsx test/system/image/check.ts
 
 rollout: build ## the chart's pods as processes behind haproxy, on PostgreSQL with a standby: upgraded, killed, failed over under load (ARGS='--quick')
 	node hack/helm/fetch.mjs
-	node --import tsx hack/rollout/main.ts $(ARGS)
+	node --import tsx test/system/rollout/main.ts $(ARGS)
 
 upgrade: build ## databases of all earlier versions, and the last one beside this one (ARGS='--quick')
-	node --import tsx hack/upgrade/main.ts $(ARGS)
+	node --import tsx test/system/upgrade/main.ts $(ARGS)
 
 backup: build ## a backup and a restore of a million objects, beside pg_dump (ARGS='--objects=100000')
-	node --conditions=source --import tsx hack/backup/main.ts $(ARGS)
+	node --conditions=source --import tsx test/system/backup/main.ts $(ARGS)
 
 capacity: build ## bytes, write-ahead log, processor time and memory for each object and request (ARGS='--quick')
-	node --import tsx hack/capacity/main.ts $(ARGS)
+	node --import tsx bench/capacity/main.ts $(ARGS)
 
 everything: build ## every suite whole, with a table at the end: for hours, before a release (ARGS='--only=fuzz,matrix', '--sample')
 	node hack/helm/fetch.mjs

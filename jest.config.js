@@ -15,7 +15,7 @@ export default {
     ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']),
     ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents']),
   ],
-  testMatch: ['<rootDir>/pkg/**/*.test.ts', '<rootDir>/cmd/**/*.test.ts', '<rootDir>/hack/**/*.test.ts'],
+  testMatch: ['bench', 'cmd', 'hack', 'pkg', 'test'].map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
   testEnvironment: '<rootDir>/hack/jest/environment.js',
   testEnvironmentOptions: {
     customExportConditions: ['source', 'node', 'node-addons'],

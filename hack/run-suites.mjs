@@ -62,15 +62,21 @@ const suites = [
   { name: 'seeds', run: source('seeds'), sample: ['--runs=60', '--seed=1'] },
   { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=10'] },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
-  { name: 'bench', run: built('bench'), report: 'exit status', sample: ['--quick', '--only=get,create,watch'] },
-  { name: 'capacity', run: built('capacity'), report: 'exit status', isWholeOnly: true },
+  {
+    name: 'bench',
+    run: built('bench', 'bench'),
+    report: 'exit status',
+    sample: ['--quick', '--only=get,create,watch'],
+  },
+  { name: 'capacity', run: built('capacity', 'bench/capacity'), report: 'exit status', isWholeOnly: true },
 ];
 
 /** One or two of each kind of whole program, and what has no other suite. */
 function sampleOfWholeTests() {
   return [
     'cmd/svc/(svc|full-disk|plugin-reload|terminal-log)',
-    'hack/(start|backup/point-in-time|helm/chart|observability/alerts)',
+    'hack/start',
+    'test/system/(backup/point-in-time|chart/chart|observability/alerts)',
     'pkg/access/(pages/pages\\.browser|access-keys/signature-clients)',
     'pkg/apiserver/(keys/key-worker|openapi/docs-page)',
     'pkg/plugin/host/plugin-life',
@@ -88,13 +94,13 @@ function npmTest() {
 }
 
 /** Against what `npm run verify` or `make` has built. */
-function built(suite) {
-  return [process.execPath, '--import', 'tsx', `hack/${suite}/main.ts`];
+function built(suite, folder = `test/system/${suite}`) {
+  return [process.execPath, '--import', 'tsx', `${folder}/main.ts`];
 }
 
 /** Against the sources. */
 function source(suite, file = 'main.ts') {
-  return [process.execPath, '--conditions=source', '--import', 'tsx', `hack/${suite}/${file}`];
+  return [process.execPath, '--conditions=source', '--import', 'tsx', `test/system/${suite}/${file}`];
 }
 
 const { values } = parseArgs({ options: { sample: { type: 'boolean' }, only: { type: 'string' } } });

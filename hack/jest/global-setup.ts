@@ -76,7 +76,7 @@ async function loadModules(rootDir: string): Promise<Modules> {
   const [server, abandoned, slowness, packages] = await Promise.all([
     tsImport('../../pkg/database/embedded/embedded-postgres.ts', parent) as Promise<Pick<Modules, 'EmbeddedPostgres'>>,
     tsImport('./abandoned-database.ts', parent) as Promise<Pick<Modules, 'removeAbandoned'>>,
-    tsImport('../processor-slowness.ts', parent) as Promise<Pick<Modules, 'processorSlowness'>>,
+    tsImport('./processor-slowness.ts', parent) as Promise<Pick<Modules, 'processorSlowness'>>,
     tsImport('./bundled-packages.mjs', parent) as Promise<Pick<Modules, 'bundlePackages'>>,
   ]);
   return { ...server, ...abandoned, ...slowness, ...packages };

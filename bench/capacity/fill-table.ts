@@ -1,0 +1,62 @@
+import type { BenchDatabase } from '../bench-database.ts';
+import { tableOf } from './table-sizes.ts';
+
+const chunk = 200_000;
+
+/**
+ * Rows as the server writes them, made by PostgreSQL out of one that it did write: the object `post-0` of a sample
+ * model, with another name, uid, number and revision each. Only while no server runs, as nothing tells it of them; the
+ * history does not hold them, as if it had been cut since.
+ */
+export async function fillTable(database: BenchDatabase, plural: string, count: number): Promise<void> {
+  const { table, columns } = await tableOf(database, plural);
+  const column = (index: string): string => columns.find((each) => each.index.name === index)!.name;
+  const slug = column('spec.slug');
+  const values = [
+    [column('spec.category'), "'c-' || g / 20"],
+    [column('spec.priority'), '(g * 7919::bigint) % 1000'],
+    [
+      column('spec.publishedAt'),
+      "timestamptz '2026-01-01 00:00Z' + (g % 24) * interval '1 hour' + (g % 60) * interval '1 minute'",
+    ],
+    [column('spec.tags'), "ARRAY['harbour', 't-' || g % 50]"],
+  ] as const;
+  const tiers = "(ARRAY['gold','gold','gold','silver','silver','silver','iron','iron','iron','clay'])[g % 10 + 1]";
+  const labels = `ARRAY['lang', 'lang=l-' || g % 50, 'tier', 'tier=' || ${tiers}, 'batch', 'batch=b-' || g / 20]`;
+  const [{ body: pattern } = { body: '' }] = (await database.query(
+    `SELECT body FROM ${table} WHERE name = 'post-0'`,
+  )) as { body: string }[];
+  const body = bodyExpression(pattern);
+  for (let first = 1; first < count; first += chunk) {
+    const last = Math.min(first + chunk, count) - 1;
+    await database.query(
+      `INSERT INTO ${table} (namespace, name, rev, uid, created, labels, fingerprint, body, ${slug}, ${values.map(([name]) => name).join(', ')})
+       SELECT p.namespace, 'post-' || g, nextval('platform.revision'), u.uid, p.created + g * interval '1 millisecond', ${namespaceElements('p.labels')} || ${labels}, p.fingerprint, ${body}, 'post-' || g, ${values.map(([, value]) => value).join(', ')}
+       FROM ${table} p, generate_series(${first}, ${last}) g, LATERAL (SELECT md5('post-' || g)::uuid AS uid) u WHERE p.name = 'post-0'`,
+    );
+  }
+  // Every revision that was given out lies below the newest of the history.
+  await database.query(
+    "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')",
+  );
+}
+
+/** What differs from object to object, replaced in the text of the first one. */
+function bodyExpression(pattern: string): string {
+  const { metadata } = JSON.parse(pattern) as { metadata: { uid: string } };
+  const replacements = [
+    ['"post-0"', `'"post-' || g || '"'`],
+    [metadata.uid, 'u.uid::text'],
+    ['"b-0"', `'"b-' || g / 20 || '"'`],
+    ['"c-0"', `'"c-' || g / 20 || '"'`],
+    ['"l-0"', `'"l-' || g % 50 || '"'`],
+    ['"t-0"', `'"t-' || g % 50 || '"'`],
+    ['"priority":0', `'"priority":' || (g * 7919::bigint) % 1000`],
+  ] as const;
+  return replacements.reduce((text, [from, to]) => `replace(${text}, '${from}', ${to})`, 'p.body');
+}
+
+/** Of the labels of the first object, what is no label of the sample's. */
+function namespaceElements(labels: string): string {
+  return `ARRAY(SELECT e FROM unnest(${labels}) e WHERE e !~ '^(lang|tier|batch)(=|$)')`;
+}

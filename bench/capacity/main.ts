@@ -1,0 +1,86 @@
+import { ApiProcess } from '../api-process.ts';
+import { BenchDatabase } from '../bench-database.ts';
+import type { LoadJob } from '../load.ts';
+import { reportMachine } from '../machine-facts.ts';
+import { Report } from '../report.ts';
+import type { Sample } from '../sample.ts';
+import { Worker } from '../worker.ts';
+import { parseCapacityOptions, usage, type CapacityOptions, type PartName } from './capacity-options.ts';
+import { CapacityReport } from './capacity-report.ts';
+import type { CapacityRun } from './capacity-run.ts';
+import { measureBloat } from './parts/bloat.ts';
+import { measureDisk } from './parts/disk.ts';
+import { measureMany } from './parts/many.ts';
+import { measureMemory } from './parts/memory.ts';
+import { measureOperations } from './parts/operations.ts';
+import { measurePooler } from './parts/pooler.ts';
+import { measureReplicas } from './parts/replicas.ts';
+
+type Stoppable = { stop(): void | Promise<void> };
+
+const parts: Record<PartName, (run: CapacityRun) => Promise<void>> = {
+  disk: measureDisk,
+  bloat: measureBloat,
+  operations: measureOperations,
+  memory: measureMemory,
+  replicas: measureReplicas,
+  many: measureMany,
+  pooler: measurePooler,
+};
+
+/** Each part has a database and a server of its own: what one leaves behind is in no other's figures. */
+async function measure(part: PartName, options: CapacityOptions, report: CapacityReport): Promise<void> {
+  const started: Stoppable[] = [];
+  const own = <T extends Stoppable>(each: T): T => {
+    started.unshift(each);
+    return each;
+  };
+  try {
+    const database = own(await BenchDatabase.start(options.dataParent));
+    const api = own(await ApiProcess.start({ database }));
+    const loader = own(new Worker<LoadJob, Sample>('load.ts'));
+    await Promise.race([parts[part]({ options, report, database, api, loader }), interruption()]);
+  } catch (error) {
+    report.fail(`${part}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  } finally {
+    for (const each of started) await each.stop();
+  }
+}
+
+/** Rejects on Ctrl-C, so that what was started is stopped. */
+function interruption(): Promise<never> {
+  return new Promise((_, reject) => {
+    process.once('SIGINT', () => reject(new Error('interrupted')));
+  });
+}
+
+async function reportFacts(options: CapacityOptions, report: CapacityReport): Promise<void> {
+  const facts = new Report();
+  const database = await BenchDatabase.start(options.dataParent);
+  try {
+    await reportMachine(facts, database);
+  } finally {
+    await database.stop();
+  }
+  report.line(facts.toString().split('\n\n')[0]!);
+}
+
+async function main(args: string[]): Promise<number> {
+  let options: CapacityOptions;
+  try {
+    options = parseCapacityOptions(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    return 2;
+  }
+  if (process.platform !== 'linux') {
+    process.stderr.write('This reads /proc and needs Linux.\n');
+    return 2;
+  }
+  const report = new CapacityReport((text) => void process.stdout.write(text));
+  await reportFacts(options, report);
+  for (const part of options.only) await measure(part, options, report);
+  return report.failed ? 1 : 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));

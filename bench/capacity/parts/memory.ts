@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../../test/system/harness/free-port.ts';
+import { ApiProcess } from '../../api-process.ts';
+import { inParallel } from '../../controllers/in-parallel.ts';
+import { forgetPeak, readMemory, readPeak } from '../../process-cpu.ts';
+import { pathOf, writtenModel } from '../../sample-post.ts';
+import { watchPath } from '../../scenarios/watch.ts';
+import { number } from '../../table.ts';
+import type { WatchJob, WatchResult } from '../../watch-load.ts';
+import { Worker } from '../../worker.ts';
+import { load, type CapacityRun } from '../capacity-run.ts';
+import { ChildServer } from '../child-server.ts';
+
+/** Resident memory of each process at rest and under load, and what a watcher and a model add to it. */
+export async function measureMemory(run: CapacityRun): Promise<void> {
+  const { api, database, options, report } = run;
+  const restMs = options.isQuick ? 500 : 10_000;
+  const rows: string[][] = [['process', 'when', 'MB resident']];
+  const resident = (pid: number): number => readMemory({ server: pid }).server;
+  await api.define(writtenModel);
+  await delay(restMs);
+  rows.push(['apiserver', 'at rest', number(resident(api.pid))]);
+  for (const { name, server } of await startOthers(run)) {
+    await delay(restMs);
+    rows.push([name, 'at rest', number(resident(server.pid))]);
+    await server.stop();
+  }
+  forgetPeak(api.pid);
+  await load(run, { connections: 64, plan: { type: 'create', model: writtenModel, names: 'post' } });
+  await load(run, { connections: 64, plan: { type: 'get', paths: [`${pathOf(writtenModel)}/post-0`] } });
+  await load(run, { connections: 16, plan: { type: 'get', paths: [`${pathOf(writtenModel)}?limit=500`] } });
+  rows.push([
+    'apiserver',
+    'at most, under 64 creates, 64 GETs and 16 lists of 500 at a time',
+    number(readPeak(api.pid)),
+  ]);
+  rows.push(['apiserver', 'ten seconds later', await after(restMs, () => number(resident(api.pid)))]);
+
+  rows.push(...(await measureWatchers(run, restMs)), ...(await measureModels(run, restMs)));
+  report.table('Memory', rows);
+  const { postgres } = readMemory({ postmaster: database.postmaster });
+  const [buffers] = await database.query(
+    "SELECT current_setting('shared_buffers') AS size, (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS clients",
+  );
+  report.line(
+    `\nPostgreSQL: ${number(postgres)} MB in all, with ${String(buffers!['clients'])} connections and shared_buffers ${String(buffers!['size'])}`,
+  );
+}
+
+async function after<T>(ms: number, look: () => T): Promise<T> {
+  await delay(ms);
+  return look();
+}
+
+/** Those that have no objects to serve, one after the other. */
+async function startOthers({ api, database }: CapacityRun): Promise<{ name: string; server: ChildServer }[]> {
+  const [accessPort, controllerPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${api.port}`;
+  const token = join(api.dataDir, 'admin-token');
+  const parent = database.folder;
+  const access = [
+    `--svc.database.url=${database.url()}`,
+    `--svc.access.port=${accessPort}`,
+    `--svc.access.api-url=${url}`,
+    `--svc.access.token-file=${token}`,
+    `--svc.security.key-file=${join(api.dataDir, 'secret-key')}`,
+  ];
+  const controllers = [
+    `--svc.controllers.port=${controllerPort}`,
+    `--svc.controllers.api-url=${url}`,
+    `--svc.controllers.token-file=${token}`,
+  ];
+  return [
+    {
+      name: 'access-server',
+      server: await ChildServer.start({ command: 'access-server', args: access, port: accessPort, parent }),
+    },
+    {
+      name: 'controller-manager',
+      server: await ChildServer.start({
+        command: 'controller-manager',
+        args: controllers,
+        port: controllerPort,
+        parent,
+      }),
+    },
+  ];
+}
+
+/** On a fresh server, so that nothing freed before hides what they take. */
+async function measureWatchers({ database, options }: CapacityRun, restMs: number): Promise<string[][]> {
+  // Each crowd is let in before the next one comes: together they would be more requests under way than a user may
+  // have.
+  const crowd = 100;
+  const crowds = options.isQuick ? 1 : 5;
+  const api = await ApiProcess.start({ database });
+  const loaders: Worker<WatchJob, WatchResult>[] = [];
+  try {
+    const path = await watchPath(api);
+    await delay(restMs);
+    const before = readMemory({ server: api.pid }).server;
+    for (let i = 0; i < crowds; i += 1) {
+      const loader = new Worker<WatchJob, WatchResult>('watch-load.ts');
+      loaders.push(loader);
+      await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: crowd });
+    }
+    await delay(restMs);
+    const grown = readMemory({ server: api.pid }).server - before;
+    return [['apiserver', `${crowds * crowd} watchers more: KB each`, number((grown * 1024) / (crowds * crowd))]];
+  } finally {
+    for (const loader of loaders) loader.stop();
+    await api.stop();
+  }
+}
+
+/** A fresh server before and after they were defined. */
+async function measureModels({ api, database, options }: CapacityRun, restMs: number): Promise<string[][]> {
+  const models = options.isQuick ? 10 : 100;
+  const ofFresh = async (): Promise<number> => {
+    const fresh = await ApiProcess.start({ database });
+    await delay(restMs);
+    const { server } = readMemory({ server: fresh.pid });
+    await fresh.stop();
+    return server;
+  };
+  const before = await ofFresh();
+  await inParallel(4, models, (i) => api.define({ plural: `memories-${i}`, kind: `Memory${i}` }));
+  return [
+    [
+      'apiserver',
+      `${models} models more, after a start: KB each`,
+      number((((await ofFresh()) - before) * 1024) / models),
+    ],
+  ];
+}

@@ -1,0 +1,106 @@
+import { ApiProcess } from '../../api-process.ts';
+import type { LoadJob } from '../../load.ts';
+import { writtenModel } from '../../sample-post.ts';
+import type { Sample } from '../../sample.ts';
+import { number } from '../../table.ts';
+import { Worker } from '../../worker.ts';
+import type { CapacityRun } from '../capacity-run.ts';
+
+/** In all: shared out among the servers. */
+const writers = 96;
+/**
+ * Microseconds that each commit takes longer: as a slow disk, or a synchronous standby at that distance, would make it.
+ */
+const commitDelays = [0, 1000, 3000];
+
+interface Writing {
+  perSecond: number;
+  batchesPerSecond: number;
+  perBatch: number;
+  p50: number;
+  p99: number;
+}
+
+/**
+ * The one lock under which revisions are given out: what several servers share, and what each commit costs everybody.
+ */
+export async function measureReplicas(run: CapacityRun): Promise<void> {
+  const { api, database, report, options } = run;
+  await api.define(writtenModel);
+  const servers = [api];
+  const rows: string[][] = [
+    ['API servers', 'commit takes longer by', 'creates/s', 'batches/s', 'creates a batch', 'p50 / p99 ms'],
+  ];
+  try {
+    for (const count of [1, 2, 3]) {
+      if (servers.length < count) servers.push(await ApiProcess.start({ database }));
+      for (const microseconds of options.isQuick ? [0] : commitDelays) {
+        await setCommitDelay(run, microseconds);
+        const found = await write(run, servers);
+        rows.push([
+          String(count),
+          `${microseconds / 1000} ms`,
+          number(found.perSecond),
+          number(found.batchesPerSecond),
+          number(found.perBatch),
+          `${number(found.p50)} / ${number(found.p99)}`,
+        ]);
+      }
+      await setCommitDelay(run, 0);
+    }
+  } finally {
+    for (const server of servers.slice(1)) await server.stop();
+  }
+  report.table(`Creates through one lock, ${writers} at a time in all`, rows);
+}
+
+async function setCommitDelay({ database }: CapacityRun, microseconds: number): Promise<void> {
+  // Of every commit, also where no other session is at work.
+  for (const text of [
+    'ALTER SYSTEM SET commit_siblings = 0',
+    `ALTER SYSTEM SET commit_delay = ${microseconds}`,
+    'SELECT pg_reload_conf()',
+  ])
+    await database.query(text);
+}
+
+let series = 0;
+
+async function write({ database, options }: CapacityRun, servers: readonly ApiProcess[]): Promise<Writing> {
+  const loaders = servers.map(() => new Worker<LoadJob, Sample>('load.ts'));
+  try {
+    // A server that has not seen the token yet lets few requests of an address in.
+    for (const server of servers) await server.fetch('/api');
+    const [newest] = await database.query('SELECT max(rev) AS rev FROM platform.change_log');
+    const samples = await Promise.all(servers.map((server, i) => loaders[i]!.run(jobFor(server))));
+    const failure = samples.find(({ errors }) => errors > 0)?.failure;
+    if (failure !== undefined) throw new Error(failure);
+    const [counted] = await database.query(
+      `SELECT count(DISTINCT batch) AS batches, count(*) AS writes FROM platform.change_log WHERE rev > ${String(newest!['rev'])}`,
+    );
+    const perSecond = samples.reduce((sum, { requests, seconds }) => sum + requests / seconds, 0);
+    const perBatch = Number(counted!['writes']) / Number(counted!['batches']);
+    return {
+      perSecond,
+      perBatch,
+      batchesPerSecond: perSecond / perBatch,
+      p50: Math.max(...samples.map(({ p50 }) => p50)),
+      p99: Math.max(...samples.map(({ p99 }) => p99)),
+    };
+  } finally {
+    for (const loader of loaders) loader.stop();
+  }
+
+  function jobFor(server: ApiProcess): LoadJob {
+    series += 1;
+    return {
+      port: server.port,
+      authorization: server.authorization,
+      connections: Math.round(writers / servers.length),
+      plan: { type: 'create', model: writtenModel, names: `w${series}` },
+      warmUpSeconds: options.isQuick ? 0.1 : 1,
+      seconds: options.seconds,
+      processes: {},
+    };
+  }
+}

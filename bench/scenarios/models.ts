@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiProcess } from '../api-process.ts';
+import { apiContender, createObjects, runComparison, type BenchRun } from '../bench-run.ts';
+import { readMemory } from '../process-cpu.ts';
+import type { RequestPlan } from '../request-plan.ts';
+import { definitionOf, group, pathOf, type SampleModel } from '../sample-post.ts';
+import { quantile } from '../sample.ts';
+import { number } from '../table.ts';
+
+const database = 'many_models';
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+/** Definitions posted side by side. */
+const posters = 4;
+const starts = 3;
+const restMs = 3000;
+const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const documents: { name: string; path: string; headers?: Record<string, string> }[] = [
+  { name: 'discovery of the group', path: `/apis/${group}/v1` },
+  { name: 'aggregated discovery', path: '/apis', headers: { Accept: aggregated } },
+  { name: 'OpenAPI v3 of the group', path: `/openapi/v3/apis/${group}/v1` },
+  { name: 'OpenAPI v3, the index', path: '/openapi/v3' },
+];
+
+/** What a thousand models cost: defining them, starting with them, holding them, and reading one of them. */
+export async function benchModels(run: BenchRun): Promise<void> {
+  const { options } = run;
+  await run.database.create(database);
+  const models = Array.from({ length: options.models }, (_, i): SampleModel => ({
+    plural: `posts-m${i}`,
+    kind: `PostM${i}`,
+  }));
+  let many = await ApiProcess.start({ database: run.database, databaseName: database });
+  try {
+    await many.define(models[0]!);
+    await many.stop();
+    many = await benchStart(run, 1);
+    await benchDefining(run, many, models);
+    await many.stop();
+    many = await benchStart(run, models.length);
+    await benchReading(run, many, models);
+    await many.stop();
+    many = await ApiProcess.start({
+      database: run.database,
+      databaseName: database,
+      preload: '../test/system/holds/turn-meter.mjs',
+    });
+    await benchDocuments(run, many);
+  } finally {
+    await many.stop();
+  }
+}
+
+/** Answers the last of those it started. */
+async function benchStart({ database: postgres, report, options }: BenchRun, models: number): Promise<ApiProcess> {
+  const times: number[] = [];
+  let api: ApiProcess | undefined;
+  for (let i = 0; i < (options.isQuick ? 1 : starts); i += 1) {
+    await api?.stop();
+    api = await ApiProcess.start({ database: postgres, databaseName: database });
+    times.push(api.startMs);
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  await delay(options.isQuick ? 0 : restMs);
+  const { server } = readMemory({ server: api!.pid });
+  report.figure({
+    scenario: `models, ${models}`,
+    who: 'svc, from start to ready',
+    note: `${number(quantile(sorted, 0.5))} ms, the slowest ${number(sorted.at(-1)!)} ms; ${number(server)} MB at rest`,
+  });
+  return api!;
+}
+
+async function benchDefining({ report }: BenchRun, api: ApiProcess, [, ...models]: SampleModel[]): Promise<void> {
+  const times: number[] = [];
+  const waiting = models.values();
+  const begin = performance.now();
+  const post = async (): Promise<void> => {
+    for (const model of waiting) {
+      const sentAt = performance.now();
+      await api.fetch(definitions, { method: 'POST', body: JSON.stringify(definitionOf(model)) });
+      await api.untilServed(`${pathOf(model)}?limit=1`);
+      times.push(performance.now() - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: posters }, post));
+  const sorted = times.toSorted((a, b) => a - b);
+  const perSecond = models.length / ((performance.now() - begin) / 1000);
+  report.figure({
+    scenario: `models, defining ${models.length} more, c=${posters}`,
+    who: 'svc, until each is served',
+    perSecond,
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+  });
+}
+
+/** From the only model there is in one database, from one of many, and from each of many in turn. */
+async function benchReading(run: BenchRun, many: ApiProcess, models: readonly SampleModel[]): Promise<void> {
+  const [first] = models;
+  for (const model of models) await createObjects(many, model, ['post-0']);
+  const load = (chosen: readonly SampleModel[]): { connections: number; plan: () => RequestPlan; api: ApiProcess } => ({
+    connections: Math.max(...run.options.connections),
+    plan: () => ({ type: 'get', paths: chosen.map((model) => `${pathOf(model)}/post-0`) }),
+    api: many,
+  });
+  await run.database.create('one_model');
+  const one = await ApiProcess.start({ database: run.database, databaseName: 'one_model' });
+  try {
+    await one.define(first!);
+    await createObjects(one, first!, ['post-0']);
+    await runComparison(run, `GET one object, c=${load([]).connections}, of ${models.length} models`, [
+      apiContender(run, 'svc, one of them', load([first!])),
+      apiContender(run, 'svc, all of them in turn', load(models)),
+      apiContender(run, 'svc, with one model alone', { ...load([first!]), api: one }),
+    ]);
+  } finally {
+    await one.stop();
+  }
+}
+
+/** The first time, when it has to be made, and again. */
+async function benchDocuments({ report, options }: BenchRun, api: ApiProcess): Promise<void> {
+  for (const { name, path, headers } of documents) {
+    const times: number[] = [];
+    await api.ask('begin');
+    let size = 0;
+    for (let i = 0; i < 2; i += 1) {
+      const sentAt = performance.now();
+      size = (await api.fetch(path, headers === undefined ? {} : { headers })).length;
+      times.push(performance.now() - sentAt);
+    }
+    const { cpuMs } = await api.ask<{ cpuMs: number }>('end');
+    report.figure({
+      scenario: `models, ${options.models}`,
+      who: name,
+      note: `${number(times[0]!)} ms, again ${number(times[1]!)} ms; ${number(size / 1e6)} MB; longest turn of the event loop ${number(cpuMs)} ms`,
+    });
+  }
+}

@@ -1,0 +1,149 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { until } from '../faults/until.ts';
+import { freePort } from '../harness/free-port.ts';
+import type { AttackOptions } from './attack-options.ts';
+import { startAttackWorld, type AttackWorld } from './attack-world.ts';
+import type { Order, Results } from './attacker.ts';
+import { attacks, type Attack } from './attacks.ts';
+import { LegitimateUser, type Experience } from './legitimate-user.ts';
+import { startProxy, type ServicePorts } from './proxy.ts';
+
+/** The user's, which attackers have too, as behind one router. */
+const userAddress = '127.0.0.20';
+const attackerAddresses = [userAddress, ...Array.from({ length: 8 }, (_, i) => `127.0.0.${31 + i}`)];
+/** An answer as slow as this is no harm, whatever it takes when nobody attacks. Milliseconds. */
+const harmlessMs = 100;
+const burstCount = 200;
+
+/** What was looked at once, and what was wrong with it. */
+export interface Verdict {
+  name: string;
+  way: string;
+  p50: number;
+  p99: number;
+  results: Results;
+  failures: string[];
+}
+
+/** Each attack by itself, on the server itself and behind haproxy, while a user goes on. */
+export async function runAttacks(options: AttackOptions, report: (verdict: Verdict) => void): Promise<void> {
+  const world = await startAttackWorld(options.dataParent);
+  const attacker = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
+  const folder = await mkdtemp(join(options.dataParent, 'svc-attack-'));
+  let stopProxy: (() => Promise<void>) | undefined;
+  try {
+    const proxied: ServicePorts = { platform: await freePort(), access: await freePort() };
+    stopProxy = await startProxy(folder, { at: proxied, to: world.ports });
+    const ways = [
+      { way: 'direct', ports: world.ports },
+      { way: 'haproxy', ports: proxied },
+    ];
+    const chosen = attacks.filter(({ name }) => name.includes(options.only));
+    const turns = options.isSample ? chosen.length : ways.length * chosen.length;
+    const seconds = Math.max(1, options.seconds / (turns + ways.length));
+    for (const [index, { way, ports }] of ways.entries()) {
+      const own = chosen.filter((attack, i) =>
+        tls(attack) ? index === 0 : !options.isSample || i % ways.length === index,
+      );
+      await attackBy({ world, attacker, ports, way, seconds, chosen: own, options, report });
+    }
+    const died = await world.server.health();
+    if (died !== undefined) throw new Error(died.detail);
+  } finally {
+    attacker.kill();
+    await stopProxy?.();
+    await world.server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Way {
+  world: AttackWorld;
+  attacker: ChildProcess;
+  ports: ServicePorts;
+  way: string;
+  seconds: number;
+  chosen: typeof attacks;
+  options: AttackOptions;
+  report: (verdict: Verdict) => void;
+}
+
+async function attackBy({ world, attacker, ports, way, seconds, chosen, options, report }: Way): Promise<void> {
+  const user = new LegitimateUser(world, {
+    ports,
+    address: userAddress,
+    ...(way === 'direct' ? { tlsPort: world.tlsPort } : {}),
+  });
+  try {
+    // What an attack before has left behind may take its time on a busy machine.
+    await until('the user is served while nobody attacks', 60_000, () => user.introduce().then(() => true));
+    const quiet = await user.use(seconds);
+    report(verdictOf(quiet, { name: 'nobody attacks', way }));
+    for (const service of ['platform', 'access'] as const)
+      report(
+        verdictOf(await user.burst(burstCount, service), {
+          name: `${burstCount} requests of a session at once, ${service}`,
+          way,
+        }),
+      );
+    const limitMs = options.isSample ? undefined : Math.max(harmlessMs, 2 * quantile(quiet.times, 0.99));
+    for (const attack of chosen) {
+      attacker.send({
+        attack,
+        port: tls(attack) ? world.tlsPort : ports[attack.service],
+        addresses: attackerAddresses,
+        seed: options.seed,
+      } satisfies Order);
+      await delay(seconds * 200);
+      const experience = await user.use(seconds * 0.8);
+      attacker.send('stop');
+      const [results] = (await once(attacker, 'message')) as [Results];
+      // Connections that the attack has left behind are accepted first.
+      await until(
+        'a new connection is served again',
+        60_000,
+        async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok,
+      );
+      const verdict = verdictOf(experience, {
+        name: `${attack.name}, ${attack.service}`,
+        way,
+        results,
+        ...(limitMs === undefined ? {} : { limitMs }),
+      });
+      if (!hasReached(results)) verdict.failures.push('the attack reached nothing');
+      report(verdict);
+    }
+  } finally {
+    user.close();
+  }
+}
+
+function tls(attack: Attack): boolean {
+  return attack.kind === 'hold' && attack.isTls === true;
+}
+
+/** Was anything answered, or held open? */
+function hasReached(results: Results): boolean {
+  return Object.keys(results).some((each) => /^(?:\d{3}|held [1-9]\d*)$/.test(each));
+}
+
+function verdictOf(
+  { times, failures }: Experience,
+  { name, way, results = {}, limitMs }: { name: string; way: string; results?: Results; limitMs?: number },
+): Verdict {
+  const sorted = times.toSorted((a, b) => a - b);
+  const [p50, p99] = [quantile(sorted, 0.5), quantile(sorted, 0.99)];
+  const wrong = [...failures].map(([failure, count]) => `${count} times ${failure}`);
+  if (limitMs !== undefined && p99 > limitMs)
+    wrong.push(`p99 is ${p99.toFixed(0)} ms of at most ${limitMs.toFixed(0)}`);
+  return { name, way, p50, p99, results, failures: wrong };
+}
+
+function quantile(sorted: readonly number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+}

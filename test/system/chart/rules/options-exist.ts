@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkOptions } from '../../../../cmd/svc/check-options.ts';
+import { loadOptions } from '../../../../cmd/svc/options/load-options.ts';
+import type { Options } from '../../../../cmd/svc/options/option-table.ts';
+import { pluginHostUrl } from '../../../../cmd/svc/plugin-endpoints.ts';
+import { newPersonalToken } from '#pkg/identity/index';
+import { ofKind, podsOf, type Container, type Pods, type Release } from './release.ts';
+
+const verbs = new Set(['apiserver', 'access-server', 'controller-manager', 'migrate']);
+
+/**
+ * Each container that runs the program starts it with options that it takes: a file and variables that are read as the
+ * program reads them, and fit together; and Kubernetes waits longer for its end than it takes.
+ */
+export function optionsExist(release: Release): string[] {
+  return podsOf(release).flatMap((pods) =>
+    pods.spec.containers.flatMap((container) => {
+      try {
+        return problemsOf(release, pods, container).map((problem) => `${pods.owner}: ${problem}`);
+      } catch (error) {
+        return [`${pods.owner}: ${(error as Error).message}`];
+      }
+    }),
+  );
+}
+
+function problemsOf(release: Release, pods: Pods, container: Container): string[] {
+  const [verb, ...rest] = container.args ?? [];
+  if (container.command !== undefined) return verb === undefined ? [] : ['it has both a command and arguments'];
+  if (verb === undefined || !verbs.has(verb)) return [`there is no command ${verb}`];
+  if (rest.at(-2) !== '--config' || rest.at(-1) !== '/etc/svc/config') return ['it does not read its options'];
+  const options = optionsOf(release, pods, container);
+  if (verb === 'apiserver') checkOptions(options);
+  if (verb === 'controller-manager') pluginHostUrl(options, 8092);
+  const graceMs = (pods.spec.terminationGracePeriodSeconds ?? 30) * 1000;
+  if (verb !== 'migrate' && graceMs <= options['svc.server.drain-timeout'])
+    return ['Kubernetes kills it before its drain is over'];
+  return [];
+}
+
+function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): Options {
+  const name = spec.volumes?.find((volume) => volume.name === 'config')?.configMap?.name;
+  const files = ofKind(release, 'ConfigMap').find(({ metadata }) => metadata.name === name)?.['data'] as Record<
+    string,
+    string
+  >;
+  const configFolder = mkdtempSync(join(tmpdir(), 'svc-chart-options-'));
+  try {
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(configFolder, file), text);
+    const environment = Object.fromEntries(
+      env
+        .filter((each) => each.name.startsWith('SVC_'))
+        .map((each) => [each.name, each.value?.replaceAll('$(POD_IP)', '10.0.0.1') ?? secretFor(each.name)]),
+    );
+    return loadOptions({ configFolder, environment, args: [] }).options;
+  } finally {
+    rmSync(configFolder, { recursive: true });
+  }
+}
+
+/** What a Secret would hold. */
+function secretFor(name: string): string {
+  if (name === 'SVC_DATABASE_URL') return 'postgres://svc:password@postgres:5432/svc';
+  return name === 'SVC_SECURITY_INITIAL_ADMIN_TOKEN' ? newPersonalToken() : 'a password';
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { Ajv } from 'ajv';
+import { parse } from 'yaml';
+import { chartFolder } from './render-chart.ts';
+import { pageWithTable, valuesOf } from '../../../hack/helm/values-table.mjs';
+
+interface Schema {
+  $ref?: string;
+  type?: unknown;
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+  definitions?: Record<string, Schema>;
+}
+
+const schema = JSON.parse(readFileSync(join(chartFolder, 'values.schema.json'), 'utf8')) as Schema;
+const values = parse(readFileSync(join(chartFolder, 'values.yaml'), 'utf8')) as unknown;
+
+function resolved({ $ref, ...rest }: Schema): Schema {
+  return $ref === undefined ? rest : schema.definitions![$ref.replace('#/definitions/', '')]!;
+}
+
+/** The paths that a schema has a place for, `a.b.c`, inner ones included. */
+function pathsOf(within: Schema, path: readonly string[] = []): string[] {
+  return Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [
+    [...path, name].join('.'),
+    ...pathsOf(inner, [...path, name]),
+  ]);
+}
+
+test("every value has a place in the schema, which takes no other where a value is the chart's own", () => {
+  const known = pathsOf(schema);
+  const named = valuesOf().map(({ name }) => name);
+  expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  const open = ({ properties, additionalProperties }: Schema): boolean =>
+    properties !== undefined && additionalProperties !== false;
+  const openPaths = (within: Schema, path = ''): string[] =>
+    Object.entries(resolved(within).properties ?? {}).flatMap(([name, inner]) => [
+      ...(open(resolved(inner)) ? [`${path}.${name}`] : []),
+      ...openPaths(inner, `${path}.${name}`),
+    ]);
+  expect([...(open(schema) ? ['.'] : []), ...openPaths(schema)]).toEqual([]);
+});
+
+test('the schema has no place that no value fills', () => {
+  const named = valuesOf().map(({ name }) => name);
+  // Helm's own, and entries of what is a value as a whole.
+  const isWithin = (path: string): boolean =>
+    path === 'global' ||
+    named.some((name) => path.startsWith(`${name}.`) || name === path || name.startsWith(`${path}.`));
+  expect(pathsOf(schema).filter((path) => !isWithin(path))).toEqual([]);
+});
+
+test('the values that the chart comes with are valid', () => {
+  expect(new Ajv({ strict: false }).validate(schema, values)).toBe(true);
+});
+
+test('each value says what it is, and docs/kubernetes.md has the same table', () => {
+  expect(
+    valuesOf()
+      .filter(({ doc }) => doc === undefined || doc === '')
+      .map(({ name }) => name),
+  ).toEqual([]);
+  const page = readFileSync(new URL('../../../docs/kubernetes.md', import.meta.url), 'utf8');
+  // node hack/helm/values-table.mjs writes it.
+  expect(page).toBe(pageWithTable(page));
+});

@@ -1,0 +1,106 @@
+import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ChurnedServer, type Life } from './churned-server.ts';
+
+const usage = `Usage: make churn ARGS='...'
+  --rounds=1000   starts and stops of the sample plugin
+  --data=FOLDER   where the database lies (default: the temporary folder)
+`;
+
+const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
+const plugin = 'blog';
+/** Its public endpoint, which must come and go with it. */
+const endpoint = '/apis/api.blog.example.com/v1/posts';
+/** Compiled code and caches fill up first: the informer bus alone keeps the newest changes, 8 MiB of their texts. */
+const warmUpShare = 0.5;
+const samples = 10;
+/** Of the heap, from the end of the warm-up on: what it swings by, collected as it is. */
+const allowedBytesEach = 512;
+const allowedOnce = 8_000_000;
+/** Of anything that is counted: an idle connection more or less is no leak. */
+const allowedCount = 4;
+
+const counted = ['timers', 'ports', 'workers', 'resources', 'descriptors', 'threads', 'listeners'] as const;
+
+/**
+ * Starts and stops the sample plugin again and again, and looks at what the server's process holds after its stops.
+ * False where something grows.
+ */
+async function churn(rounds: number, parent: string): Promise<boolean> {
+  const folder = await mkdtemp(join(parent, 'svc-churn-'));
+  // PostgreSQL may run as another user than we.
+  await chmod(folder, 0o755);
+  await mkdir(join(folder, 'plugins'));
+  await cp(sample, join(folder, 'plugins', plugin), { recursive: true });
+  const server = await ChurnedServer.start(folder);
+  try {
+    return await measure(server, rounds);
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(server: ChurnedServer, rounds: number): Promise<boolean> {
+  const warmUp = Math.max(1, Math.round(rounds * warmUpShare));
+  const every = Math.max(1, Math.round((rounds - warmUp) / samples));
+  print(['rounds', 'heap MB', 'resident MB', ...counted, 'ms each']);
+  let first: Life | undefined;
+  let last: Life | undefined;
+  let began = performance.now();
+  let since = 0;
+  for (let round = 1; round <= rounds; round += 1) {
+    await startAndStop(server);
+    since += 1;
+    if (round < warmUp || ((round - warmUp) % every !== 0 && round !== rounds)) continue;
+    last = await server.life();
+    first ??= last;
+    print([
+      round,
+      megabytes(last.heapBytes),
+      megabytes(last.residentBytes),
+      ...counted.map((name) => last![name]),
+      ((performance.now() - began) / since).toFixed(0),
+    ]);
+    began = performance.now();
+    since = 0;
+  }
+  return first !== undefined && last !== undefined && isFlat(first, last, rounds - warmUp);
+}
+
+async function startAndStop(server: ChurnedServer): Promise<void> {
+  await server.turn(plugin, true);
+  await server.until(endpoint, (status) => status === 200);
+  await server.turn(plugin, false);
+  await server.until(endpoint, (status) => status === 404);
+}
+
+function isFlat(first: Life, last: Life, rounds: number): boolean {
+  const grown: string[] = counted.filter((name) => last[name] > first[name] + allowedCount);
+  if (last.heapBytes > first.heapBytes + allowedOnce + rounds * allowedBytesEach) grown.push('heap');
+  process.stdout.write(
+    grown.length === 0
+      ? `nothing grew over ${rounds} starts and stops: the heap by ${megabytes(last.heapBytes - first.heapBytes)} MB\n`
+      : `GREW: ${grown.join(', ')}\n`,
+  );
+  return grown.length === 0;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+function print(cells: readonly (string | number)[]): void {
+  process.stdout.write(`${cells.map((cell) => String(cell).padStart(11)).join(' ')}\n`);
+}
+
+try {
+  const { values } = parseArgs({ options: { rounds: { type: 'string' }, data: { type: 'string' } } });
+  process.exitCode = (await churn(Number(values.rounds ?? '1000'), values.data ?? tmpdir())) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${usage}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bodyCases } from './cases/bodies.ts';
+import { definitionCases } from './cases/definitions.ts';
+import { objectCases } from './cases/objects.ts';
+import { patchCases } from './cases/patches.ts';
+import { readCases } from './cases/reads.ts';
+import { realDefinitionCases } from './cases/real-definitions.ts';
+import { measureModels } from './cases/models.ts';
+import { runCase, type HoldCase, type HoldRow } from './hold-case.ts';
+import { processorSlowness } from '../../../hack/jest/processor-slowness.ts';
+import { MeasuredServer } from './measured-server.ts';
+
+const usage = `Usage: make holds ARGS='...'
+  --only=TEXT     cases whose name contains it
+  --every=1       one of so many of the cases, always the same ones
+  --models=1000   models in the last part; 0 leaves it out
+  --data=FOLDER   where the database lies (default: the temporary folder)
+  --summary=FILE  write how many cases passed and failed, for CI
+`;
+
+/**
+ * Prints how long each of the worst inputs holds the event loop; false where one does longer than it may. On a slower
+ * processor limits are longer.
+ */
+async function holds(): Promise<boolean> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ options: { only: text, every: text, models: text, data: text, summary: text } });
+  const parent = values.data ?? tmpdir();
+  const every = Number(values.every ?? '1');
+  if (!Number.isInteger(every) || every < 1)
+    throw new Error(`--every is ${values.every}, which is no whole number from 1 on`);
+  const wanted = ({ name }: HoldCase): boolean => name.includes(values.only ?? '');
+  const rows: HoldRow[] = [];
+  const cases = [bodyCases(), realDefinitionCases(), definitionCases(), objectCases(), patchCases(), readCases()]
+    .flat()
+    .filter(wanted)
+    .filter((_, index) => index % every === 0);
+  // Before and after each case: a virtual machine is not always as quick as a moment ago.
+  let slowness = processorSlowness();
+  process.stdout.write(
+    `limits are ${slowness.toFixed(2)} times those of the processor they were set on, and follow it\n${line(['case', 'bytes', 'status', 'CPU ms', 'wall ms', 'limit'])}\n`,
+  );
+  const judged = (measured: HoldRow): HoldRow => {
+    const before = slowness;
+    slowness = processorSlowness();
+    return { ...measured, limitMs: Math.round(measured.limitMs * Math.max(before, slowness)) };
+  };
+  const report = (row: HoldRow): void => {
+    rows.push(row);
+    process.stdout.write(
+      `${line([row.name, String(row.size), row.statuses, row.cpuMs.toFixed(0), row.wallMs.toFixed(0), isLate(row) ? `${row.limitMs} OVER` : String(row.limitMs)])}\n`,
+    );
+  };
+  const server = await MeasuredServer.start(parent);
+  try {
+    for (const { prepare, ...each } of cases) {
+      let row = judged(await runCase(server, prepare === undefined ? each : { ...each, prepare }));
+      // Late once it may be the machine's doing.
+      for (let again = 1; isLate(row) && again <= 2; again += 1)
+        row = judged(await runCase(server, { ...each, requests: (round) => each.requests(100 * again + round) }));
+      report(row);
+    }
+  } finally {
+    await server.stop();
+  }
+  const models = Number(values.models ?? '1000');
+  if (models > 0)
+    await measureModels({
+      parent,
+      models,
+      report: (measured) => report(judged(measured)),
+      print: (fact) => process.stdout.write(`${fact}\n`),
+    });
+  const failures = rows
+    .filter((row) => isLate(row) || /\b5\d\d\b/.test(row.statuses))
+    .map(({ name, cpuMs, limitMs, statuses }) => `holds: ${name}: ${cpuMs.toFixed(0)} ms of ${limitMs}, ${statuses}`);
+  if (values.summary !== undefined)
+    writeFileSync(
+      values.summary,
+      JSON.stringify({ passed: rows.length - failures.length, failed: failures.length, failures }),
+    );
+  return failures.length === 0;
+}
+
+function isLate({ cpuMs, limitMs }: HoldRow): boolean {
+  return cpuMs > limitMs;
+}
+
+function line([name, ...others]: string[]): string {
+  return `${name!.padEnd(64)} ${others.map((other) => other.padStart(9)).join(' ')}`;
+}
+
+try {
+  process.exitCode = (await holds()) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${usage}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,198 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../../faults/until.ts';
+import { Loopback } from '../../rollout/loopback.ts';
+import { repository } from '../../../../hack/image/dockerfile.ts';
+import { deployFolder, programsOf, readComposeFile, type ComposeFile, type Service } from './compose-file.ts';
+
+const waitMs = 60_000;
+const program = join(repository, 'dist/cmd/svc/main.js');
+
+export interface Replica {
+  readonly service: string;
+  readonly address: string;
+  readonly child: ChildProcess;
+  log: string;
+}
+
+export interface StackOptions {
+  /** Instead of the service postgres. */
+  readonly databaseUrl: string;
+  /** As make-secrets.sh made them. */
+  readonly secrets: string;
+}
+
+/**
+ * What deploy/compose.yaml describes, as processes of this machine: the same commands, variables, secrets, numbers of
+ * replicas and health checks, each replica at an address of its own, and haproxy with deploy/haproxy.cfg in front. Only
+ * what an engine would do is done otherwise: names of services become addresses, and paths of mounts folders.
+ */
+export class LocalStack {
+  /** Of the proxy. */
+  readonly address: string;
+  readonly replicas: Replica[] = [];
+  readonly #folder: string;
+  readonly #loopback: Loopback;
+  readonly #file: ComposeFile;
+  readonly #options: StackOptions;
+  #proxy: ChildProcess | undefined;
+
+  /** Resolves when every health check passes, through haproxy too. */
+  static async start(options: StackOptions): Promise<LocalStack> {
+    const stack = new LocalStack(await mkdtemp(join(tmpdir(), 'svc-compose-')), await readComposeFile(), options);
+    try {
+      await stack.#start();
+      return stack;
+    } catch (error) {
+      const logs = stack.replicas.map(({ service, log }) => `${service}: ${log.slice(-1500)}`).join('\n');
+      await stack.stop();
+      throw new Error(`${(error as Error).message}\n${logs}`, { cause: error });
+    }
+  }
+
+  private constructor(folder: string, file: ComposeFile, options: StackOptions) {
+    this.#folder = folder;
+    this.#loopback = new Loopback();
+    this.#file = file;
+    this.#options = options;
+    this.address = this.#loopback.take();
+  }
+
+  async #start(): Promise<void> {
+    await mkdir(join(this.#folder, 'plugins'));
+    const programs = programsOf(this.#file);
+    // Addresses first: the proxy's file names them all.
+    const planned = programs.flatMap(([service, definition]) =>
+      Array.from({ length: definition.deploy?.replicas ?? 1 }, () => ({
+        service,
+        definition,
+        address: this.#loopback.take(),
+      })),
+    );
+    await this.#startProxy(planned);
+    // In the order of the file, which depends_on asks for.
+    for (const [service] of programs) {
+      const replicas = await Promise.all(
+        planned.filter((plan) => plan.service === service).map((plan) => this.#run(plan)),
+      );
+      await Promise.all(replicas.map((replica) => this.#healthy(replica)));
+    }
+    for (const port of [8090, 8091])
+      await until(
+        `haproxy leads to port ${port}`,
+        waitMs,
+        async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok,
+      );
+  }
+
+  async #startProxy(planned: readonly { service: string; address: string }[]): Promise<void> {
+    const text = (await readFile(join(deployFolder, this.#file.configs['haproxy']!.file), 'utf8'))
+      .replaceAll(/^ {2}bind :/gm, `  bind ${this.address}:`)
+      // Docker's DNS is not here.
+      .replaceAll(/^resolvers docker\n(?: {2}.*\n)+/gm, '')
+      .replace(' resolvers docker init-addr none', '')
+      .replaceAll(/^ {2}server-template (\S+) \d+ \S+:(\d+)$/gm, (_line, service: string, port: string) =>
+        planned
+          .filter((plan) => plan.service === service)
+          .map(({ address }, index) => `  server ${service}${index} ${address}:${port}`)
+          .join('\n'),
+      );
+    const file = join(this.#folder, 'haproxy.cfg');
+    await writeFile(file, text);
+    const proxy = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    this.#proxy = proxy;
+    await until(
+      'haproxy listens',
+      waitMs,
+      async () => proxy.exitCode !== null || (await fetch(`http://${this.address}:8090/`)).status === 503,
+    );
+    if (proxy.exitCode !== null) throw new Error(`haproxy ended:\n${said}`);
+  }
+
+  async #run({
+    service,
+    definition,
+    address,
+  }: {
+    service: string;
+    definition: Service;
+    address: string;
+  }): Promise<Replica> {
+    const home = await mkdtemp(join(this.#folder, `${service}-`));
+    await mkdir(join(home, 'config'));
+    for (const secret of definition.secrets ?? []) {
+      if (typeof secret !== 'string')
+        await writeFile(join(home, secret.target.replace('/app/', '')), await this.#secret(secret.source), {
+          mode: 0o444,
+        });
+    }
+    const environment = Object.fromEntries(
+      Object.entries(definition.environment ?? {}).map(([name, value]) => [name, this.#here(value)]),
+    );
+    // What the image sets.
+    const image = { SVC_SERVER_HOST: address, SVC_ACCESS_HOST: address, SVC_DATA_DIR: join(home, 'data') };
+    const child = spawn(process.execPath, ['--enable-source-maps', program, ...definition.command!], {
+      cwd: home,
+      env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...image, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const replica: Replica = { service, address, child, log: '' };
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (replica.log += chunk.toString()));
+    this.replicas.push(replica);
+    return replica;
+  }
+
+  async #secret(name: string): Promise<string> {
+    const text = await readFile(
+      join(this.#options.secrets, this.#file.secrets[name]!.file.replace('./secrets/', '')),
+      'utf8',
+    );
+    return text.replace(/^svc\.database\.url: .*$/m, `svc.database.url: ${this.#options.databaseUrl}`);
+  }
+
+  /** A value as it must be here. */
+  #here(value: string): string {
+    return value
+      .replace('//proxy:', `//${this.address}:`)
+      .replace('/run/secrets/', `${this.#options.secrets}/`)
+      .replace(/^\/plugins$/, join(this.#folder, 'plugins'))
+      .replace('172.30.90.0/24', '127.0.0.0/8');
+  }
+
+  async #healthy(replica: Replica): Promise<void> {
+    const [, command, ...args] = this.#file.services[replica.service]!.healthcheck!.test.map((word) =>
+      word.replace('127.0.0.1', replica.address),
+    );
+    await until(`${replica.service} is healthy`, waitMs, async () => {
+      if (replica.child.exitCode !== null) throw new Error('it has ended');
+      const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
+      return code === 0;
+    });
+  }
+
+  /** As an engine stops one: SIGTERM, and waiting. Its exit code. */
+  async stopReplica({ child }: Replica): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of [
+      ...this.replicas.map((replica) => replica.child),
+      ...(this.#proxy === undefined ? [] : [this.#proxy]),
+    ]) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}

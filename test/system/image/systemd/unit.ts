@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repository } from '../../../../hack/image/dockerfile.ts';
+
+export const unitsFolder = join(repository, 'deploy/systemd');
+
+/** A file of deploy/systemd. */
+export class Unit {
+  readonly #text: string;
+
+  constructor(name: string) {
+    this.#text = readFileSync(join(unitsFolder, name), 'utf8');
+  }
+
+  /** Every value of a setting, in order. */
+  settings(key: string): string[] {
+    return [...this.#text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!);
+  }
+
+  /** Its one value; throws where there is another number of them. */
+  setting(key: string): string {
+    const [value, ...others] = this.settings(key);
+    if (value === undefined || others.length > 0)
+      throw new Error(`${key} is there ${others.length + 1} times, or not at all`);
+    return value;
+  }
+
+  /** What `Environment=` sets. */
+  get environment(): Record<string, string> {
+    return Object.assign({}, ...this.settings('Environment').map(variablesOf)) as Record<string, string>;
+  }
+}
+
+/** What svc.env sets once every sample in it is taken. */
+export function sampleOptions(): Record<string, string> {
+  const text = readFileSync(join(unitsFolder, 'svc.env'), 'utf8');
+  return variablesOf(text.replaceAll(/^# (?=[A-Z_]+=)/gm, '').replaceAll(/^#.*$/gm, ''));
+}
+
+/** `A=1 B=2`, or a line each. */
+export function variablesOf(text: string): Record<string, string> {
+  const words = text.split(/\s+/).filter((word) => word.includes('='));
+  return Object.fromEntries(words.map((word) => word.split(/=(.*)/s, 2) as [string, string]));
+}

@@ -1,0 +1,87 @@
+/**
+ * `make matrix`: requests of everybody, with every credential, in every organization, on every route of both services;
+ * each must be let in or turned away as the contract says, which `model/` holds. Exits 1 on any that is not. See
+ * docs/security.md.
+ */
+import { writeFileSync } from 'node:fs';
+import { startTestPostgres } from '../../../pkg/testenv/test-postgres.ts';
+import { MatrixRun } from './matrix-run.ts';
+import { parseMatrixOptions, usage, type MatrixOptions } from './matrix-options.ts';
+import type { MatrixReport } from './report.ts';
+
+/** Cells between two lines of progress. */
+const batch = 10_000;
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function main(args: string[]): Promise<number> {
+  let options: MatrixOptions;
+  try {
+    options = parseMatrixOptions(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    return 2;
+  }
+  print(`seed ${options.seed}`);
+  const report = await runOn(options);
+  print(report.toString());
+  const { passed, failed, failures } = report;
+  if (options.summaryFile !== undefined)
+    writeFileSync(
+      options.summaryFile,
+      JSON.stringify({
+        passed,
+        failed,
+        failures: failures.map((failure) => `matrix, seed ${options.seed}: ${failure}`),
+      }),
+    );
+  return failed === 0 ? 0 : 1;
+}
+
+/** On a PostgreSQL of its own. */
+async function runOn({ seed, concurrency, cells, only }: MatrixOptions): Promise<MatrixReport> {
+  const postgres = await startTestPostgres();
+  try {
+    const { host, user } = postgres.connection;
+    const databaseUrl = `postgres://${user}@${encodeURIComponent(String(host))}/postgres`;
+    const run = await MatrixRun.start({
+      seed,
+      concurrency,
+      databaseUrl,
+      program: 'built',
+      hasPlugin: true,
+      chance: 10,
+      privateTokens: 12,
+    });
+    try {
+      await Promise.race([only === undefined ? sendAll(run, cells) : run.send(only, only + 1), interrupted()]);
+      return run.report;
+    } finally {
+      await run.stop();
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+function interrupted(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
+  });
+}
+
+async function sendAll(run: MatrixRun, cells: number): Promise<void> {
+  const began = Date.now();
+  for (let from = 0; from < cells; from += batch) {
+    await run.send(from, Math.min(cells, from + batch));
+    const seconds = (Date.now() - began) / 1000;
+    print(
+      `${Math.min(cells, from + batch)} cells, ${Math.round(Math.min(cells, from + batch) / seconds)} a second, ${run.report.failed} failed`,
+    );
+  }
+  for (const name of run.untried) run.report.problem('a credential that was in no cell', name);
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+export const scenarioNames = ['upgrade', 'kill', 'failover-synchronous', 'failover-asynchronous', 'measure'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
+
+export interface RolloutOptions {
+  only: readonly ScenarioName[];
+  isQuick: boolean;
+  seed: number;
+  /** Revision of the release that is there at first. */
+  from: string;
+  /** Folder of the build that it is upgraded to. */
+  build: string;
+  /** Leave logs and data where they are. */
+  isKept: boolean;
+  summaryFile?: string;
+}
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+export const usage = `Usage: make rollout ARGS='...'
+  --only=a,b        of ${scenarioNames.join(', ')}
+  --quick           the first four, each shorter
+  --from=HEAD~1     the commit that is upgraded from
+  --build=FOLDER    the build that is upgraded to; default: this checkout's dist
+  --seed=N          decides the work; default: by chance, and printed first
+  --keep            keep the folder with logs and data
+  --summary=FILE    write how many checks passed and failed, for CI
+`;
+
+/** Throws an Error that says what is wrong. */
+export function parseRolloutOptions(args: string[]): RolloutOptions {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const { values } = parseArgs({
+    args,
+    options: { only: text, quick: flag, from: text, build: text, seed: text, keep: flag, summary: text },
+  });
+  const isQuick = values.quick ?? false;
+  return {
+    only:
+      values.only === undefined
+        ? isQuick
+          ? scenarioNames.slice(0, 4)
+          : scenarioNames
+        : values.only.split(',').map(scenarioOf),
+    isQuick,
+    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : whole('seed', values.seed),
+    from: values.from ?? 'HEAD~1',
+    build: values.build ?? root,
+    isKept: values.keep ?? false,
+    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+  };
+}
+
+function scenarioOf(name: string): ScenarioName {
+  const found = scenarioNames.find((each) => each === name);
+  if (found === undefined) throw new Error(`there is no scenario ${name}; there are ${scenarioNames.join(', ')}`);
+  return found;
+}
+
+function whole(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not ${text}`);
+  return value;
+}

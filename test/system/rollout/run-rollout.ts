@@ -1,0 +1,142 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Verdict } from '../faults/checker/check-history.ts';
+import { wrongLines } from '../faults/replica-log.ts';
+import { buildOfCommit } from '../harness/build-of-commit.ts';
+import { Cluster } from './cluster.ts';
+import { newCredentials, renderRelease } from './render-release.ts';
+import type { RolloutOptions, ScenarioName } from './rollout-options.ts';
+import type { Report, Stage } from './scenario.ts';
+import { failoverAsynchronous } from './scenarios/failover-asynchronous.ts';
+import { failoverSynchronous } from './scenarios/failover-synchronous.ts';
+import { kill } from './scenarios/kill.ts';
+import { measure } from './scenarios/measure.ts';
+import { upgrade } from './scenarios/upgrade.ts';
+import { Traffic } from './traffic.ts';
+
+/** Those that share one cluster and one history, since nothing that was acknowledged may be gone after any of them. */
+const underTraffic: readonly [ScenarioName, (stage: Stage) => Promise<void>][] = [
+  ['upgrade', upgrade],
+  ['kill', kill],
+  ['failover-synchronous', failoverSynchronous],
+];
+
+/**
+ * What a process says when it ends because another PostgreSQL took over, and a leader that could not keep its lease
+ * while there was none.
+ */
+const ofFailovers = /history that this process follows is gone|the lease could not be renewed in time/;
+
+export interface RunOptions {
+  /** Ours alone; the caller removes it. */
+  folder: string;
+  report: Report;
+  onVerdict: (verdict: Verdict) => void;
+}
+
+/** All scenarios that were asked for; stops what it started, on Ctrl-C too. */
+export async function runRollout(options: RolloutOptions, { folder, report, onVerdict }: RunOptions): Promise<void> {
+  const { only, build } = options;
+  const interrupted = interruption();
+  const wanted = underTraffic.filter(([name]) => only.includes(name));
+  if (wanted.length > 0) {
+    const earlier = only.includes('upgrade')
+      ? await buildOfCommit(options.from)
+      : { commit: 'this checkout', folder: build };
+    report.say(`from ${earlier.commit} to ${build}`);
+    await onCluster(
+      { folder: join(folder, 'traffic'), build: earlier.folder, report },
+      async (cluster, credentials) => {
+        const traffic = await Traffic.start(cluster, { credentials, seed: options.seed });
+        try {
+          const render = (folderOfBuild: string) =>
+            renderRelease({ build: folderOfBuild, databaseUrl: cluster.databaseUrl, credentials });
+          const stage: Stage = {
+            cluster,
+            traffic,
+            credentials,
+            report,
+            isQuick: options.isQuick,
+            releases: { from: await render(earlier.folder), to: await render(build) },
+          };
+          for (const [name, scenario] of wanted) {
+            report.say(`\n${name}`);
+            await Promise.race([scenario(stage), interrupted]);
+          }
+          report.say('\ncomparison of all that clients were told with the log');
+          const { verdict, operations, events } = await Promise.race([traffic.conclude(), interrupted]);
+          onVerdict(verdict);
+          const violations = Object.values(verdict.counts).reduce((sum, count) => sum + count, 0);
+          report.check(
+            `the log agrees with what clients were told in ${operations} requests and ${events} events`,
+            violations === 0,
+            `${violations} contradictions: ${verdict.violations[0]?.text ?? ''}`,
+          );
+          for (const problem of traffic.problems)
+            report.check('the run is without problems of its own', false, problem);
+        } finally {
+          await traffic.abandon();
+        }
+      },
+      interrupted,
+    );
+  }
+  if (only.includes('failover-asynchronous')) {
+    report.say('\nfailover-asynchronous');
+    await onCluster(
+      { folder: join(folder, 'asynchronous'), build, report },
+      (cluster, credentials) => failoverAsynchronous({ cluster, credentials, report, isQuick: options.isQuick }),
+      interrupted,
+    );
+  }
+  if (only.includes('measure')) {
+    report.say('\nmeasure');
+    await onCluster(
+      { folder: join(folder, 'measure'), build, report, replicas: 1 },
+      (cluster, credentials) => measure({ cluster, credentials, report, isQuick: options.isQuick }),
+      interrupted,
+    );
+  }
+}
+
+interface Ground {
+  folder: string;
+  build: string;
+  report: Report;
+  replicas?: number;
+}
+
+/** Starts a cluster, works on it, and stops it; what its processes logged at `error` is told. */
+async function onCluster(
+  { folder, build, report, replicas }: Ground,
+  work: (cluster: Cluster, credentials: ReturnType<typeof newCredentials>) => Promise<void>,
+  interrupted: Promise<never>,
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const credentials = newCredentials();
+  const cluster = await Cluster.start({
+    folder,
+    release: (databaseUrl) =>
+      renderRelease({ build, databaseUrl, credentials, ...(replicas === undefined ? {} : { replicas }) }),
+  });
+  try {
+    await Promise.race([work(cluster, credentials), interrupted]);
+  } finally {
+    const pods = cluster.deployments.flatMap(({ allPods }) => allPods);
+    await cluster.stop();
+    for (const { name, logFile } of pods) {
+      const wrong = (await wrongLines(logFile)).filter((line) => !ofFailovers.test(line));
+      report.check(`${name} logs no error`, wrong.length === 0, wrong.slice(0, 3).join('; ').slice(0, 600));
+    }
+  }
+}
+
+/** Rejects on Ctrl-C, so that what was started is stopped. */
+function interruption(): Promise<never> {
+  const promise = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
+  });
+  // It may come when nobody waits for it.
+  promise.catch(() => undefined);
+  return promise;
+}

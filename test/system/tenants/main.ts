@@ -1,0 +1,182 @@
+/**
+ * One tenant attacks an API server in a control group of the chart's limit with what they are allowed to send; the
+ * server lives, and another tenant does not notice: `make tenants`. Exits 1 where it is otherwise.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiProcess } from '../../../bench/api-process.ts';
+import { BenchDatabase } from '../../../bench/bench-database.ts';
+import { newIdentity } from '../../../bench/bench-identity.ts';
+import { Worker } from '../../../bench/worker.ts';
+import { Report } from '../rollout/scenario.ts';
+import { idleKindsIn, type AttackTally } from './attack-tally.ts';
+import type { AttackJob } from './hostile-load.ts';
+import { MemoryGroup } from './memory-group.ts';
+import { failuresIn, Neighbour, type Experience } from './quiet-tenant.ts';
+import { prepareTenants } from './tenant-model.ts';
+import { parseTenantsOptions, usage, type TenantsOptions } from './tenants-options.ts';
+
+const attackerName = 'attacker';
+const neighbourName = 'neighbour';
+/** The neighbour's 99th percentile may be twice its quiet value, or this. Milliseconds. */
+const slowestP99 = 200;
+
+interface Tokens {
+  attacker: string;
+  neighbour: string;
+}
+
+/** By a server that manages access, which the one under attack does not. */
+async function newTokens(database: BenchDatabase): Promise<Tokens> {
+  const api = await ApiProcess.start({ database, command: 'serve' });
+  try {
+    const server = { api, databaseUrl: database.url() };
+    const pat = async (username: string): Promise<string> =>
+      (await newIdentity(server, username)).pat.slice('Authorization: '.length);
+    const tokens = { attacker: await pat(attackerName), neighbour: await pat(neighbourName) };
+    await prepareTenants(api, [attackerName, neighbourName]);
+    return tokens;
+  } finally {
+    await api.stop();
+  }
+}
+
+async function run(options: TenantsOptions, group: MemoryGroup, report: Report): Promise<void> {
+  const database = await BenchDatabase.start(options.dataParent);
+  const attacker = new Worker<AttackJob, AttackTally>('./hostile-load.ts');
+  let api: ApiProcess | undefined;
+  let neighbour: Neighbour | undefined;
+  try {
+    const tokens = await newTokens(database);
+    api = await ApiProcess.start({ database, groupFile: group.joinFile });
+    neighbour = await Neighbour.start({ port: api.port, authorization: tokens.neighbour, namespace: neighbourName });
+    const quiet = await neighbour.work(options.quietSeconds);
+    report.say(`alone:    ${shown(quiet)}`);
+    const { only } = options;
+    const job = {
+      port: api.port,
+      authorization: tokens.attacker,
+      namespace: attackerName,
+      seconds: options.seconds,
+      ...(only === undefined ? {} : { only }),
+    };
+    await attacker.run(job);
+    const attack = attacker.run(job);
+    const experience = await neighbour.work(options.seconds);
+    const tally = await attack;
+    report.say(`attacked: ${shown(experience)}`);
+    for (const [kind, statuses] of Object.entries(tally))
+      report.say(
+        `  ${kind.padEnd(24)} ${Object.entries(statuses)
+          .map(([status, count]) => `${status}: ${count}`)
+          .join(', ')}`,
+      );
+    await judge({ options, group, report, api, quiet, experience, tally });
+  } finally {
+    attacker.stop();
+    neighbour?.stop();
+    await api?.stop();
+    await database.stop();
+  }
+}
+
+interface Outcome {
+  options: TenantsOptions;
+  group: MemoryGroup;
+  report: Report;
+  api: ApiProcess;
+  quiet: Experience;
+  experience: Experience;
+  tally: AttackTally;
+}
+
+async function judge({ options, group, report, api, quiet, experience, tally }: Outcome): Promise<void> {
+  const kills = await group.kills();
+  report.check('the system ended no process for want of memory', kills === 0, `${kills} times`);
+  report.check('the server runs on', api.isRunning, await logOf(api));
+  if (api.isRunning)
+    report.say(
+      `largest resident memory ${await peakOf(api.pid)} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`,
+    );
+  const failures = failuresIn(experience);
+  report.check('each request of the neighbour succeeded', failures.length === 0, failures.join(', '));
+  const idle = idleKindsIn(tally);
+  report.check('each kind of attack reached something', idle.length === 0, idle.join('; '));
+  const bound = Math.max(slowestP99, 2 * quiet.p99);
+  if (options.assertsTime)
+    report.check(
+      `the neighbour's 99th percentile is under ${bound.toFixed(0)} ms`,
+      experience.p99 < bound,
+      `${experience.p99.toFixed(0)} ms`,
+    );
+  const refused = await api.fetch('/metrics').catch(() => '');
+  for (const line of refused.split('\n').filter((each) => /^svc_(?:requests_refused|http_bytes)/.test(each)))
+    report.say(`  ${line}`);
+}
+
+function shown({ requests, statuses, p50, p99, longest, p99Of }: Experience): string {
+  return `${requests} requests, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, longest ${longest.toFixed(0)} ms; p99 of ${[...p99Of].map(([kind, ms]) => `${kind} ${ms.toFixed(0)}`).join(', ')}; ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(', ')}`;
+}
+
+async function peakOf(pid: number): Promise<number> {
+  return mebibytesOf(pid, 'VmHWM');
+}
+
+async function restOf(pid: number): Promise<number> {
+  await delay(5000);
+  return mebibytesOf(pid, 'VmRSS');
+}
+
+async function mebibytesOf(pid: number, name: string): Promise<number> {
+  const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Math.round(Number(kilobytes) / 1024);
+}
+
+async function logOf({ dataDir }: ApiProcess): Promise<string> {
+  return (await readFile(`${dataDir}/server.log`, 'utf8')).slice(-2000);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function main(args: string[]): Promise<number> {
+  let options: TenantsOptions;
+  try {
+    options = parseTenantsOptions(args);
+  } catch (error) {
+    print(`${(error as Error).message}\n${usage}`);
+    return 2;
+  }
+  const report = new Report(print);
+  let group: MemoryGroup | undefined;
+  try {
+    group = await MemoryGroup.create(`svc-tenants-${process.pid}`, options.memoryBytes);
+  } catch (error) {
+    print(
+      `\n### NOT RUN, as no control group can be made here (it takes root, and /sys/fs/cgroup writable): ${(error as Error).message}\n`,
+    );
+    if (options.summaryFile !== undefined)
+      await writeFile(options.summaryFile, JSON.stringify({ passed: 0, failed: 0, failures: [] }));
+    return 0;
+  }
+  try {
+    await run(options, group, report);
+  } catch (error) {
+    report.check(
+      'the run comes to its end',
+      false,
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
+  } finally {
+    await group.remove();
+  }
+  const { passed, violations } = report;
+  const failures = violations.map((violation) => `tenants: ${violation}`);
+  if (options.summaryFile !== undefined)
+    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
+  print(`tenants: ${passed} held, ${failures.length} FAILED`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

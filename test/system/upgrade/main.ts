@@ -1,0 +1,140 @@
+/**
+ * `make upgrade`: earlier versions of this program, built from their commits, fill a database through their own API;
+ * this version takes it over, and all must be there. Then the version before runs beside this one on one PostgreSQL,
+ * under load. Exits 1 on anything that docs/upgrade.md promises and does not hold.
+ */
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildOfCommit } from '../harness/build-of-commit.ts';
+import { landings, previousLanding, type Landing } from './landings.ts';
+import { uncoveredStates } from './migration-states.ts';
+import { sideBySide } from './beside/side-by-side.ts';
+import { stopPostgresBelow } from './left-postgres.ts';
+import { nextBuild } from './next-build.ts';
+import { endAll, RunningBuild } from './running-build.ts';
+import { shapeOf } from './shape.ts';
+import { parseUpgradeOptions, usage, type UpgradeRunOptions } from './upgrade-options.ts';
+import { servicesOf, upgradeInPlace } from './upgrade-in-place.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+type Check = readonly [name: string, run: (folder: string) => Promise<{ problems: readonly string[]; facts: string }>];
+
+async function main(args: string[]): Promise<number> {
+  let options: UpgradeRunOptions;
+  try {
+    options = parseUpgradeOptions(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    return 2;
+  }
+  const home = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-upgrade-'));
+  // PostgreSQL's own user has to pass where we are root.
+  await chmod(home, 0o711);
+  const failures: string[] = [];
+  let passed = 0;
+  try {
+    const checks = await checksOf(options, home);
+    for (const [index, [name, run]] of checks.entries()) {
+      const folder = join(home, String(index));
+      await mkdir(folder);
+      const began = performance.now();
+      const { problems, facts } = await Promise.race([run(folder), interrupted]).catch((error: unknown) => ({
+        problems: [String(error instanceof Error ? error.stack : error)],
+        facts: '',
+      }));
+      await endAll();
+      await stopPostgresBelow(folder);
+      process.stdout.write(
+        `${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s) ${facts}\n${problems.map((problem) => `      ${problem}\n`).join('')}`,
+      );
+      if (problems.length === 0) passed += 1;
+      failures.push(...problems.map((problem) => `upgrade, ${name}: ${problem}`));
+      if (wasInterrupted) break;
+    }
+  } finally {
+    await endAll();
+    await stopPostgresBelow(home);
+    if (failures.length === 0) await rm(home, { recursive: true, force: true });
+    else process.stdout.write(`logs and data are in ${home}\n`);
+  }
+  process.stdout.write(`${passed} passed, ${failures.length} failed\n`);
+  if (options.summaryFile !== undefined)
+    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
+  return failures.length === 0 ? 0 : 1;
+}
+
+async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: string): Promise<Check[]> {
+  const to = resolve(build ?? root);
+  const checks: Check[] = [];
+  if (only !== 'beside') {
+    const chosen =
+      from === undefined
+        ? quick
+          ? [landings[0]!, previousLanding]
+          : landings
+        : from.map((commit): Landing => ({ commit, word: 'a commit' }));
+    if (from === undefined)
+      checks.push([
+        'every state of the migrations has a version here',
+        async () => ({
+          problems: [...(await uncoveredStates(landings))].map(([commit, state]) => `${commit}: ${state}`),
+          facts: '',
+        }),
+      ]);
+    let shape: string[] | undefined;
+    for (const [index, landing] of chosen.entries()) {
+      const ends = quick ? ([index % 2 === 0 ? 'SIGKILL' : 'SIGTERM'] as const) : (['SIGTERM', 'SIGKILL'] as const);
+      for (const end of ends) {
+        checks.push([
+          `from ${landing.word} (${landing.commit.slice(0, 7)}), which ended by ${end}`,
+          async (folder) => {
+            shape ??= await freshShape(to, join(home, 'fresh'));
+            const { folder: old } = await buildOfCommit(landing.commit);
+            return upgradeInPlace({ from: old, to, end, folder, shape });
+          },
+        ]);
+      }
+    }
+  }
+  if (only !== 'in-place') {
+    for (const revision of from ?? (quick ? [previousLanding.commit] : [previousLanding.commit, 'HEAD~1'])) {
+      checks.push([
+        `${revision.slice(0, 7)} beside this version`,
+        async (folder) =>
+          sideBySide({ old: (await buildOfCommit(revision)).folder, next: to, loadMs: quick ? 3_000 : 15_000, folder }),
+      ]);
+    }
+  }
+  if (only !== 'in-place' && from === undefined) {
+    checks.push([
+      'this version beside one that is still to come',
+      async (folder) =>
+        sideBySide({ old: to, next: await nextBuild(to, folder), loadMs: quick ? 3_000 : 15_000, folder }),
+    ]);
+  }
+  return checks;
+}
+
+async function freshShape(build: string, folder: string): Promise<string[]> {
+  await mkdir(folder);
+  const program = new RunningBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder, name: 'fresh' });
+  await servicesOf(program, folder);
+  const shape = await shapeOf(join(folder, 'data'));
+  await program.end('SIGTERM');
+  return shape;
+}
+
+let wasInterrupted = false;
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      wasInterrupted = true;
+      reject(new Error('interrupted'));
+    });
+  }
+});
+interrupted.catch(() => {});
+
+process.exit(await main(process.argv.slice(2)));
