@@ -43,7 +43,7 @@ export interface DatabaseOptions {
   /** How long to wait for a connection, in milliseconds; 10 000 by default. */
   readonly connectionTimeoutMs?: number;
   /** How long `connect` tries again where nobody answers or PostgreSQL is starting, in milliseconds; 0 by default. */
-  readonly patienceMs?: number;
+  readonly startTimeoutMs?: number;
   readonly observer?: DatabaseObserver;
 }
 
@@ -106,7 +106,7 @@ export class Database {
     }
     const database = new Database(options);
     try {
-      await database.firstAnswer(options.patienceMs ?? 0);
+      await database.firstAnswer(options.startTimeoutMs ?? 0);
       return database;
     } catch (error) {
       await database.close();
@@ -115,15 +115,18 @@ export class Database {
     }
   }
 
-  private async firstAnswer(patienceMs: number): Promise<void> {
-    const deadline = performance.now() + patienceMs;
+  private async firstAnswer(startTimeoutMs: number): Promise<void> {
+    const deadline = performance.now() + startTimeoutMs;
     for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         return await this.checkVersion();
       } catch (error) {
         if (!isWorthAnotherTry(error) || performance.now() + pauseMs > deadline) throw error;
         if (pauseMs === 100)
-          this.log.warn({ why: messageOf(error), patienceMs }, 'PostgreSQL cannot be reached; trying again');
+          this.log.warn(
+            { why: messageOf(error), patienceMs: startTimeoutMs },
+            'PostgreSQL cannot be reached; trying again',
+          );
       }
       await delay(pauseMs);
     }

@@ -18,7 +18,7 @@ import { asking } from './plugin-command.ts';
 import { pluginsDir } from '../composition/start-plugins.ts';
 
 /** For each step: a stop alone may take 30 s. Milliseconds. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const pollMs = 200;
 const elsewhere = 'delete it on each machine that runs controllers, and run this again.';
 
@@ -153,7 +153,7 @@ async function removeDefinition(
 
 /** Throws OperatorError past the time. */
 async function until(isDone: () => Promise<boolean>, sentence: () => string): Promise<void> {
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   while (!(await isDone())) {
     if (performance.now() > end) throw new OperatorError(sentence());
     await delay(pollMs);

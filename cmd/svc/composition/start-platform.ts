@@ -43,7 +43,7 @@ import { Teardown } from '../process/teardown.ts';
 import { openCertificate, showCertificate } from '../tls/open-certificate.ts';
 import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
 
-const CLAIM_AGE_MS = 24 * 3_600_000;
+const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
@@ -76,7 +76,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const database = await openPlatformDatabase(options, {
       log,
       teardown,
-      patienceMs: options['svc.database.start-timeout'],
+      startTimeoutMs: options['svc.database.start-timeout'],
       observer: metrics.database,
     });
     metrics.database.showPools(() => database.poolStates());
@@ -182,7 +182,7 @@ function startMaintenance(
   const limits = {
     minAge: options['svc.storage.log-min-age'],
     maxSize: options['svc.storage.log-max-size'],
-    claimAge: CLAIM_AGE_MS,
+    idempotencyKeyAge: IDEMPOTENCY_KEY_AGE_MS,
   };
   metrics.showLogLimit(limits.maxSize);
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });

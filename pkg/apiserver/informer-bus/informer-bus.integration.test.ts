@@ -170,7 +170,7 @@ describe('start', () => {
   test('history that is gone is 410', async () => {
     const first = await posts.create(post('gone-1'));
     await posts.create(post('gone-2'));
-    await pair.one.store.compact({ minAge: 0, maxSize: 0, claimAge: 0 });
+    await pair.one.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 });
     const fresh = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
     const old = await fresh.watch(revisionOf(first) - 1).catch((error: unknown) => error);
     if (!isStatusError(old, 'Expired')) throw new Error(`expected 410, found ${String(old)}`);

@@ -22,7 +22,7 @@ type SenderRefusal = Extract<RefusedBy, 'senders' | 'address_senders'>;
 const youngMs = 1000;
 
 /**
- * Bodies that have not arrived yet, which hold no place among the requests under way. Whoever sends more slowly than
+ * Bodies that have not arrived yet, which hold no slot among the requests under way. Whoever sends more slowly than
  * the least rate is cut off with 408. Where there is no room the slowest stranger makes it, so that slow senders keep
  * nobody out, and strangers never those who are known.
  */

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { readBody } from '../request/read-body.ts';
 import type { Filter, Handler } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { gate, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, startTestServer, type TestServer } from '../server/start-test-server.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -29,7 +29,7 @@ describe('withTimeout', () => {
   const filters = [withTimeout({ timeoutMs: 30 })];
 
   test('answers 504 once, and stops the work', async () => {
-    const ended = gate();
+    const ended = deferred();
     const { send, logs } = await start(filters, async (context) => {
       await once(context.signal, 'abort');
       await sendJson(context, 200, '{"late":true}');

@@ -4,7 +4,7 @@ import { dependenciesOf, dependentsOf } from './dependencies.ts';
 import { keyOf } from './plugin-record.ts';
 
 /** For dependents to stop before what they depend on. Milliseconds. */
-const patienceMs = 30_000;
+const dependentsTimeoutMs = 30_000;
 
 /**
  * What plugins that depend on one another are to know of one another: whoever changes asks for a look at the others.
@@ -51,7 +51,7 @@ export class Neighbours {
     const since = this.#leaving.get(name) ?? performance.now();
     this.#leaving.set(name, since);
     const dependents = dependentsOf(name, all).filter((each) => running.has(each));
-    if (dependents.length === 0 || performance.now() - since > patienceMs) return false;
+    if (dependents.length === 0 || performance.now() - since > dependentsTimeoutMs) return false;
     for (const each of dependents) this.look(each);
     return true;
   }

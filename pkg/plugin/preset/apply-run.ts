@@ -10,7 +10,7 @@ import { isDefinitionKind } from './preset-kinds.ts';
 import { formatObject, formatPlace } from './preset-object.ts';
 import { judgeApply, type ApplyVerdict } from './preset-rules.ts';
 import { retryRaces, VanishedError } from './retry-races.ts';
-import { lookUntil, readStored } from './stored-preset.ts';
+import { pollUntil, readStored } from './stored-preset.ts';
 
 export interface ApplyRunOptions {
   client: Client;
@@ -120,7 +120,7 @@ export class ApplyRun {
   async #untilGone({ preset, type, key }: PlannedPreset, uid: string): Promise<void> {
     const { client, waitMs, signal } = this.#options;
     let heldBy: readonly string[] = [];
-    const gone = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
+    const gone = await pollUntil({ timeoutMs: waitMs, signal }, async () => {
       const stored = await readStored(client, type, key, signal);
       if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
       heldBy = stored.metadata.finalizers ?? [];
@@ -142,7 +142,7 @@ export class ApplyRun {
     const { client, waitMs, signal } = this.#options;
     const isMeant = hasServedVersion(shipped as CustomResourceDefinition);
     let last: string | undefined;
-    const served = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
+    const served = await pollUntil({ timeoutMs: waitMs, signal }, async () => {
       const definition = await client.get(definitionType, key, { signal });
       last = definition.status?.conditions?.find(
         (condition) => condition.type === 'NamesAccepted' && condition.status === 'False',

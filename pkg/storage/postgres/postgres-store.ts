@@ -9,7 +9,7 @@ import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer
 import type {
   ChunkQuery,
   CompactionLimits,
-  IdempotencyClaim,
+  IdempotencyKey,
   IndexState,
   ObjectChunk,
   ObjectPage,
@@ -25,7 +25,7 @@ import type {
 } from '../store.ts';
 import { BatchRunner } from './write/batch-runner.ts';
 import { ChangeLog } from './change-log/change-log.ts';
-import { ClaimReader } from './write/claim-reader.ts';
+import { IdempotencyKeyReader } from './write/idempotency-key-reader.ts';
 import { Compactor } from './history/compaction.ts';
 import { isStaleTable } from './connection/database-failure.ts';
 import { checkEpoch } from './history/epoch.ts';
@@ -44,7 +44,7 @@ import { ObjectCounter } from './list/object-counter.ts';
 import { toOperation, type Operation } from './write/operation.ts';
 import { explainDryRun } from './write/explain-failure.ts';
 import { Peers } from './connection/peers.ts';
-import { rememberUnchanged } from './write/idempotency-claims.ts';
+import { rememberUnchanged } from './write/idempotency-keys.ts';
 import { Snapshots } from './list/snapshots.ts';
 import { measureStore } from './store-measures.ts';
 import { TableCatalog } from './table/table-catalog.ts';
@@ -102,7 +102,7 @@ export class PostgresStore implements Store {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #keys: KeyReader;
-  readonly #claims: ClaimReader;
+  readonly #idempotencyKeys: IdempotencyKeyReader;
   readonly #computer: KeyComputer;
   readonly #pages: PageReader;
   readonly #chunks: ChunkReader;
@@ -167,7 +167,7 @@ export class PostgresStore implements Store {
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
     const large = new LargeReads(Math.max(1, readConnections / 2));
     this.#keys = new KeyReader(this.#reads, large);
-    this.#claims = new ClaimReader(this.#control);
+    this.#idempotencyKeys = new IdempotencyKeyReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
     this.#builder = new IndexBuilder({
       database,
@@ -212,8 +212,8 @@ export class PostgresStore implements Store {
     return this.changes.rewound;
   }
 
-  async ensureModel(model: StoredModel, patience?: number): Promise<void> {
-    const unfinished = await translated(this.#definer.ensure(model, patience));
+  async ensureModel(model: StoredModel, lockTimeoutMs?: number): Promise<void> {
+    const unfinished = await translated(this.#definer.ensure(model, lockTimeoutMs));
     if (unfinished) this.#builder.start({ group: model.group, resource: model.names.plural });
   }
 
@@ -291,12 +291,12 @@ export class PostgresStore implements Store {
     throw new StorageError('KeysUnavailable', 'the functions of this model keep changing');
   }
 
-  remember(claim: IdempotencyClaim, object: StoredObject): Promise<void> {
-    return translated(rememberUnchanged(this.#control, claim, object));
+  remember(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void> {
+    return translated(rememberUnchanged(this.#control, idempotencyKey, object));
   }
 
-  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
-    return translated(this.#claims.recall(claim, room));
+  recall(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+    return translated(this.#idempotencyKeys.recall(idempotencyKey, room));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Fence, JsonObject } from '#pkg/apimachinery/index';
 import { decodeBody } from '../body.ts';
-import type { IdempotencyClaim, Store, StoredObject, Write, WriteOptions } from '../store.ts';
+import type { IdempotencyKey, Store, StoredObject, Write, WriteOptions } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, type StoreModel } from './sample-model.ts';
 import type { StorePair } from './store-pair.ts';
 
@@ -42,7 +42,7 @@ const ways: Record<string, (store: Store, write: Write, options: WriteOptions) =
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   },
-  'under a claim': (store, write, options) =>
+  'with an idempotency key': (store, write, options) =>
     store.write(write, {
       ...options,
       idempotency: { user: 'u', method: 'PUT', path: '/fenced', key: String(Math.random()), bodyHash: 'h' },
@@ -228,10 +228,10 @@ export function fenceCases(pair: () => StorePair): void {
     ).rejects.toMatchObject(lost);
   });
 
-  test('a claim is not used up by a write whose fence is lost', async () => {
+  test('an idempotency key is not used up by a write whose fence is lost', async () => {
     const { store, other } = pair();
     const { name } = await newLease();
-    const idempotency: IdempotencyClaim = { user: 'u', method: 'POST', path: '/p', key: 'fenced', bodyHash: 'h' };
+    const idempotency: IdempotencyKey = { user: 'u', method: 'POST', path: '/p', key: 'fenced', bodyHash: 'h' };
     const write = createOf(model, sampleObject(newName()));
     await expect(store.write(write, { idempotency, fence: held(name, 2) })).rejects.toMatchObject(lost);
     expect(await other.recall(idempotency)).toBeUndefined();

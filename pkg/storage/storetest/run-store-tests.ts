@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { changeCases } from './change-cases.ts';
-import { claimCases } from './claim-cases.ts';
+import { idempotencyCases } from './idempotency-cases.ts';
 import { computedCases } from './computed-cases.ts';
 import { fenceCases } from './fence-cases.ts';
 import { listCases } from './list-cases.ts';
@@ -15,7 +15,7 @@ import { writeCases } from './write-cases.ts';
 export function runStoreTests(implementation: string, pair: () => StorePair): void {
   describe(`Store: ${implementation}`, () => {
     describe('writes', () => writeCases(pair));
-    describe('claimed writes', () => claimCases(pair));
+    describe('writes with an idempotency key', () => idempotencyCases(pair));
     describe('fenced writes', () => fenceCases(pair));
     describe('lists', () => listCases(pair));
     describe('changes', () => changeCases(pair));

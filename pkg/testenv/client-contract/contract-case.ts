@@ -1,12 +1,12 @@
 import type { AnyObject, Client, ClientEvent, EventStream, Stored } from '#pkg/apimachinery/index';
-import type { OpenDoor } from './door.ts';
+import type { OpenTransport } from './transport.ts';
 import type { Note } from './note-model.ts';
 
 /** What a case works with, asked for when it runs. */
 export interface Contract {
-  door: () => OpenDoor;
+  transport: () => OpenTransport;
   client: () => Client;
-  /** The door's own namespace. */
+  /** The transport's own namespace. */
   namespace: string;
 }
 

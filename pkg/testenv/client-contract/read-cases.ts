@@ -25,7 +25,7 @@ export function readCases({ client, namespace }: Contract): void {
   test('what was created is read', async () => {
     const object = await client().get(noteType, { namespace, name: 'read-3' });
     expect(object).toMatchObject({
-      apiVersion: 'doors.example.com/v1',
+      apiVersion: 'transports.example.com/v1',
       kind: 'Note',
       metadata: { name: 'read-3', namespace, generation: 1 },
       spec: { rank: 9, title: 'odd' },

@@ -5,7 +5,7 @@ import { newNote, noteType, type Note } from './note-model.ts';
 
 const unicode = 'Grüße 世界 \u{1F600} "quoted" \\ back\nline\ttab \u2028 \u0001';
 
-export function writeCases({ client, door, namespace }: Contract): void {
+export function writeCases({ client, transport, namespace }: Contract): void {
   test('create answers what is stored', async () => {
     const created = await client().create(noteType, newNote(namespace, 'created', { rank: 1 }, { labels: { a: 'b' } }));
     expect(created).toEqual(await client().get(noteType, { namespace, name: 'created' }));
@@ -189,13 +189,13 @@ export function writeCases({ client, door, namespace }: Contract): void {
   test('unknown fields are dropped silently, with a warning, or refused', async () => {
     const named = (name: string): Note =>
       newNote(namespace, name, { 'unknown-ü': 1 } as Partial<Note['spec'] & object>);
-    const before = door().warnings.length;
+    const before = transport().warnings.length;
     expect((await client().create(noteType, named('ignored'), { fieldValidation: 'Ignore' })).spec).toEqual({
       title: 'a title',
     });
-    expect(door().warnings).toHaveLength(before);
+    expect(transport().warnings).toHaveLength(before);
     await client().create(noteType, named('warned'));
-    expect(door().warnings.slice(before)).toEqual([expect.stringContaining('unknown field "spec.unknown-ü"')]);
+    expect(transport().warnings.slice(before)).toEqual([expect.stringContaining('unknown field "spec.unknown-ü"')]);
     await expect(client().create(noteType, named('refused'), { fieldValidation: 'Strict' })).rejects.toMatchObject({
       code: 400,
       reason: 'BadRequest',

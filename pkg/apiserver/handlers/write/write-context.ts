@@ -1,6 +1,6 @@
 import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
-import type { IdempotencyClaim } from '#pkg/storage/index';
+import type { IdempotencyKey } from '#pkg/storage/index';
 import type { WriteContext } from '../../rest/served-resource.ts';
 import { copiesOfWrite, readRoom } from '../request/read-room.ts';
 import type { WriteOptions } from './write-options.ts';
@@ -9,7 +9,7 @@ import type { WriteOptions } from './write-options.ts';
 export function writeContext(
   context: RequestContext,
   { dryRun, fieldValidation }: WriteOptions,
-  idempotency?: IdempotencyClaim,
+  idempotency?: IdempotencyKey,
 ): WriteContext {
   const fence = readFence(context);
   return {

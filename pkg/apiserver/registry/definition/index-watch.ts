@@ -41,8 +41,8 @@ export class IndexWatch {
     if (isPending(definition) && !this.queue.has(name)) this.queue.add(name);
   }
 
-  /** What was being built, or could not be, when the server stopped is begun again. `patience`: of `ensureModel`. */
-  async resume(patience?: number): Promise<void> {
+  /** Restarts the index builds that were running or had failed when the server stopped. `lockTimeoutMs`: see `ensureModel`. */
+  async resume(lockTimeoutMs?: number): Promise<void> {
     const { store, catalog, log } = this.options;
     for (const { definition } of catalog.all()) {
       if (
@@ -52,7 +52,7 @@ export class IndexWatch {
       )
         continue;
       try {
-        await store.ensureModel(modelFromDefinition(definition), patience);
+        await store.ensureModel(modelFromDefinition(definition), lockTimeoutMs);
         this.queue.add(definition.metadata.name);
       } catch (error) {
         log.error({ err: error, definition: definition.metadata.name }, 'the indexes of a definition cannot be made');

@@ -5,7 +5,7 @@ import type { WatchGroup } from '../../informer-bus/watch-group.ts';
 import type { WriteContext, ListRequest } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import type { DependentFinder } from './dependent-finder.ts';
-import type { InFlightClaims } from './in-flight-claims.ts';
+import type { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { StorageSubject } from './status-from-storage.ts';
 import type { VersionCodec } from './version-codec.ts';
@@ -21,7 +21,7 @@ export interface ModelContext {
   readonly strategy: Strategy;
   /** Writes of one object that stand in line, over all versions of the model. */
   readonly queue: KeyedQueue;
-  readonly claims: InFlightClaims;
+  readonly idempotencyKeys: InFlightIdempotencyKeys;
   readonly watches: WatchGroup;
   /** Matches counted exactly in a filtered page. */
   readonly exactTotalLimit: number;
@@ -59,7 +59,7 @@ export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: 
 }
 
 /**
- * The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin
+ * The outcome of a write that is none. An idempotency key is remembered all the same: repeated later, the request must not begin
  * to change something.
  */
 export async function unchanged(

@@ -61,8 +61,8 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
       return newNotFound({ group: '', resource: 'namespaces' }, namespace);
     case 'NamespaceNotEmpty':
       return newConflict(resource, name, 'the namespace is not empty: delete the objects in it first');
-    case 'ClaimTaken':
-      // Whoever wrote under a claim recalls it; who comes here lost it between.
+    case 'IdempotencyKeyUsed':
+      // Whoever wrote under an idempotency key recalls it; who comes here lost it between.
       return newConflict(resource, name, 'a request with this Idempotency-Key has been carried out');
     case 'ModelNotFound':
       return newUnknownPath();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
-import type { IdempotencyClaim } from '#pkg/storage/index';
+import type { IdempotencyKey } from '#pkg/storage/index';
 import { ApiClient, noSelector, revisionOf, writing } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
 import type { Representation, RepresentationStream } from '../../rest/served-resource.ts';
@@ -36,7 +36,7 @@ function increment(client: ApiClient): Promise<unknown> {
   );
 }
 
-function claim(key: string, bodyHash = 'hash'): IdempotencyClaim {
+function idempotencyKey(key: string, bodyHash = 'hash'): IdempotencyKey {
   return { user: 'u', method: 'POST', path: '/posts', key, bodyHash };
 }
 
@@ -366,35 +366,37 @@ describe('delete', () => {
 
 describe('idempotency', () => {
   test('the first outcome comes again, on any replica, and under whatever the object became', async () => {
-    const idempotency = claim('first');
+    const idempotency = idempotencyKey('first');
     const created = await posts.create(post('once'), writing({ idempotency }));
     await posts.put(post('once', { title: 'Later' }));
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     expect(await others.create(post('once'), writing({ idempotency }))).toEqual(created);
     const recalled = await others.storage.recall(idempotency);
     expect(recalled).toMatchObject({ type: 'create', uid: created.metadata.uid });
-    expect(await posts.storage.recall(claim('unused'))).toBeUndefined();
-    expect((await failure(posts.storage.recall(claim('first', 'other')))).code).toBe(422);
+    expect(await posts.storage.recall(idempotencyKey('unused'))).toBeUndefined();
+    expect((await failure(posts.storage.recall(idempotencyKey('first', 'other')))).code).toBe(422);
     expect(
-      (await failure(posts.create(post('once-more'), writing({ idempotency: claim('first', 'other') })))).code,
+      (await failure(posts.create(post('once-more'), writing({ idempotency: idempotencyKey('first', 'other') })))).code,
     ).toBe(422);
   });
 
   test('of many at once, those that find the first in flight are told to come back', async () => {
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 5 }, () => posts.create(post('many'), writing({ idempotency: claim('many') }))),
+      Array.from({ length: 5 }, () => posts.create(post('many'), writing({ idempotency: idempotencyKey('many') }))),
     );
     const failed = outcomes.flatMap((outcome) =>
       outcome.status === 'rejected' ? [outcome.reason as StatusError] : [],
     );
     expect(outcomes.length - failed.length).toBeGreaterThan(0);
     for (const error of failed) expect([error.code, error.details?.retryAfterSeconds]).toEqual([409, 1]);
-    expect((await posts.create(post('many'), writing({ idempotency: claim('many') }))).metadata.name).toBe('many');
+    expect((await posts.create(post('many'), writing({ idempotency: idempotencyKey('many') }))).metadata.name).toBe(
+      'many',
+    );
   });
 
   test('what another replica has carried out is told while a repetition is still in flight here', async () => {
     await posts.create(post('overtaken'));
-    const idempotency = { ...claim('overtaken'), method: 'PATCH' };
+    const idempotency = { ...idempotencyKey('overtaken'), method: 'PATCH' };
     let goOn = (): void => {};
     const held = new Promise<() => void>((resolve) => (goOn = () => resolve(() => undefined)));
     const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
@@ -410,14 +412,16 @@ describe('idempotency', () => {
 
   test('a deletion is remembered too', async () => {
     await posts.create(post('del-once'));
-    const idempotency = { ...claim('del'), method: 'DELETE' };
+    const idempotency = { ...idempotencyKey('del'), method: 'DELETE' };
     const first = await posts.delete('del-once', writing({ idempotency }));
     expect(await posts.delete('del-once', writing({ idempotency }))).toEqual(first);
   });
 
   test('a request that failed is not remembered', async () => {
-    await failure(posts.create(post('later', { title: 7 }), writing({ idempotency: claim('fails') })));
-    expect((await posts.create(post('later'), writing({ idempotency: claim('fails') }))).metadata.name).toBe('later');
+    await failure(posts.create(post('later', { title: 7 }), writing({ idempotency: idempotencyKey('fails') })));
+    expect((await posts.create(post('later'), writing({ idempotency: idempotencyKey('fails') }))).metadata.name).toBe(
+      'later',
+    );
   });
 });
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
-import type { ChunkPosition, IdempotencyClaim, ReadRoom, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
 import type {
   DeleteOutcome,
   DeleteRequest,
@@ -17,7 +17,7 @@ import type {
 } from '../../rest/served-resource.ts';
 import { listQuery, kindOf, subjectOf, type ModelContext } from '../model/model-context.ts';
 import { statusOf } from '../model/status-from-storage.ts';
-import { claimedWrite, recallWrite } from '../write/claimed-write.ts';
+import { idempotentWrite, recallWrite } from '../write/idempotent-write.ts';
 import { createObject } from '../write/create-object.ts';
 import { deleteCollection, type CollectionRequest } from '../write/delete-collection.ts';
 import { deleteObject } from '../write/delete-object.ts';
@@ -44,16 +44,16 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async create(namespace: string, object: JsonObject, write: WriteContext): Promise<Representation> {
-    return this.claimed(write, () => createObject(this.context, namespace, object, write));
+    return this.idempotent(write, () => createObject(this.context, namespace, object, write));
   }
 
   async update(request: UpdateRequest, write: WriteContext): Promise<Representation> {
-    return this.claimed(write, () => updateObject(this.context, request, write));
+    return this.idempotent(write, () => updateObject(this.context, request, write));
   }
 
   async delete(request: DeleteRequest, write: WriteContext): Promise<DeleteOutcome> {
     const { deleted, object } = await this.translated(() =>
-      claimedWrite(
+      idempotentWrite(
         this.context,
         write,
         () => deleteObject(this.context, request, write),
@@ -71,13 +71,13 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async recall(
-    claim: IdempotencyClaim,
+    idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
-    const first = await this.translated(() => recallWrite(this.context, claim, room));
+    const first = await this.translated(() => recallWrite(this.context, idempotencyKey, room));
     if (first !== undefined)
       return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
-    this.context.claims.check(claim, kindOf(this.context));
+    this.context.idempotencyKeys.check(idempotencyKey, kindOf(this.context));
     return undefined;
   }
 
@@ -126,8 +126,10 @@ export class ModelStorage implements ResourceStorage {
     }
   }
 
-  private async claimed(write: WriteContext, run: () => Promise<StoredObject>): Promise<Representation> {
-    return this.represent(await this.translated(() => claimedWrite(this.context, write, run, (first) => first.object)));
+  private async idempotent(write: WriteContext, run: () => Promise<StoredObject>): Promise<Representation> {
+    return this.represent(
+      await this.translated(() => idempotentWrite(this.context, write, run, (first) => first.object)),
+    );
   }
 
   private async translated<T>(work: () => Promise<T>, key: ObjectKey = { namespace: '', name: '' }): Promise<T> {

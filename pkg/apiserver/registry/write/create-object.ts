@@ -102,7 +102,7 @@ async function createNamed(
       commit,
     ) ?? commit());
   } catch (error) {
-    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (!isStorageError(error) || error.code === 'IdempotencyKeyUsed') throw error;
     if (error.code === 'NamespaceNotFound') {
       // Another replica may have begun its deletion, which this one has yet to hear of.
       await store.changes.catchUp();

@@ -11,7 +11,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
 import type { DeleteRequest, ListRequest, WriteContext } from '../../rest/served-resource.ts';
-import { withoutClaim } from '../../rest/write-context.ts';
+import { withoutIdempotencyKey } from '../../rest/write-context.ts';
 import { listQuery, type ModelContext } from '../model/model-context.ts';
 import { deleteObject } from './delete-object.ts';
 
@@ -31,7 +31,7 @@ export interface CollectionDeletion {
 
 /**
  * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn
- * comes stays, and so does one made anew under an old name. A claim is not kept: repeated, the request deletes what
+ * comes stays, and so does one made anew under an old name. An idempotency key is not kept: repeated, the request deletes what
  * matches then. However many they are, a few are in memory.
  */
 export async function deleteCollection(
@@ -129,7 +129,7 @@ export async function deleteObjects(
   request: WriteContext,
   options: DeletionOptions = {},
 ): Promise<StoredObject[]> {
-  const write = withoutClaim(request);
+  const write = withoutIdempotencyKey(request);
   const targets = objects.toReversed();
   const deleted: StoredObject[] = [];
   const worker = async (): Promise<void> => {

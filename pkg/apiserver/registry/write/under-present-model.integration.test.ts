@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { InformerBus } from '../../informer-bus/informer-bus.ts';
-import { InFlightClaims } from '../model/in-flight-claims.ts';
+import { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { NamespaceSet } from '../namespace/namespace-set.ts';
 import { ApiClient, eventually } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
@@ -26,7 +26,7 @@ function held(group: string): { things: ApiClient; served: ServedModel; reached:
   const house = {
     store,
     bus,
-    claims: new InFlightClaims(),
+    idempotencyKeys: new InFlightIdempotencyKeys(),
     namespaces: new NamespaceSet(),
     dependents: { hasAny: async () => false },
     exactTotalLimit: 10,

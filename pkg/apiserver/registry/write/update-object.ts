@@ -31,7 +31,7 @@ export async function updateObject(
       underPresentModel(context, (served) => updateOnce(served, request, once)),
     );
   } catch (error) {
-    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (!isStorageError(error) || error.code === 'IdempotencyKeyUsed') throw error;
     throw statusFromStorage(error, subjectOf(context, request.key));
   }
 }

@@ -29,7 +29,7 @@ import {
 } from './list-order.ts';
 import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
 import { PageRoom, unasked } from './page-memory.ts';
-import { soon } from './quick-query.ts';
+import { queryWithTimeout } from './quick-query.ts';
 import type { Table } from '../table/table.ts';
 
 interface ChunkRow extends PlacedRow {
@@ -160,7 +160,8 @@ export class ChunkReader {
       this.#query(compileList(table, query, 'ordered'), query, { way: 'ordered', runner });
     if (!list.narrows) return ordered(this.#pool);
     return (
-      (await soon(this.#pool, ordered)) ?? this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' })
+      (await queryWithTimeout(this.#pool, ordered)) ??
+      this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' })
     );
   }
 

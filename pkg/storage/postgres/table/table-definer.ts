@@ -20,7 +20,7 @@ const definitionLock = 818;
  */
 const lockWait = 200;
 /** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
-const defaultPatience = 10_000;
+const defaultLockTimeoutMs = 10_000;
 const shortestPause = 200;
 const longestPause = 2_000;
 /**
@@ -52,11 +52,11 @@ export class TableDefiner {
 
   /**
    * Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed
-   * within `patience`.
+   * within `lockTimeoutMs`.
    */
-  async ensure(model: StoredModel, patience = defaultPatience): Promise<boolean> {
+  async ensure(model: StoredModel, lockTimeoutMs = defaultLockTimeoutMs): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
-    const unfinished = await withLockRetries(patience, () =>
+    const unfinished = await withLockRetries(lockTimeoutMs, () =>
       this.#inTransaction(async (client) => {
         const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
         return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
@@ -208,8 +208,8 @@ export class TableDefiner {
   }
 }
 
-async function withLockRetries<T>(patience: number, work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + patience;
+async function withLockRetries<T>(lockTimeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + lockTimeoutMs;
   for (let pause = shortestPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       return await work();

@@ -1,7 +1,7 @@
 import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
 import { encodeBody } from '../../body.ts';
 import { StorageError } from '../../storage-error.ts';
-import type { IdempotencyClaim, StoredObject, Write, WriteOptions } from '../../store.ts';
+import type { IdempotencyKey, StoredObject, Write, WriteOptions } from '../../store.ts';
 import { fenceKey, isLeases } from '../table/lease-fence.ts';
 import { ownerElements } from '../table/owner-elements.ts';
 import type { Table } from '../table/table.ts';
@@ -23,13 +23,13 @@ export interface Operation {
   keys: IndexKey[];
   body: string;
   fingerprint: string;
-  claim: IdempotencyClaim | undefined;
+  idempotencyKey: IdempotencyKey | undefined;
   /** What functions computed; of a table with such columns. */
   computed: WriteKeys | undefined;
   /** The lease it depends on. */
   fence: Fence | undefined;
   /**
-   * What no other operation of its batch may touch: its key, its claim, and unique values it takes or leaves; of a
+   * What no other operation of its batch may touch: its key, its idempotency key, and unique values it takes or leaves; of a
    * lease also what it fences.
    */
   exclusives: string[];
@@ -68,7 +68,7 @@ export function toOperation(
     keys,
     body,
     fingerprint: write.fingerprint,
-    claim: idempotency,
+    idempotencyKey: idempotency,
     computed,
     fence,
     exclusives: none,
@@ -101,9 +101,12 @@ export function labelElements(labels: Record<string, string> | undefined, namesp
   return elements;
 }
 
-function exclusivesOf({ table, namespace, name, keys, from, claim, computed }: Operation): string[] {
+function exclusivesOf({ table, namespace, name, keys, from, idempotencyKey, computed }: Operation): string[] {
   const exclusives = [`${table.id}/${namespace}/${name}`];
-  if (claim !== undefined) exclusives.push(JSON.stringify([claim.user, claim.method, claim.path, claim.key]));
+  if (idempotencyKey !== undefined)
+    exclusives.push(
+      JSON.stringify([idempotencyKey.user, idempotencyKey.method, idempotencyKey.path, idempotencyKey.key]),
+    );
   if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;

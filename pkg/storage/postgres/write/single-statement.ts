@@ -22,7 +22,7 @@ export interface SingleRow {
 }
 
 /**
- * A batch of one operation without a claim: the same steps in the same order as `batchStatement`, with the same
+ * A batch of one operation without an idempotency key: the same steps in the same order as `batchStatement`, with the same
  * guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends
  * on nothing but table, type, whether there is a fence, and whether anybody is told.
  */

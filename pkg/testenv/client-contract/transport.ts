@@ -5,39 +5,39 @@ import { PortClient, RestClient, servePort, type PortService, type RestLimits } 
 import { systemMasters } from '#pkg/identity/index';
 import type { TestEnv } from '../start-test-env.ts';
 
-/** A client that leads to a test server, and what else there is to know of it. */
-export interface OpenDoor {
+/** A client of a test server, and what the contract needs to know about it. */
+export interface OpenTransport {
   client: Client & { close(): void };
-  /** What its answers warned of. */
+  /** The warnings in its responses. */
   warnings: string[];
-  /** The other side, where the way leads over a port. */
+  /** The other end of the message port, if the transport uses one. */
   service?: PortService;
-  /** Closes it and whatever it stands on. */
+  /** Closes the client and everything opened for it. */
   dispose: () => void;
 }
 
-export interface DoorOptions {
+export interface TransportOptions {
   env: TestEnv;
-  /** Which of its servers. Default 0. */
+  /** Index of the server to connect to. Default 0. */
   server?: number;
   limits?: Partial<RestLimits>;
 }
 
-export interface Door {
+export interface Transport {
   name: string;
-  /** Its namespace in the contract, so that doors may share a server. */
+  /** The namespace that its cases use, so that transports can share a server. */
   namespace: string;
-  open(options: DoorOptions): OpenDoor;
+  open(options: TransportOptions): OpenTransport;
 }
 
-export const doors: readonly Door[] = [
+export const transports: readonly Transport[] = [
   { name: 'loopback', namespace: 'loopback', open: openLoopback },
   { name: 'REST', namespace: 'rest', open: openRest },
   { name: 'port over loopback', namespace: 'port-loopback', open: (options) => overPort(openLoopback(options)) },
   { name: 'port over REST', namespace: 'port-rest', open: (options) => overPort(openRest(options)) },
 ];
 
-function openLoopback({ env, server = 0 }: DoorOptions): OpenDoor {
+function openLoopback({ env, server = 0 }: TransportOptions): OpenTransport {
   const warnings: string[] = [];
   const user = { name: 'admin', uid: 'admin', groups: [systemMasters] };
   const client = new LoopbackClient({
@@ -49,7 +49,7 @@ function openLoopback({ env, server = 0 }: DoorOptions): OpenDoor {
   return { client, warnings, dispose: () => client.close() };
 }
 
-function openRest({ env, server = 0, limits = {} }: DoorOptions): OpenDoor {
+function openRest({ env, server = 0, limits = {} }: TransportOptions): OpenTransport {
   const warnings: string[] = [];
   const client = RestClient.connect({
     url: env.servers[server]!.url,
@@ -60,7 +60,7 @@ function openRest({ env, server = 0, limits = {} }: DoorOptions): OpenDoor {
   return { client, warnings, dispose: () => client.close() };
 }
 
-function overPort({ client: inner, warnings, dispose }: OpenDoor): OpenDoor {
+function overPort({ client: inner, warnings, dispose }: OpenTransport): OpenTransport {
   const { port1, port2 } = new MessageChannel();
   const service = servePort({ port: port1, client: inner });
   const client = new PortClient({ port: port2 });

@@ -4,7 +4,7 @@ import { SeededRandom } from './seeded-random.ts';
  * Decides what happens to each call, by the seed: the nth question of one label has one answer, whatever was asked of
  * other labels in between. So a run can be repeated though its calls come in another order.
  */
-export class Fates {
+export class SeededFaults {
   readonly #seed: number;
   readonly #asked = new Map<string, number>();
 

@@ -2,25 +2,25 @@ import { Manager, type ControllerDefinition, type Log } from '#pkg/runtime/index
 import type { FaultyClient } from './faulty-client.ts';
 import { WorkCount } from './work-count.ts';
 
-export interface MortalControllersOptions {
+export interface CrashingControllerRunnerOptions {
   /** Under which controllers that resume keep their positions. */
   name: string;
   client: FaultyClient;
   controllers: readonly ControllerDefinition[];
   log: Log;
   /** Told of each new life, in words. */
-  onLife: (what: string) => void;
+  onRestart: (what: string) => void;
 }
 
 /** Controllers in a process that may crash, and is then started again with empty hands. */
-export class MortalControllers {
-  readonly #options: MortalControllersOptions;
+export class CrashingControllerRunner {
+  readonly #options: CrashingControllerRunnerOptions;
   readonly #running: Promise<void>;
   #work = new WorkCount();
   #isStopped = false;
   #stop!: () => void;
 
-  constructor(options: MortalControllersOptions) {
+  constructor(options: CrashingControllerRunnerOptions) {
     this.#options = options;
     const stopping = new Promise<void>((resolve) => {
       this.#stop = resolve;
@@ -41,7 +41,7 @@ export class MortalControllers {
   }
 
   async #run(stopping: Promise<void>): Promise<void> {
-    const { name, controllers, log, onLife } = this.#options;
+    const { name, controllers, log, onRestart } = this.#options;
     for (let client = this.#options.client; !this.#isStopped; client = client.nextLife()) {
       const work = new WorkCount();
       this.#work = work;
@@ -57,7 +57,7 @@ export class MortalControllers {
       await Promise.race([client.crashed, stopping]);
       // After a crash nothing that it still does reaches the API.
       await manager.stop();
-      if (!this.#isStopped) onLife('the controllers crashed, and are started again');
+      if (!this.#isStopped) onRestart('the controllers crashed, and are started again');
     }
   }
 }

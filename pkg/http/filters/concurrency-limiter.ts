@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { isAnswered } from '../answer/respond.ts';
 
-export interface GateOptions {
+export interface ConcurrencyLimiterOptions {
   /** How many may be in at a time. */
   limit: number;
   /** How long one may wait outside. Milliseconds; 0: nobody waits. */
@@ -33,8 +33,8 @@ const standingQueueMs = 50;
  * refused in a time, however many requests clients would like to send. Source: "Fail at Scale", ACM Queue 13(8)
  * (adaptive LIFO, controlled delay); Kubernetes' API priority and fairness (a queue before a refusal).
  */
-export class Gate {
-  private readonly options: Required<GateOptions>;
+export class ConcurrencyLimiter {
+  private readonly options: Required<ConcurrencyLimiterOptions>;
   private inside = 0;
   private outside = 0;
   /** From `first` on in the order of `since`; who left stays in it, settled, until its turn. */
@@ -45,7 +45,7 @@ export class Gate {
   private timer: NodeJS.Timeout | undefined;
   private expiresAt = Infinity;
 
-  constructor({ maxWaiting = 10_000, ...options }: GateOptions) {
+  constructor({ maxWaiting = 10_000, ...options }: ConcurrencyLimiterOptions) {
     this.options = { maxWaiting, ...options };
   }
 

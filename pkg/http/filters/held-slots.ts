@@ -2,21 +2,21 @@ import type { ServerResponse } from 'node:http';
 import type { StatusError } from '#pkg/apimachinery/index';
 import { networkOf } from '../connection/network-of.ts';
 import type { BodyTurn, RequestContext, Sender } from '../request/request-context.ts';
-import type { Entrance } from './keyed-gates.ts';
+import type { SlotLimiter } from './keyed-concurrency-limiters.ts';
 import type { RefusedBy } from './refusal.ts';
 import type { Senders } from './senders.ts';
 
-/** Whose the places are. */
-export interface PlacesOwner {
+/** Whose the slots are. */
+export interface SlotsOwner {
   readonly senders: Senders;
-  /** A wait is over, be it for a place or in vain. */
+  /** A wait is over, be it for a slot or in vain. */
   waited(ms: number): void;
-  /** Of a request whose body has come, and which finds no place again. */
+  /** Of a request whose body has come, and which finds no slot again. */
   refusalOf(by: RefusedBy, context: RequestContext): StatusError;
 }
 
-export interface Place {
-  readonly entrance: Entrance;
+export interface Slot {
+  readonly limiter: SlotLimiter;
   /** The limit that it is of. */
   readonly by: RefusedBy;
   /** Also while the body arrives. */
@@ -26,30 +26,30 @@ export interface Place {
 }
 
 /**
- * The places one request holds; while others are waited for, to send a body or to read an answer, those alone that
+ * The slots one request holds; while others are waited for, to send a body or to read an answer, those alone that
  * count who they are.
  */
-export class HeldPlaces implements BodyTurn {
+export class HeldSlots implements BodyTurn {
   /** Of a stranger the body counts by address. */
   isOfStranger = true;
   private readonly context: RequestContext;
-  private readonly owner: PlacesOwner;
-  private held: Place[] = [];
+  private readonly owner: SlotsOwner;
+  private held: Slot[] = [];
   private isOver = false;
 
-  constructor(context: RequestContext, owner: PlacesOwner) {
+  constructor(context: RequestContext, owner: SlotsOwner) {
     this.context = context;
     this.owner = owner;
   }
 
   /** False where there was no room in time. */
-  enter(place: Place): boolean | Promise<boolean> {
-    return this.hold(place, place.entrance.enter(this.context.response, this.context.waitedMs));
+  enter(slot: Slot): boolean | Promise<boolean> {
+    return this.hold(slot, slot.limiter.enter(this.context.response, this.context.waitedMs));
   }
 
-  /** Of a request that goes on: for other places. */
+  /** Of a request that goes on: for other slots. */
   leave(): void {
-    for (const { entrance } of this.held.splice(0)) entrance.leave();
+    for (const { limiter } of this.held.splice(0)) limiter.leave();
   }
 
   /** For good. */
@@ -59,7 +59,7 @@ export class HeldPlaces implements BodyTurn {
   }
 
   /**
-   * The work is done. An answer that waits to be sent keeps the places of its user or network, which alone bound how
+   * The work is done. An answer that waits to be sent keeps the slots of its user or network, which alone bound how
    * many there are, unless the budget counts its bytes.
    */
   end(): void {
@@ -80,8 +80,8 @@ export class HeldPlaces implements BodyTurn {
     } finally {
       sender.end();
     }
-    for (const place of left) {
-      if (!(await this.reenter(place))) throw this.owner.refusalOf(place.by, this.context);
+    for (const slot of left) {
+      if (!(await this.reenter(slot))) throw this.owner.refusalOf(slot.by, this.context);
     }
     return body;
   }
@@ -89,35 +89,35 @@ export class HeldPlaces implements BodyTurn {
   async whileAnswerIsRead(read: Promise<void>): Promise<void> {
     const left = this.leaveUnless(({ isOwn }) => isOwn === true);
     await read;
-    for (const place of left) await this.reenter(place);
+    for (const slot of left) await this.reenter(slot);
   }
 
-  private leaveUnless(isKept: (place: Place) => boolean): Place[] {
-    const left = this.held.filter((place) => !isKept(place));
+  private leaveUnless(isKept: (slot: Slot) => boolean): Slot[] {
+    const left = this.held.filter((slot) => !isKept(slot));
     this.held = this.held.filter(isKept);
-    for (const { entrance } of left) entrance.leave();
+    for (const { limiter } of left) limiter.leave();
     return left;
   }
 
-  private reenter(place: Place): boolean | Promise<boolean> {
-    return this.hold(place, place.entrance.reenter(this.context.response));
+  private reenter(slot: Slot): boolean | Promise<boolean> {
+    return this.hold(slot, slot.limiter.reenter(this.context.response));
   }
 
-  private hold(place: Place, isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {
+  private hold(slot: Slot, isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {
     if (isIn === false) return false;
-    if (isIn !== true) return this.wait(place, isIn);
-    if (this.isOver) place.entrance.leave();
-    else this.held.push(place);
+    if (isIn !== true) return this.wait(slot, isIn);
+    if (this.isOver) slot.limiter.leave();
+    else this.held.push(slot);
     return true;
   }
 
-  private async wait(place: Place, turn: Promise<boolean>): Promise<boolean> {
+  private async wait(slot: Slot, turn: Promise<boolean>): Promise<boolean> {
     const start = performance.now();
     const isIn = await turn;
     const ms = performance.now() - start;
     this.context.waitedMs += ms;
     this.owner.waited(ms);
-    return this.hold(place, isIn);
+    return this.hold(slot, isIn);
   }
 }
 

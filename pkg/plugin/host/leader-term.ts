@@ -21,7 +21,7 @@ import { StartFailure } from './start-failure.ts';
 import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
 import { stopPlugin } from './stop-plugin.ts';
 
-export interface HostTurnOptions {
+export interface LeaderTermOptions {
   /** The API as a plugin's own user. */
   clientOf: (plugin: string) => Client;
   dir: string;
@@ -43,7 +43,7 @@ export interface PluginObserver {
   crashed(plugin: string): void;
 }
 
-/** News of dependents come at once; this is for the end of its patience with them. */
+/** News of dependents come at once; this checks whether the time to wait for them is over. */
 const lookAgain = { requeueAfterMs: 1000 };
 const notRunning = {
   Healthy: { isTrue: false, reason: 'NotRunning' },
@@ -58,9 +58,9 @@ const changingOften: ConditionChange = {
 };
 
 /** The plugins that run in this process, from when it begins to lead until it no longer does. */
-export class HostTurn {
+export class LeaderTerm {
   readonly sources: readonly Source[];
-  readonly #options: HostTurnOptions;
+  readonly #options: LeaderTermOptions;
   readonly #folder: PluginFolder;
   readonly #running = new RunningPlugins((name, crash, plugin) => this.#crashed(name, crash, plugin));
   readonly #crashes = new Map<string, PluginCrash>();
@@ -73,7 +73,7 @@ export class HostTurn {
   #isOver = false;
   #preparing: Promise<void> = Promise.resolve();
 
-  constructor(options: HostTurnOptions) {
+  constructor(options: LeaderTermOptions) {
     this.#options = options;
     this.#folder = new PluginFolder(options);
     this.#starter = new PluginStarter({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
-import type { IdempotencyClaim } from '../../store.ts';
+import type { IdempotencyKey } from '../../store.ts';
 import type { BatchReport } from '../../store-observer.ts';
 import { createOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
 import { PostgresStore } from '../postgres-store.ts';
@@ -38,40 +38,50 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const claimOf = (key: string): IdempotencyClaim => ({ user: 'u', method: 'POST', path: '/p', key, bodyHash: 'h' });
-const writeAll = (name: string, claims: readonly IdempotencyClaim[]): Promise<PromiseSettledResult<unknown>[]> =>
+const idempotencyKeyOf = (key: string): IdempotencyKey => ({
+  user: 'u',
+  method: 'POST',
+  path: '/p',
+  key,
+  bodyHash: 'h',
+});
+const writeAll = (name: string, idempotencyKeys: readonly IdempotencyKey[]): Promise<PromiseSettledResult<unknown>[]> =>
   Promise.allSettled(
-    claims.map((idempotency, i) => store.write(createOf(model, sampleObject(`${name}-${i}`)), { idempotency })),
+    idempotencyKeys.map((idempotency, i) =>
+      store.write(createOf(model, sampleObject(`${name}-${i}`)), { idempotency }),
+    ),
   );
 
-test('writes that are asked for together go in one statement, each with its claim', async () => {
-  const claims = Array.from({ length: 64 }, (_, i) => claimOf(`together-${i}`));
-  expect((await writeAll('together', claims)).every(({ status }) => status === 'fulfilled')).toBe(true);
+test('writes that are asked for together go in one statement, each with its idempotency key', async () => {
+  const idempotencyKeys = Array.from({ length: 64 }, (_, i) => idempotencyKeyOf(`together-${i}`));
+  expect((await writeAll('together', idempotencyKeys)).every(({ status }) => status === 'fulfilled')).toBe(true);
   expect(batches).toEqual([{ size: 64, failed: false }]);
 });
 
-test('claims that somebody has used cost one statement more, however many there are', async () => {
-  const claims = Array.from({ length: 64 }, (_, i) => claimOf(`partly-${i}`));
-  const used = claims.filter((_, i) => i % 3 === 0);
+test('idempotency keys that somebody has used cost one statement more, however many there are', async () => {
+  const idempotencyKeys = Array.from({ length: 64 }, (_, i) => idempotencyKeyOf(`partly-${i}`));
+  const used = idempotencyKeys.filter((_, i) => i % 3 === 0);
   await writeAll('used', used);
   batches = [];
-  const outcomes = await writeAll('partly', claims);
-  expect(outcomes.map(({ status }) => status)).toEqual(claims.map((_, i) => (i % 3 === 0 ? 'rejected' : 'fulfilled')));
+  const outcomes = await writeAll('partly', idempotencyKeys);
+  expect(outcomes.map(({ status }) => status)).toEqual(
+    idempotencyKeys.map((_, i) => (i % 3 === 0 ? 'rejected' : 'fulfilled')),
+  );
   expect(batches).toEqual([
     { size: 64, failed: true },
     { size: 64 - used.length, failed: false },
   ]);
 });
 
-test('claims whose statement was lost with its connection are used once', async () => {
+test('idempotency keys whose statement was lost with its connection are used once', async () => {
   await session.query(
     `CREATE SEQUENCE losses;
      CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN IF nextval('losses') = 10 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NEW; END $$;
      CREATE TRIGGER lose BEFORE INSERT ON platform.idempotency_keys FOR EACH ROW EXECUTE FUNCTION lose()`,
   );
-  const claims = Array.from({ length: 20 }, (_, i) => claimOf(`lost-${i}`));
-  const outcomes = await writeAll('lost', claims);
+  const idempotencyKeys = Array.from({ length: 20 }, (_, i) => idempotencyKeyOf(`lost-${i}`));
+  const outcomes = await writeAll('lost', idempotencyKeys);
   await session.query('DROP TRIGGER lose ON platform.idempotency_keys');
   expect(batches).toEqual([
     { size: 20, failed: true },
@@ -82,7 +92,7 @@ test('claims whose statement was lost with its connection are used once', async 
   );
   const revisions = new Map(rows.map(({ key, rev }) => [key, Number(rev)]));
   expect(outcomes).toEqual(
-    claims.map(({ key }) => ({
+    idempotencyKeys.map(({ key }) => ({
       status: 'fulfilled',
       value: expect.objectContaining({ revision: revisions.get(key) }),
     })),
