@@ -12,7 +12,7 @@ import {
   type DatabaseObserver,
   type PoolState,
 } from './database-observer.ts';
-import type { Log } from './log.ts';
+import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
 
@@ -31,7 +31,7 @@ export interface DatabaseOptions {
   /** Authority of the server's certificate, with a url: a file in PEM form. */
   readonly caFile?: string;
   readonly connection?: pg.ClientConfig;
-  readonly log: Log;
+  readonly log: DatabaseLog;
   /** Shown in pg_stat_activity; `svc` by default. */
   readonly applicationName?: string;
   /** Connections of the main pool; 10 by default. */
@@ -73,7 +73,7 @@ export class Database {
   /** Knows no tables; give it yours: `database.kysely.withTables<Tables>()`. */
   readonly kysely: Kysely<unknown>;
   private readonly config: pg.ClientConfig;
-  private readonly log: Log;
+  private readonly log: DatabaseLog;
   private readonly observer: DatabaseObserver | undefined;
   private readonly pools = new Map<pg.Pool, string>();
   private readonly clients = new Set<pg.Client>();

@@ -27,7 +27,7 @@ export type Write =
       from: StoredObject;
     };
 
-export interface WriteOptions {
+export interface StoreWriteOptions {
   /** Checks name, revision and unique values, and writes nothing; the answer's revision is that of `from`, or 0. */
   dryRun?: boolean;
   /** Remembered with the write, in the same statement; see `Store.recall`. */
@@ -171,7 +171,7 @@ export interface Store {
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
   get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined>;
-  write(write: Write, options?: WriteOptions): Promise<StoredObject>;
+  write(write: Write, options?: StoreWriteOptions): Promise<StoredObject>;
   /** Remembers an idempotency key whose request changed nothing, with the object it found. StorageError IdempotencyKeyUsed. */
   remember(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
   /** The outcome of an earlier request under this idempotency key, if any. */

@@ -31,7 +31,7 @@ import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Running } from '../process/run-until-signal.ts';
-import { explained, listenTls, warnWithoutTls } from './listen.ts';
+import { withListenErrors, listenTls, warnWithoutTls } from './listen.ts';
 import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
 import { platformControllers, type PlatformControllers } from './platform-controllers.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
@@ -94,7 +94,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
-    const address = await explained(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
+    const address = await withListenErrors(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
     warnWithoutTls(address, 'svc.server.host', log);
     const opened = await openCertificate(options, { selfMade: parts.local, log, teardown });
     const certificate = opened?.certificate;

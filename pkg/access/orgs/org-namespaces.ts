@@ -21,7 +21,7 @@ export interface OrgNamespacesOptions {
 }
 
 /** What there is to a removal besides the namespace. */
-export interface Removal {
+export interface OrgRemoval {
   /** Throws where the organization must stay. */
   check: (on: Queryable) => Promise<void>;
   removeRow: (on: Queryable) => Promise<void>;
@@ -106,14 +106,14 @@ export class OrgNamespaces {
    * again under the lock, from which on nobody becomes a member. A process that dies in between leaves an organization
    * whose namespace is made anew. Rejects where the platform cannot be reached.
    */
-  async remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
+  async remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     await check(this.#database.pool);
     const outcome = await this.#inTurn(() => this.#remove(orgId, { check, removeRow }));
     if (outcome === 'in use') await this.ensure(orgId);
     return outcome;
   }
 
-  async #remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
+  async #remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
       // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
       // there.

@@ -3,7 +3,7 @@ import type { StatusError } from '#pkg/apimachinery/index';
 import { networkOf } from '../connection/network-of.ts';
 import type { BodyTurn, RequestContext, Sender } from '../request/request-context.ts';
 import type { SlotLimiter } from './keyed-concurrency-limiters.ts';
-import type { RefusedBy } from './refusal.ts';
+import type { RefusedBy } from './limit-refusal.ts';
 import type { Senders } from './senders.ts';
 
 /** Whose the slots are. */
@@ -30,8 +30,8 @@ export interface Slot {
  * count who they are.
  */
 export class HeldSlots implements BodyTurn {
-  /** Of a stranger the body counts by address. */
-  isOfStranger = true;
+  /** Of an anonymous client the body counts by address. */
+  isAnonymous = true;
   private readonly context: RequestContext;
   private readonly owner: SlotsOwner;
   private held: Slot[] = [];
@@ -72,7 +72,7 @@ export class HeldSlots implements BodyTurn {
   }
 
   async whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T> {
-    const sender = this.owner.senders.add(this.isOfStranger ? networkOf(this.context.clientAddress) : undefined);
+    const sender = this.owner.senders.add(this.isAnonymous ? networkOf(this.context.clientAddress) : undefined);
     const left = this.leaveUnless(({ isKept }) => isKept === true);
     let body: T;
     try {

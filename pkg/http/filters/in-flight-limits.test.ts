@@ -3,15 +3,15 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { readBody } from '../request/read-body.ts';
 import type { Filter, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { deferred, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { InFlightLimits, type MaxInFlight } from './in-flight-limits.ts';
-import type { RefusedBy } from './refusal.ts';
+import type { RefusedBy } from './limit-refusal.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -34,7 +34,7 @@ const withUser: Filter = (next) => (context) => {
 };
 
 interface Held {
-  server: TestServer;
+  server: TestHttpServer;
   limits: InFlightLimits;
   refused: RefusedBy[];
   /** Resolves when so many requests have come to the handler. */

@@ -9,14 +9,14 @@ import { isAnswered, sendJson } from '../answer/respond.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { HeldSlots, type Slot, type SlotsOwner } from './held-slots.ts';
 import { KeyedConcurrencyLimiters } from './keyed-concurrency-limiters.ts';
-import { refusals, type RefusedBy } from './refusal.ts';
+import { refusals, type RefusedBy } from './limit-refusal.ts';
 import { Senders, type SendersOptions } from './senders.ts';
 import { VerifiedCredentials } from './verified-credentials.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
-/** A limit left out is no limit; where both `total` and `perUser` are, strangers have none either. */
+/** A limit left out is no limit; where both `total` and `perUser` are, anonymous clients have none either. */
 export interface MaxInFlight {
-  /** Requests under way at a time, watches only until their stream has begun; of strangers a quarter of it. */
+  /** Requests under way at a time, watches only until their stream has begun; of anonymous clients a quarter of it. */
   total?: number;
   perUser?: number;
   watches?: number;
@@ -62,10 +62,10 @@ export interface InFlightObserver {
 
 /** Of readers of metrics, under way at a time. */
 const maxOfMetrics = 64;
-/** Of strangers of one network, under way at a time; and as many whose credentials are looked up. */
+/** Of anonymous clients of one network, under way at a time; and as many whose credentials are looked up. */
 const maxOfNetwork = 32;
 /**
- * Of all strangers, credentials looked up at a time: more would only wait for connections of the database, and the
+ * Of all anonymous clients, credentials looked up at a time: more would only wait for connections of the database, and the
  * credentials of those who are known with them.
  */
 const maxLookups = 64;
@@ -91,7 +91,7 @@ interface Visit {
  * Two filters, as nobody's user is known before authentication. A request whose credential was good the last time takes
  * its slots in `beforeAuthentication`, next to others with that credential and then to all: what is refused there has
  * cost next to nothing. Of anybody else only the credential is looked up first, in a few slots of the client's
- * network; `afterAuthentication` then gives it those of its user, or those that strangers have: none that they take is
+ * network; `afterAuthentication` then gives it those of its user, or those that anonymous clients have: none that they take is
  * missing to who is known. It counts users too, with all of their credentials, and refuses at once.
  *
  * No slot that is missing to others is held while a body is on its way or an answer is read (`HeldSlots`, `Senders`).
@@ -102,7 +102,7 @@ export class InFlightLimits implements SlotsOwner {
   private readonly options: MaxInFlight;
   private readonly credentialOf: CredentialReader;
   private readonly all: ConcurrencyLimiter | undefined;
-  private readonly strangers: ConcurrencyLimiter | undefined;
+  private readonly anonymous: ConcurrencyLimiter | undefined;
   private readonly lookups: ConcurrencyLimiter;
   private readonly metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
   private readonly byCredential: KeyedConcurrencyLimiters | undefined;
@@ -135,9 +135,9 @@ export class InFlightLimits implements SlotsOwner {
     this.lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
     this.lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
     if (total !== undefined) this.all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
-    const ofStrangers = Math.max(1, Math.floor((total ?? 0) / 4));
-    if (total !== undefined && ofStrangers < total)
-      this.strangers = new ConcurrencyLimiter({ limit: ofStrangers, maxWaitMs });
+    const anonymousLimit = Math.max(1, Math.floor((total ?? 0) / 4));
+    if (total !== undefined && anonymousLimit < total)
+      this.anonymous = new ConcurrencyLimiter({ limit: anonymousLimit, maxWaitMs });
     if (perUser !== undefined) this.byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
     if (total !== undefined || perUser !== undefined)
       this.byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
@@ -146,7 +146,7 @@ export class InFlightLimits implements SlotsOwner {
 
   /** Requests that wait for others to end. */
   get waiting(): number {
-    const limiters = [this.all, this.strangers, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
+    const limiters = [this.all, this.anonymous, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
     return limiters.reduce((sum, limiter) => sum + (limiter?.waiting ?? 0), 0);
   }
 
@@ -175,23 +175,23 @@ export class InFlightLimits implements SlotsOwner {
     const visit = this.visits.get(context);
     if (visit === undefined) return next(context);
     const { name, uid } = context.impersonator ?? context.user;
-    const isStranger = name === anonymousUser.name;
+    const isAnonymous = name === anonymousUser.name;
     visit.isAuthenticated = true;
-    visit.slots.isOfStranger = isStranger;
-    if (!isStranger && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
+    visit.slots.isAnonymous = isAnonymous;
+    if (!isAnonymous && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
     // A session that is over is no failure where nobody need be known.
-    if (isStranger) this.noteWrong(visit, context);
+    if (isAnonymous) this.noteWrong(visit, context);
     if (!visit.holdsWorkSlots) {
       visit.slots.leave();
       visit.holdsWorkSlots = true;
-      const refused = await this.enter(visit, this.slotsOf(visit, context, isStranger));
+      const refused = await this.enter(visit, this.slotsOf(visit, context, isAnonymous));
       if (refused !== undefined) return this.refuse(refused, context);
     }
     if (visit.exemption !== undefined) return next(context);
-    if (isWatch(context)) return this.watch(next, context, { slots: visit.slots, isStranger });
-    // Strangers are counted by their network, and not while they send.
+    if (isWatch(context)) return this.watch(next, context, { slots: visit.slots, isAnonymous });
+    // Anonymous clients are counted by their network, and not while they send.
     if (
-      !isStranger &&
+      !isAnonymous &&
       visit.slots.enter({
         limiter: this.requestsByUser.of(context.user.name),
         by: 'user',
@@ -230,7 +230,7 @@ export class InFlightLimits implements SlotsOwner {
       credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
     const isKnown = key !== undefined && this.verified.has(key);
     const slots = new HeldSlots(context, this);
-    slots.isOfStranger = !isKnown;
+    slots.isAnonymous = !isKnown;
     // Whose name only is known, as a signature's, is yet to be believed.
     return {
       slots,
@@ -261,15 +261,15 @@ export class InFlightLimits implements SlotsOwner {
   }
 
   /** Those of a user are kept while a body is on its way: slow bodies of one user hold up nobody else. */
-  private *slotsOf({ exemption, key }: Visit, context: RequestContext, isStranger: boolean): Generator<Slot> {
+  private *slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
     if (exemption === 'metrics') yield { limiter: this.metrics, by: 'metrics' };
     if (exemption !== undefined) return;
-    if (!isStranger && this.byCredential !== undefined)
+    if (!isAnonymous && this.byCredential !== undefined)
       yield { limiter: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
-    if (isStranger && this.byNetwork !== undefined)
+    if (isAnonymous && this.byNetwork !== undefined)
       yield { limiter: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
     // First for all, so that who is refused by their own share hears so.
-    if (isStranger && this.strangers !== undefined) yield { limiter: this.strangers, by: 'strangers' };
+    if (isAnonymous && this.anonymous !== undefined) yield { limiter: this.anonymous, by: 'strangers' };
     if (this.all !== undefined) yield { limiter: this.all, by: 'total' };
   }
 
@@ -287,10 +287,10 @@ export class InFlightLimits implements SlotsOwner {
   private async watch(
     next: Handler,
     context: RequestContext,
-    { slots, isStranger }: { slots: HeldSlots; isStranger: boolean },
+    { slots, isAnonymous }: { slots: HeldSlots; isAnonymous: boolean },
   ): Promise<void> {
     if (this.watchCount >= (this.options.watches ?? Infinity)) return this.refuse('watches', context);
-    const user = isStranger ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
+    const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
     const slot = this.watchesByUser.of(user);
     if (slot.enter(context.response) !== true) return this.refuse('user_watches', context);
     this.watchCount += 1;

@@ -3,12 +3,12 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { readBody } from '../request/read-body.ts';
 import type { Filter, Handler } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { deferred, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -19,7 +19,7 @@ const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
 const posts = '/apis/g.io/v1/posts';
 
 /** The given filters stand within `withStatus`. */
-async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestServer> {
+async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), ...filters] });
   started.push(server);
   return server;

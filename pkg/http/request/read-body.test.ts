@@ -5,16 +5,16 @@ import type { HttpServerLimits } from '../server/http-server.ts';
 import { readBody } from './read-body.ts';
 import type { Handler, RequestContext } from './request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { deferred, readAll, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, readAll, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
   started = [];
 });
 
-async function start(handler: Handler, limits: Partial<HttpServerLimits> = {}): Promise<TestServer> {
+async function start(handler: Handler, limits: Partial<HttpServerLimits> = {}): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { limits });
   started.push(server);
   return server;

@@ -9,10 +9,10 @@ import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { readBody } from '../request/read-body.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestHttpServer } from './start-test-server.ts';
 import { ServerCertificate } from '../tls/server-certificate.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -23,7 +23,7 @@ async function start(
   handler: Handler = answerOk,
   limits: Partial<HttpServerLimits> = {},
   isProbe: (path: string) => boolean = () => false,
-): Promise<TestServer> {
+): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { limits, isProbe });
   started.push(server);
   return server;
@@ -209,7 +209,7 @@ describe('connections beyond the limit', () => {
     await once(context.signal, 'abort');
   };
   /** A connection on which something is under way. */
-  const held = async (open: TestServer['open']): Promise<Socket> => {
+  const held = async (open: TestHttpServer['open']): Promise<Socket> => {
     const socket = await open();
     socket.write('GET /held HTTP/1.1\r\nHost: h\r\n\r\n');
     await once(socket, 'data');

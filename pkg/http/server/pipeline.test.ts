@@ -3,16 +3,16 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestHttpServer } from './start-test-server.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
   started = [];
 });
 
-async function start(handler: Handler): Promise<TestServer> {
+async function start(handler: Handler): Promise<TestHttpServer> {
   const server = await startTestServer(handler);
   started.push(server);
   return server;

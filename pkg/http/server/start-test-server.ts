@@ -17,7 +17,7 @@ export interface TestAnswer {
   body: Buffer;
 }
 
-export interface TestServer {
+export interface TestHttpServer {
   server: HttpServer;
   port: number;
   /** Parsed log lines. */
@@ -39,7 +39,7 @@ export async function startTestServer(
     isProbe?: (path: string) => boolean;
     memory?: ContextMemory;
   } = {},
-): Promise<TestServer> {
+): Promise<TestHttpServer> {
   const logs: Record<string, unknown>[] = [];
   const log = pino(
     { level: 'debug' },

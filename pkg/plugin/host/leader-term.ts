@@ -9,7 +9,7 @@ import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
 import { dependencyProblem } from './dependencies.ts';
 import { forgetDeleted, rememberDeleted, wasDeleted } from './deleted-plugins.ts';
-import { Neighbours } from './neighbours.ts';
+import { DependencyNotifier } from './dependency-notifier.ts';
 import type { ConditionChange, ConditionChanges } from './plugin-conditions.ts';
 import { PluginFolder, type FoundPlugin } from './plugin-folder.ts';
 import { isWanted, PluginRecord } from './plugin-record.ts';
@@ -67,7 +67,7 @@ export class LeaderTerm {
   readonly #starter: PluginStarter;
   /** Those whose folder has had its first sight. */
   readonly #seen = new Set<string>();
-  readonly #neighbours = new Neighbours();
+  readonly #dependencies = new DependencyNotifier();
   readonly #reloads = new ReloadBudget();
   readonly #phases = new Map<string, PluginPhase>();
   #isOver = false;
@@ -80,7 +80,7 @@ export class LeaderTerm {
       ...options,
       running: this.#running,
       onStarted: (tookMs) => options.observer?.started(tookMs),
-      onHealth: (name) => this.#neighbours.look(name),
+      onHealth: (name) => this.#dependencies.enqueue(name),
     });
     this.sources = [
       {
@@ -88,7 +88,7 @@ export class LeaderTerm {
         stop: () => this.#folder.stop(),
         problem: () => this.#folder.problem(),
       },
-      this.#neighbours.source,
+      this.#dependencies.source,
       { start: () => Promise.resolve(true), stop: () => this.#end() },
     ];
   }
@@ -121,7 +121,7 @@ export class LeaderTerm {
       return await this.#look(name, context);
     } finally {
       const all = this.#plugins(context);
-      this.#neighbours.tell(name, all, {
+      this.#dependencies.notify(name, all, {
         isRunning: this.#running.has(name),
         isWanted: all.some((each) => each.metadata.name === name && isWanted(each)),
       });
@@ -198,7 +198,7 @@ export class LeaderTerm {
     const { name } = record;
     const { phase = 'Disabled' } = record.status;
     if (phase !== 'Disabled' || this.#running.has(name)) {
-      if (this.#neighbours.mustWait(name, this.#plugins(context), this.#running)) {
+      if (this.#dependencies.mustWait(name, this.#plugins(context), this.#running)) {
         await record.change({ phase: 'Stopping' });
         return lookAgain;
       }
@@ -226,11 +226,11 @@ export class LeaderTerm {
     if (running !== undefined) {
       const obstacle = this.#obstacle({ ...record.object, spec: running.spec }, context);
       if (obstacle !== undefined)
-        return this.#neighbours.mustWait(name, this.#plugins(context), this.#running)
+        return this.#dependencies.mustWait(name, this.#plugins(context), this.#running)
           ? lookAgain
           : this.#stopForNow(record, obstacle);
     }
-    this.#neighbours.stays(name);
+    this.#dependencies.cancelStop(name);
     if (running !== undefined && record.status.phase === 'Started')
       return this.#keepCurrent(record, running, found, context);
     // Enabled again amidst its stop: who knows what is left of it.
@@ -269,7 +269,7 @@ export class LeaderTerm {
     const all = this.#plugins(context);
     const isAvailable = (name: string): boolean =>
       all.some((each) => each.metadata.name === name && isWanted(each)) &&
-      !this.#neighbours.isLeaving(name) &&
+      !this.#dependencies.isStopping(name) &&
       this.#running.has(name);
     return dependencyProblem(plugin, all, isAvailable);
   }
@@ -277,7 +277,7 @@ export class LeaderTerm {
   /** A running one loses what it needs: its worker stops, and all that it made stays. */
   async #stopForNow(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
     await this.#running.stop(record.name);
-    this.#neighbours.stays(record.name);
+    this.#dependencies.cancelStop(record.name);
     this.#options.log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped for what it depends on');
     await record.change({
       phase: 'Failed',
@@ -366,14 +366,14 @@ export class LeaderTerm {
     this.#starter.crashed(name, plugin);
     log.error({ plugin: name, reason: crash.reason, message: crash.message }, 'the worker of a plugin ended by itself');
     observer?.crashed(name);
-    this.#neighbours.look(name);
+    this.#dependencies.enqueue(name);
   }
 
   #forget(name: string): void {
     this.#crashes.delete(name);
     this.#starter.forget(name);
     this.#reloads.forget(name);
-    this.#neighbours.stays(name);
+    this.#dependencies.cancelStop(name);
   }
 
   async #begin(enqueue: Enqueue): Promise<boolean> {

@@ -5,7 +5,7 @@ import { manifestFile, type PluginManifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/read-manifest.ts';
 import { isPluginError, PluginError } from '../plugin-error.ts';
 import { fingerprintFolder, type FolderFingerprint } from './folder-fingerprint.ts';
-import { readName } from './read-plugin-name.ts';
+import { readPluginName } from './read-plugin-name.ts';
 
 export interface PluginFolderOptions {
   /** Its folders are the plugins. It need not exist. */
@@ -185,7 +185,7 @@ export class PluginFolder implements Source {
       fingerprint,
       judged,
       since: isDue ? now : since,
-      name: judged === undefined ? await readName(folder) : undefined,
+      name: judged === undefined ? await readPluginName(folder) : undefined,
     });
     if (!isDue) return;
     if (before?.judged !== undefined && before.judged.name !== judged?.name) this.#ask(before.judged.name);
@@ -206,7 +206,7 @@ export class PluginFolder implements Source {
       // One whose manifest is there, and cannot be read any more, is still whose it was.
       const last =
         (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
-      const name = (await readName(folder)) ?? last ?? nameless;
+      const name = (await readPluginName(folder)) ?? last ?? nameless;
       if (name === nameless) this.#complain(folder, 'a folder is no plugin', error);
       return { name, folder, fingerprint, problem: error };
     }

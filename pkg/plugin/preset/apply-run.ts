@@ -5,7 +5,7 @@ import { servedAgain } from '../model/served-versions.ts';
 import { PluginError } from '../plugin-error.ts';
 import type { Inventory } from './inventory.ts';
 import type { PlannedPreset } from './plan-presets.ts';
-import { isSameObject, newObject, updatedObject } from './preset-content.ts';
+import { isSameContent, newObject, updatedObject } from './preset-content.ts';
 import { isDefinitionKind } from './preset-kinds.ts';
 import { formatObject, formatPlace } from './preset-object.ts';
 import { judgeApply, type ApplyVerdict } from './preset-rules.ts';
@@ -74,7 +74,7 @@ export class ApplyRun {
       log.info(details, 'a preset was created');
     } else if (accepted.type === 'update' && stored !== undefined) {
       const wanted = updatedObject(stored, shipped, { plugin, type });
-      if (isSameObject(stored, wanted)) return accepted;
+      if (isSameContent(stored, wanted)) return accepted;
       await client.update(type, wanted, { signal }).catch(vanished(stored));
       log.info(
         details,

@@ -1,6 +1,6 @@
 import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
 import type { TestEnv } from '../start-test-env.ts';
-import { eventually } from '../contract/api-call.ts';
+import { retryUntilPasses } from '../contract/api-call.ts';
 import { transports } from './transport.ts';
 
 /** The contract's model: namespaced, with status apart, indexes of two types, and a field that takes anything. */
@@ -50,7 +50,8 @@ export async function prepareContract(env: TestEnv): Promise<void> {
     if (answer.status !== 201) throw new Error(`${path} was refused: ${await answer.text()}`);
   }
   // The indexes are built in the background.
-  for (const { client } of env.servers) await eventually(() => client.list(noteType, { sort: ['rank', 'title'] }));
+  for (const { client } of env.servers)
+    await retryUntilPasses(() => client.list(noteType, { sort: ['rank', 'title'] }));
 }
 
 const definition = {

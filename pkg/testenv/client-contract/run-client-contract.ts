@@ -6,7 +6,7 @@ import { endCases } from './end-cases.ts';
 import { failureCases } from './failure-cases.ts';
 import { readCases } from './read-cases.ts';
 import { watchCases } from './watch-cases.ts';
-import { writeCases } from './write-cases.ts';
+import { clientWriteCases } from './write-cases.ts';
 
 /**
  * The contract of Client: every transport passes all of it. `env` has two servers; it is asked for inside the cases, after
@@ -21,7 +21,7 @@ export function runClientContract(transport: Transport, env: () => TestEnv): voi
     afterAll(() => open?.dispose());
     const contract: Contract = { transport: () => open!, client: () => open!.client, namespace: transport.namespace };
     describe('reads', () => readCases(contract));
-    describe('writes', () => writeCases(contract));
+    describe('writes', () => clientWriteCases(contract));
     describe('failures', () => failureCases(contract));
     describe('watches', () => watchCases(contract));
     describe('ends', () => endCases(transport, env));

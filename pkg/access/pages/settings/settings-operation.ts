@@ -1,4 +1,4 @@
-import type { Answer, Call, OpenOperation } from '../../http/operation.ts';
+import type { AccessResponse, Call, OpenOperation } from '../../http/operation.ts';
 import { csrfTokenOf } from '../../sessions/csrf-token.ts';
 import { sessionCookie } from '../../sessions/session-cookies.ts';
 import { seeOther, type PageUser } from '../page.ts';
@@ -7,7 +7,7 @@ export interface SettingsOperation extends Pick<OpenOperation, 'operationId' | '
   method: 'GET' | 'POST';
   /** Where the form is: who has to log in first goes on there. Default `path`. */
   page?: string;
-  handle: (call: Call) => Promise<Answer>;
+  handle: (call: Call) => Promise<AccessResponse>;
 }
 
 /** A page of somebody who has logged in; anyone else is led to the login, and from there back. */

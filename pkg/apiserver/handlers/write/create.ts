@@ -7,7 +7,7 @@ import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
 import { readRoom } from '../request/read-room.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
-import { kindOf, objectPath, type ResourceRequest } from '../request/resource-request.ts';
+import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
 import { writeContext } from './write-context.ts';
 import { parseWriteOptions } from './write-options.ts';
 
@@ -26,7 +26,7 @@ export async function create(request: ResourceRequest): Promise<void> {
 
   const write = writeContext(context, options, idempotencyKey);
   const object = await decodeObject(body, write);
-  checkTypeMeta(object, kindOf(served));
+  checkTypeMeta(object, servedKind(served));
   object['metadata'] ??= {};
   settleNamespace(object, namespace);
   const stored = await served.storage.create(namespace, object, write);
@@ -43,6 +43,6 @@ function created(
   return answerObject(request, object, {
     status: 201,
     format,
-    headers: { Location: objectPath(request.served, object), ...headers },
+    headers: { Location: objectLocation(request.served, object), ...headers },
   });
 }

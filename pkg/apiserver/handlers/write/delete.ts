@@ -8,7 +8,7 @@ import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { readIfMatch } from './read-if-match.ts';
 import { readRoom } from '../request/read-room.ts';
 import { readObjectBody } from '../request/request-body.ts';
-import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { writeContext } from './write-context.ts';
 
 /** DELETE of one object: done, or marked and waiting for its finalizers. */
@@ -27,7 +27,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
       headers: replayedHeader,
     });
   }
-  const key = keyOf(request);
+  const key = requestedKey(request);
   const ifMatch = await readIfMatch(context.request.headers['if-match'], served, key);
   const outcome = await served.storage.delete(
     {

@@ -5,14 +5,14 @@ import { answerObject } from '../answer/answer-object.ts';
 import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { readIfMatch } from './read-if-match.ts';
 import { readRoom } from '../request/read-room.ts';
-import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { writeContext } from './write-context.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { WriteParameters } from './write-options.ts';
 
 export interface UpdateRun {
   subresource: UpdateRequest['subresource'];
   format: AnswerFormat;
-  options: WriteOptions;
+  options: WriteParameters;
   /** Of the request's body, for its Idempotency-Key. */
   bytes: Buffer;
   /** Checks the body as far as it can be without the stored object, and gives the transform. */
@@ -35,7 +35,7 @@ export async function runUpdate(
     return answerObject(request, object, { status: 200, format, headers: replayedHeader });
   }
   const write = writeContext(context, options, idempotencyKey);
-  const key = keyOf(request);
+  const key = requestedKey(request);
   const transform = await prepare(write);
   const preconditions = await readIfMatch(context.request.headers['if-match'], served, key);
   const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);

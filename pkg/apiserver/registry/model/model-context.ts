@@ -1,5 +1,5 @@
 import type { GroupResource, Model, ModelVersion, StatusCause } from '#pkg/apimachinery/index';
-import type { Store, StoredObject, WriteOptions, ListQuery } from '#pkg/storage/index';
+import type { Store, StoredObject, StoreWriteOptions, ListQuery } from '#pkg/storage/index';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../../informer-bus/watch-group.ts';
 import type { WriteContext, ListRequest } from '../../rest/served-resource.ts';
@@ -44,11 +44,11 @@ export function subjectOf(
 }
 
 /** Who is invalid, in a 422. */
-export function kindOf({ model }: ModelContext): { group: string; kind: string } {
+export function groupKind({ model }: ModelContext): { group: string; kind: string } {
   return { group: model.group, kind: model.names.kind };
 }
 
-export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): WriteOptions {
+export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): StoreWriteOptions {
   return {
     dryRun,
     signal,
@@ -72,7 +72,7 @@ export async function unchanged(
 }
 
 /** A request's list in the store's words. */
-export function listQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
+export function storeListQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
   return {
     selector,
     sort,

@@ -15,11 +15,11 @@ import type {
   WatchStream,
   WriteContext,
 } from '../../rest/served-resource.ts';
-import { listQuery, kindOf, subjectOf, type ModelContext } from '../model/model-context.ts';
-import { statusOf } from '../model/status-from-storage.ts';
-import { idempotentWrite, recallWrite } from '../write/idempotent-write.ts';
+import { storeListQuery, groupKind, subjectOf, type ModelContext } from '../model/model-context.ts';
+import { statusFromError } from '../model/status-from-storage.ts';
+import { idempotentWrite, findIdempotentWrite } from '../write/idempotent-write.ts';
 import { createObject } from '../write/create-object.ts';
-import { deleteCollection, type CollectionRequest } from '../write/delete-collection.ts';
+import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
 import { deleteObject } from '../write/delete-object.ts';
 import { updateObject } from '../write/update-object.ts';
 
@@ -66,7 +66,7 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async deleteCollection(list: CollectionRequest, write: WriteContext): Promise<RepresentationStream> {
-    const { revision, deleted } = await this.translated(() => deleteCollection(this.context, list, write));
+    const { revision, deleted } = await this.translated(() => deleteObjectCollection(this.context, list, write));
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
@@ -74,10 +74,10 @@ export class ModelStorage implements ResourceStorage {
     idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
-    const first = await this.translated(() => recallWrite(this.context, idempotencyKey, room));
+    const first = await this.translated(() => findIdempotentWrite(this.context, idempotencyKey, room));
     if (first !== undefined)
       return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
-    this.context.idempotencyKeys.check(idempotencyKey, kindOf(this.context));
+    this.context.idempotencyKeys.check(idempotencyKey, groupKind(this.context));
     return undefined;
   }
 
@@ -85,7 +85,7 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource, exactTotalLimit } = this.context;
     const { page, size, exactTotal } = list;
     const { items, rest, ...found } = await this.translated(() =>
-      store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }),
+      store.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
     );
     return { ...found, objects: this.represented(rest?.objects ?? [items]), close: async () => rest?.close() };
   }
@@ -94,14 +94,14 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource } = this.context;
     const { limit, after } = list;
     const { items, ...found } = await this.translated(() =>
-      store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }),
+      store.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
     );
     return { ...found, objects: this.represented([items]), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
     const { store, resource } = this.context;
-    const stream = await this.translated(() => store.stream(resource, { ...listQuery(list), order: list.order }));
+    const stream = await this.translated(() => store.stream(resource, { ...storeListQuery(list), order: list.order }));
     return { revision: stream.revision, objects: this.represented(stream.objects), close: () => stream.close() };
   }
 
@@ -141,7 +141,7 @@ export class ModelStorage implements ResourceStorage {
   }
 
   private statusOf(error: unknown, key: ObjectKey): unknown {
-    return statusOf(error, subjectOf(this.context, key));
+    return statusFromError(error, subjectOf(this.context, key));
   }
 
   private represent(stored: StoredObject): Representation {

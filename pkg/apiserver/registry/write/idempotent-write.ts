@@ -1,7 +1,7 @@
 import { isStatusError } from '#pkg/apimachinery/index';
 import { isStorageError, type IdempotencyKey, type ReadRoom, type RememberedWrite } from '#pkg/storage/index';
 import { checkSameBody } from '../model/in-flight-idempotency-keys.ts';
-import { kindOf, subjectOf, type ModelContext } from '../model/model-context.ts';
+import { groupKind, subjectOf, type ModelContext } from '../model/model-context.ts';
 import type { WriteContext } from '../../rest/served-resource.ts';
 import { statusFromStorage } from '../model/status-from-storage.ts';
 
@@ -17,13 +17,13 @@ export async function idempotentWrite<T>(
 ): Promise<T> {
   const { idempotency: idempotencyKey } = write;
   if (idempotencyKey === undefined) return run();
-  const done = context.idempotencyKeys.begin(idempotencyKey, kindOf(context));
+  const done = context.idempotencyKeys.begin(idempotencyKey, groupKind(context));
   try {
     return await run();
   } catch (error) {
     // The first request's own doing looks like a failure to its repetition: the object exists, is gone, has changed.
     const first = isSignOfRepetition(error)
-      ? await recallWrite(context, idempotencyKey, write.memory?.room)
+      ? await findIdempotentWrite(context, idempotencyKey, write.memory?.room)
       : undefined;
     if (first !== undefined) return replay(first);
     throw isStorageError(error) ? statusFromStorage(error, subjectOf(context, { namespace: '', name: '' })) : error;
@@ -33,13 +33,13 @@ export async function idempotentWrite<T>(
 }
 
 /** What the idempotency key led to; undefined if nobody used it. StatusError 422 where that was with another body. */
-export async function recallWrite(
+export async function findIdempotentWrite(
   context: ModelContext,
   idempotencyKey: IdempotencyKey,
   room?: ReadRoom,
 ): Promise<RememberedWrite | undefined> {
   const first = await context.store.recall(idempotencyKey, room);
-  if (first !== undefined) checkSameBody(idempotencyKey, first.bodyHash, kindOf(context));
+  if (first !== undefined) checkSameBody(idempotencyKey, first.bodyHash, groupKind(context));
   return first;
 }
 

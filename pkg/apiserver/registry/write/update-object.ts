@@ -10,7 +10,7 @@ import { checkStoredSize } from '../model/version-codec.ts';
 import { checkPreconditions } from './check-preconditions.ts';
 import { isSameObject } from './is-same-object.ts';
 import { changedObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
-import { checkIdentity, readBody } from './read-body.ts';
+import { checkIdentity, readWrittenObject } from './read-written-object.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { checkPresent, underPresentModel } from './under-present-model.ts';
 import { refuse, validateObject, validateStatus } from './validate-object.ts';
@@ -67,7 +67,7 @@ async function updateFrom(
   const body = request.transform(cloneJson(old) as JsonApiObject);
   checkIdentity(context, body, key);
   if (turns.due) await turns.next();
-  const sent = await readBody(context, body, write, old);
+  const sent = await readWrittenObject(context, body, write, old);
   const { resourceVersion, uid } = sent.metadata;
   checkPreconditions(context, present({ resourceVersion, uid }), old.metadata);
 

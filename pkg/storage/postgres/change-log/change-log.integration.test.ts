@@ -13,7 +13,7 @@ import { LargeReads } from '../connection/large-reads.ts';
 import { ChunkReader } from '../list/list-chunk.ts';
 import { MatchBounds } from '../list/match-bounds.ts';
 import { ObjectCounter } from '../list/object-counter.ts';
-import { Peers } from '../connection/peers.ts';
+import { ReplicaPresence } from '../connection/replica-presence.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';
 
@@ -58,12 +58,12 @@ function delayed(pool: Pool, before: () => Promise<void>): Pool {
 async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; stop: () => Promise<void> }> {
   const notifications = new Notifications({ database, log: silentLog });
   await notifications.start();
-  const peers = new Peers({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
+  const replicas = new ReplicaPresence({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
   const log = new ChangeLog({
     pool,
     notifications,
     catalog: new TableCatalog(database.pool),
-    peers,
+    replicas,
     large: new LargeReads(1),
     log: silentLog,
     ownsFiles: false,

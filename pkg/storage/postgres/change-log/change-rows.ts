@@ -1,5 +1,5 @@
 import type { Change } from '../../change.ts';
-import { changeTypes } from '../write/operation.ts';
+import { changeTypes } from '../write/batch-operation.ts';
 import { withKeys } from '../write/write-keys.ts';
 
 /** Rows looked at a time. */
@@ -87,7 +87,7 @@ export interface LogRow {
 }
 
 /** When a row's change was written, by the database's clock, in milliseconds. */
-export function timeOf(row: LogRow): number {
+export function writtenAtMs(row: LogRow): number {
   return (row.written ?? 0) * 1000;
 }
 

@@ -170,7 +170,7 @@ export class TableDefiner {
     await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
     if (model.scope === 'Namespaced')
       await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
-    for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
+    for (const column of columns) for (const text of createIndexStatements(table, column)) await client.query(text);
     if (isNamespaces({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(namespaceExists(name));
     if (isLeases({ resource: { group: model.group, resource: model.names.plural } }))
@@ -260,7 +260,11 @@ function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[
 }
 
 /** One statement an index: the ordering or GIN index, and the constraint where values are unique. */
-export function createIndexTexts(table: Pick<Table, 'id'>, { name, index }: Column, concurrently = false): string[] {
+export function createIndexStatements(
+  table: Pick<Table, 'id'>,
+  { name, index }: Column,
+  concurrently = false,
+): string[] {
   const create = (unique: boolean): string =>
     `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${concurrently ? 'CONCURRENTLY ' : ''}`;
   const on = `ON ${tableName(table)}`;

@@ -11,13 +11,13 @@ import {
   isDiskFull,
   violatedConstraint,
 } from '../connection/database-failure.ts';
-import type { Peers } from '../connection/peers.ts';
+import type { ReplicaPresence } from '../connection/replica-presence.ts';
 import { translateError } from '../connection/translate-error.ts';
 import { fenceLost } from '../table/lease-fence.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { constraintFailure, explainFailure } from './explain-failure.ts';
 import { newIdempotencyKeyUsed, usedIdempotencyKeys } from './idempotency-keys.ts';
-import { changeTypes, type Operation } from './operation.ts';
+import { changeTypes, type BatchOperation } from './batch-operation.ts';
 import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 import { withKeys } from './write-keys.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
@@ -29,8 +29,8 @@ export interface PendingWrite {
   /** When it was asked for: `performance.now()`. */
   since: number;
   requestId?: string;
-  operation: Operation;
-  prepare(): Promise<Operation>;
+  operation: BatchOperation;
+  prepare(): Promise<BatchOperation>;
   done(revision: number): void;
   failed(error: unknown): void;
 }
@@ -46,7 +46,7 @@ export interface BatchSink {
   /** Something may have been committed that was not told. */
   uncertain(): void;
   /** Forget what is known of these tables. */
-  stale(operations: readonly Operation[]): void;
+  stale(operations: readonly BatchOperation[]): void;
 }
 
 /** A batch's mark in the log, and the revision it must lie above. */
@@ -59,7 +59,7 @@ export interface BatchRunnerOptions {
   connection: WriterConnection;
   pool: Pool;
   origin: string;
-  peers: Pick<Peers, 'present'>;
+  replicas: Pick<ReplicaPresence, 'present'>;
   sink: BatchSink;
   /** How long a write may stay without an outcome while the database is away. Milliseconds. */
   outageLimit: number;
@@ -125,9 +125,9 @@ export class BatchRunner {
   }
 
   /** One alone takes the smaller statement. */
-  async #write(operations: readonly Operation[], batch: string): Promise<BatchRow[]> {
-    const { connection, peers, origin } = this.#options;
-    const mark = { batch, origin: peers.present ? origin : undefined };
+  async #write(operations: readonly BatchOperation[], batch: string): Promise<BatchRow[]> {
+    const { connection, replicas, origin } = this.#options;
+    const mark = { batch, origin: replicas.present ? origin : undefined };
     const [first] = operations;
     if (first === undefined || operations.length > 1 || first.idempotencyKey !== undefined) {
       return batchRows(operations.length, (await connection.run<SentRow>(batchStatement(operations, mark))).rows);
@@ -324,11 +324,11 @@ function isDeletion({ operation }: PendingWrite): boolean {
   return operation.type === 'D';
 }
 
-function keyOf({ table, namespace, name }: Operation): string {
+function keyOf({ table, namespace, name }: BatchOperation): string {
   return `${table.id}/${namespace}/${name}`;
 }
 
-function changeOf(operation: Operation, revision: number): Change {
+function changeOf(operation: BatchOperation, revision: number): Change {
   const { table, type, namespace, name, body, fingerprint, from, computed } = operation;
   const change: Change = {
     revision,

@@ -1,10 +1,10 @@
 import type { Fence } from '#pkg/apimachinery/index';
-import { changesChannel } from '../connection/peers.ts';
+import { changesChannel } from '../connection/replica-presence.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { fenceValues } from '../table/lease-fence.ts';
 import { textArray, toSqlValue, toSqlArray, arrayLiteral } from '../table/sql-value.ts';
 import { sqlType, tableName, type Column, type Table, isNamespaces } from '../table/table.ts';
-import type { Operation } from './operation.ts';
+import type { BatchOperation } from './batch-operation.ts';
 
 export interface BatchStatement {
   text: string;
@@ -56,7 +56,7 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
  * idempotency key twice; all fences are the same, and none writes its lease. An idempotency key that somebody has used fails the whole
  * statement: `usedIdempotencyKeys` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
  */
-export function batchStatement(operations: readonly Operation[], mark: BatchMark): BatchStatement {
+export function batchStatement(operations: readonly BatchOperation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);
   return builder.build();
 }
@@ -64,16 +64,16 @@ export function batchStatement(operations: readonly Operation[], mark: BatchMark
 interface Parameter {
   column: string;
   type: string;
-  value(operation: Operation, position: number): unknown;
+  value(operation: BatchOperation, position: number): unknown;
 }
 
 interface Group {
   table: Table;
-  operations: { operation: Operation; position: number }[];
+  operations: { operation: BatchOperation; position: number }[];
 }
 
 class StatementBuilder {
-  readonly #operations: readonly Operation[];
+  readonly #operations: readonly BatchOperation[];
   readonly #groups: Group[];
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
@@ -82,7 +82,7 @@ class StatementBuilder {
   /** Does the log get computed keys? */
   readonly #computes: boolean;
 
-  constructor(operations: readonly Operation[], mark: BatchMark) {
+  constructor(operations: readonly BatchOperation[], mark: BatchMark) {
     this.#operations = operations;
     this.#groups = groupByTable(operations);
     this.#mark = mark;
@@ -348,7 +348,7 @@ function columnValue(source: string, column: Column): string {
 }
 
 /** Tables in the order of their ids, so that two replicas lock in the same order. */
-function groupByTable(operations: readonly Operation[]): Group[] {
+function groupByTable(operations: readonly BatchOperation[]): Group[] {
   const groups = new Map<number, Group>();
   for (const [position, operation] of operations.entries()) {
     const { table } = operation;

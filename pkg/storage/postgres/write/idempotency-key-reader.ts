@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { ReadRoom } from '../../read-room.ts';
 import type { IdempotencyKey, RememberedWrite } from '../../store.ts';
-import { recallWrite, usedIdempotencyKeys } from './idempotency-keys.ts';
+import { readRememberedWrite, usedIdempotencyKeys } from './idempotency-keys.ts';
 
 /** Idempotency keys asked for in one statement. */
 const maxGroup = 256;
@@ -29,7 +29,7 @@ export class IdempotencyKeyReader {
     if (this.#group === undefined || this.#group.idempotencyKeys.length === maxGroup) this.#group = this.#newGroup();
     const { idempotencyKeys, taken } = this.#group;
     const position = idempotencyKeys.push(idempotencyKey) - 1;
-    return (await taken).has(position) ? recallWrite(this.#pool, idempotencyKey, room) : undefined;
+    return (await taken).has(position) ? readRememberedWrite(this.#pool, idempotencyKey, room) : undefined;
   }
 
   #newGroup(): KeyGroup {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { ReadRoom } from '../../read-room.ts';
 import { StorageError } from '../../storage-error.ts';
-import { changeTypes } from './operation.ts';
+import { changeTypes } from './batch-operation.ts';
 import type { IdempotencyKey, RememberedWrite, StoredObject } from '../../store.ts';
 
 interface KeyRow {
@@ -25,7 +25,7 @@ const mostBytes = 2 ** 31 - 1;
  * Reads what an idempotency key led to: from the log row that compaction spares for it, or from the idempotency key where nothing was
  * changed.
  */
-export async function recallWrite(
+export async function readRememberedWrite(
   pool: Pool,
   idempotencyKey: IdempotencyKey,
   room?: ReadRoom,

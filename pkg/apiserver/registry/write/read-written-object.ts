@@ -12,7 +12,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { DefaultBudget } from '../../schema/default-budget.ts';
 import { cloneJson, countValues } from '../../schema/json-value.ts';
-import { kindOf, type ModelContext } from '../model/model-context.ts';
+import { groupKind, type ModelContext } from '../model/model-context.ts';
 import type { WriteContext } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
@@ -23,7 +23,7 @@ import type { JsonApiObject } from '../../rest/strategy.ts';
  * @throws StatusError 413 for more than 100 000 values and keys, unless `old` had as many, and for defaults past their
  * budget; 422 for too many labels, annotations, finalizers or owner references.
  */
-export async function readBody(
+export async function readWrittenObject(
   context: ModelContext,
   body: JsonObject,
   write: WriteContext,
@@ -90,5 +90,5 @@ function refuseCounts(context: ModelContext, { metadata }: JsonObject): void {
   const causes = metadataCountCauses(metadata);
   if (causes.length === 0) return;
   const name = isJsonObject(metadata) ? metadata['name'] : undefined;
-  throw newInvalid(kindOf(context), typeof name === 'string' ? name.slice(0, 253) : '', causes);
+  throw newInvalid(groupKind(context), typeof name === 'string' ? name.slice(0, 253) : '', causes);
 }

@@ -15,7 +15,7 @@ export interface WatcherOptions {
 }
 
 /** One watch: knows how far it is, filters, and tells its sink. */
-export class Watcher implements WatchStream {
+export class BusWatcher implements WatchStream {
   private readonly options: WatcherOptions;
   private position: number;
   private over = false;

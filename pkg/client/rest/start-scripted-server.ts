@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** A server of any kind on the other side, for tests: it answers as it is told. */
-export interface TestPeer {
+export interface ScriptedServer {
   url: string;
   /** Requests that came, with their bodies. */
   requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
@@ -13,11 +13,11 @@ export interface TestPeer {
 
 export type Answerer = (response: ServerResponse, request: IncomingMessage, count: number) => void;
 
-export async function startTestPeer(
+export async function startScriptedServer(
   answer: Answerer,
   { isSecure = false }: { isSecure?: boolean } = {},
-): Promise<TestPeer> {
-  const requests: TestPeer['requests'] = [];
+): Promise<ScriptedServer> {
+  const requests: ScriptedServer['requests'] = [];
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

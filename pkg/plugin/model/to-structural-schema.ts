@@ -37,7 +37,7 @@ const anyKey = '^.*$';
  * literals are an enum, unions with null are nullable, records are maps, unknown values are kept as they are.
  * @throws TypeError for what the dialect cannot say, with its path
  */
-export function convertSchema(schema: TSchema, path: string): JsonSchema {
+export function toStructuralSchema(schema: TSchema, path: string): JsonSchema {
   return convertNode(schema, path, 1);
 }
 

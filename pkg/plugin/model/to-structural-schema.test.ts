@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Type, type TSchema } from 'typebox';
 import type { JsonSchema } from '#pkg/apimachinery/index';
-import { convertSchema } from './convert-schema.ts';
+import { toStructuralSchema } from './to-structural-schema.ts';
 
 describe('convertSchema', () => {
   const said: [string, TSchema, JsonSchema][] = [
@@ -139,7 +139,7 @@ describe('convertSchema', () => {
     ],
   ];
   test.each(said)('%s', (_case, schema, expected) => {
-    expect(convertSchema(schema, 'spec')).toEqual(expected);
+    expect(toStructuralSchema(schema, 'spec')).toEqual(expected);
   });
 
   const at = (schema: TSchema): TSchema => Type.Object({ 'a.b': Type.Array(schema) });
@@ -199,16 +199,16 @@ describe('convertSchema', () => {
     ['combinations', Type.Unsafe({ type: 'string', not: { enum: ['a'] } }), 'has not, which a definition cannot say'],
   ];
   test.each(unsaid)('refuses %s, and says where', (_case, schema, problem) => {
-    expect(() => convertSchema(at(schema), 'spec')).toThrow(TypeError);
-    expect(() => convertSchema(at(schema), 'spec')).toThrow(`${where} ${problem}`);
+    expect(() => toStructuralSchema(at(schema), 'spec')).toThrow(TypeError);
+    expect(() => toStructuralSchema(at(schema), 'spec')).toThrow(`${where} ${problem}`);
   });
 
   test('refuses names of the prototype, and endless nesting', () => {
-    expect(() => convertSchema(Type.Object({ constructor: Type.String() }), 'spec')).toThrow(
+    expect(() => toStructuralSchema(Type.Object({ constructor: Type.String() }), 'spec')).toThrow(
       'spec.constructor has a name that objects of a model cannot have',
     );
     let deep: TSchema = Type.String();
     for (let level = 0; level < 200; level += 1) deep = Type.Array(deep);
-    expect(() => convertSchema(deep, 'spec')).toThrow('is nested deeper than 100 levels');
+    expect(() => toStructuralSchema(deep, 'spec')).toThrow('is nested deeper than 100 levels');
   });
 });

@@ -21,7 +21,7 @@ export interface WatchStreamOptions {
 }
 
 /** A client that keeps everything a watch said, with nothing between it and the bytes but fetch. */
-export class WatchStream {
+export class RecordedWatch {
   readonly events: SeenEvent[] = [];
   readonly frames: SseFrame[] = [];
   response!: Response;
@@ -42,8 +42,8 @@ export class WatchStream {
     env: TestEnv,
     path: string,
     { server = 0, headers = {}, sse = false }: WatchStreamOptions = {},
-  ): Promise<WatchStream> {
-    const stream = new WatchStream();
+  ): Promise<RecordedWatch> {
+    const stream = new RecordedWatch();
     const url = `${path}${path.includes('?') ? '&' : '?'}watch=true`;
     const accept = sse ? { accept: 'text/event-stream' } : {};
     stream.response = await env.request(url, {
@@ -158,6 +158,6 @@ function sseFrame(text: string): SseFrame | undefined {
 }
 
 /** resourceVersion of an event's object, as a number for comparing. */
-export function revisionOf({ object }: SeenEvent): bigint {
+export function eventRevision({ object }: SeenEvent): bigint {
   return BigInt(object.metadata.resourceVersion);
 }

@@ -28,7 +28,7 @@ export interface ObjectStreamOptions {
 }
 
 /** Follows the changes of one type and keeps none of its objects; what is there at first is for its listener to ask. */
-export class ObjectStream {
+export class ObjectFollower {
   readonly #options: ObjectStreamOptions;
   readonly #backoff: ItemBackoff;
   readonly #stopping = new AbortController();

@@ -12,7 +12,7 @@ const promises = ['idempotency-key', 'if-match', 'if-none-match', 'if-unmodified
  * A request as the call that the host gets. The body is read only where the endpoint takes one.
  * @throws StatusError 400 for what the endpoint would not keep to; those of `readBody`
  */
-export async function readCall(
+export async function readEndpointCall(
   context: RequestContext,
   { plugin, endpoint }: MountedEndpoint,
   params: Record<string, string>,

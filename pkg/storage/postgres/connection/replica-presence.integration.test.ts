@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, Notifications, silentLog } from '#pkg/database/index';
 import { waitUntil } from '../../../testenv/faults/wait-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
-import { Peers, changesChannel } from './peers.ts';
+import { ReplicaPresence, changesChannel } from './replica-presence.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -20,18 +20,18 @@ afterAll(async () => {
 });
 
 /** Listens as one process does. `changes` are the notifications it takes for others' changes. */
-async function begin(origin: string): Promise<{ peers: Peers; changes: string[] }> {
+async function begin(origin: string): Promise<{ replicas: ReplicaPresence; changes: string[] }> {
   const notifications = new Notifications({ database, log: silentLog });
-  const peers = new Peers({ pool: database.pool, notifications, origin, log: silentLog });
+  const replicas = new ReplicaPresence({ pool: database.pool, notifications, origin, log: silentLog });
   const changes: string[] = [];
   await notifications.start();
-  await notifications.on(changesChannel, (payload) => void (peers.heard(payload) && changes.push(payload)));
-  peers.start();
+  await notifications.on(changesChannel, (payload) => void (replicas.heard(payload) && changes.push(payload)));
+  replicas.start();
   stops.push(
     () => notifications.stop(),
-    () => peers.stop(),
+    () => replicas.stop(),
   );
-  return { peers, changes };
+  return { replicas, changes };
 }
 
 const notify = (payload: string): Promise<unknown> =>
@@ -39,11 +39,11 @@ const notify = (payload: string): Promise<unknown> =>
 
 test('a process that nobody answers knows that it is alone, until somebody comes or may have come', async () => {
   const first = await begin('first');
-  expect(first.peers.present).toBe(true);
-  await waitUntil(() => !first.peers.present);
+  expect(first.replicas.present).toBe(true);
+  await waitUntil(() => !first.replicas.present);
 
   const second = await begin('second');
-  await waitUntil(() => first.peers.present && second.peers.present);
+  await waitUntil(() => first.replicas.present && second.replicas.present);
 
   await notify('first');
   await notify('second');
@@ -54,21 +54,21 @@ test('a process that nobody answers knows that it is alone, until somebody comes
 test('who has lost the connection takes it that somebody came meanwhile', async () => {
   const database2 = await Database.connect({ connection: (await createDatabaseOfItsOwn()).connection, log: silentLog });
   const notifications = new Notifications({ database: database2, log: silentLog });
-  const peers = new Peers({ pool: database2.pool, notifications, origin: 'lone', log: silentLog });
+  const replicas = new ReplicaPresence({ pool: database2.pool, notifications, origin: 'lone', log: silentLog });
   stops.push(
     () => database2.close(),
     () => notifications.stop(),
-    () => peers.stop(),
+    () => replicas.stop(),
   );
   await notifications.start();
-  await notifications.on(changesChannel, (payload) => void peers.heard(payload));
-  peers.start();
-  await waitUntil(() => !peers.present);
+  await notifications.on(changesChannel, (payload) => void replicas.heard(payload));
+  replicas.start();
+  await waitUntil(() => !replicas.present);
   await database2.pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
   );
-  await waitUntil(() => peers.present);
-  await waitUntil(() => !peers.present);
+  await waitUntil(() => replicas.present);
+  await waitUntil(() => !replicas.present);
 });
 
 async function createDatabaseOfItsOwn(): Promise<TestDatabase> {

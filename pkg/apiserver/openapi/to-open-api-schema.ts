@@ -40,7 +40,7 @@ export type Dialect = (source: JsonSchema, common: JsonObject) => JsonObject;
  * A structural schema in another dialect, in slices; null keywords count as absent. Recursion is bounded by the depth
  * that definitions may have.
  */
-export function* convertSchema(source: JsonSchema, dialect: Dialect): SlicedWork<JsonObject> {
+export function* toOpenApiSchema(source: JsonSchema, dialect: Dialect): SlicedWork<JsonObject> {
   yield;
   const common: JsonObject = {};
   for (const keyword of plainKeywords) {
@@ -56,20 +56,20 @@ export function* convertSchema(source: JsonSchema, dialect: Dialect): SlicedWork
   if (isJsonObject(properties)) {
     const converted: [string, JsonObject][] = [];
     for (const [name, schema] of Object.entries(properties))
-      converted.push([name, yield* convertSchema(schema, dialect)]);
+      converted.push([name, yield* toOpenApiSchema(schema, dialect)]);
     // One of them may be named `__proto__`.
     common['properties'] = Object.fromEntries(converted);
   }
   if (typeof additionalProperties === 'boolean') common['additionalProperties'] = additionalProperties;
   else if (isJsonObject(additionalProperties))
-    common['additionalProperties'] = yield* convertSchema(additionalProperties, dialect);
-  if (isJsonObject(items)) common['items'] = yield* convertSchema(items, dialect);
-  if (isJsonObject(not)) common['not'] = yield* convertSchema(not, dialect);
+    common['additionalProperties'] = yield* toOpenApiSchema(additionalProperties, dialect);
+  if (isJsonObject(items)) common['items'] = yield* toOpenApiSchema(items, dialect);
+  if (isJsonObject(not)) common['not'] = yield* toOpenApiSchema(not, dialect);
   for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
     const branches = source[keyword];
     if (!Array.isArray(branches) || branches.length === 0) continue;
     const converted: JsonObject[] = [];
-    for (const branch of branches) converted.push(yield* convertSchema(branch, dialect));
+    for (const branch of branches) converted.push(yield* toOpenApiSchema(branch, dialect));
     common[keyword] = converted;
   }
   return dialect(source, common);

@@ -12,13 +12,13 @@ export type RefusedBy =
   | 'senders'
   | 'address_senders';
 
-export interface Refusal {
+export interface LimitRefusal {
   error: StatusError;
   body: Buffer;
 }
 
 /** 429 of each limit. Made once: under overload each costs more than the rest of the answer. */
-export const refusals: Readonly<Record<RefusedBy, Refusal>> = {
+export const refusals: Readonly<Record<RefusedBy, LimitRefusal>> = {
   total: newRefusal('too many requests, please try again later'),
   user: newRefusal('too many requests of one user, please try again later'),
   address: newRefusal('too many requests of one address, please try again later'),
@@ -31,7 +31,7 @@ export const refusals: Readonly<Record<RefusedBy, Refusal>> = {
   address_senders: newRefusal('too many bodies of requests of one address are on their way, please try again later'),
 };
 
-function newRefusal(message: string): Refusal {
+function newRefusal(message: string): LimitRefusal {
   const error = newTooManyRequests(message);
   return { error, body: Buffer.from(JSON.stringify(error.toStatus())) };
 }

@@ -25,7 +25,7 @@ export const verbs = [
 ] as const;
 
 /** All that any verb takes; each looks at its own. */
-export type CallOptions = DeleteOptions & Omit<ListOptions, 'signal'> & Pick<WatchOptions, 'resourceVersion'>;
+export type PortCallOptions = DeleteOptions & Omit<ListOptions, 'signal'> & Pick<WatchOptions, 'resourceVersion'>;
 
 /** One call as the other side makes it. */
 export interface PortCall {
@@ -34,7 +34,7 @@ export interface PortCall {
   key: ObjectKey;
   object: AnyObject;
   patch: Patch;
-  options: CallOptions;
+  options: PortCallOptions;
   /** Events of a watch that may be sent at first. */
   grant: number;
 }
@@ -44,7 +44,7 @@ const propagationPolicies = ['Background', 'Foreground', 'Orphan'] as const;
 const noKey: ObjectKey = { namespace: '', name: '' };
 
 /** Takes what a worker sent for nothing but data. @throws StatusError 400 for what is no call */
-export function readCall(value: unknown): PortCall {
+export function parsePortCall(value: unknown): PortCall {
   const call = objectOf(value, 'the call');
   const verb = oneOf(call['verb'], verbs, 'verb');
   if (verb === undefined) throw newMalformed('verb');
@@ -96,7 +96,7 @@ function readPatch(verb: string, value: unknown): Patch {
   return { type: known, patch } as Patch;
 }
 
-function readOptions(given: JsonObject): CallOptions {
+function readOptions(given: JsonObject): PortCallOptions {
   const { sort, fence } = given;
   if (sort !== undefined && !(Array.isArray(sort) && sort.every((key) => typeof key === 'string')))
     throw newMalformed('sort');
@@ -116,7 +116,7 @@ function readOptions(given: JsonObject): CallOptions {
   };
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as unknown as CallOptions;
+  ) as unknown as PortCallOptions;
 }
 
 function readFence(fence: JsonObject): Fence {

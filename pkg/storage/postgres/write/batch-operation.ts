@@ -1,14 +1,14 @@
 import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
-import { encodeBody } from '../../body.ts';
+import { encodeStoredBody } from '../../body.ts';
 import { StorageError } from '../../storage-error.ts';
-import type { IdempotencyKey, StoredObject, Write, WriteOptions } from '../../store.ts';
+import type { IdempotencyKey, StoredObject, Write, StoreWriteOptions } from '../../store.ts';
 import { fenceKey, isLeases } from '../table/lease-fence.ts';
 import { ownerElements } from '../table/owner-elements.ts';
 import type { Table } from '../table/table.ts';
 import type { WriteKeys } from './write-keys.ts';
 
 /** One write, ready for a statement on its table as of one shape. */
-export interface Operation {
+export interface BatchOperation {
   table: Table;
   type: 'C' | 'U' | 'D';
   namespace: string;
@@ -45,17 +45,17 @@ export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 export function toOperation(
   write: Write,
   table: Table,
-  { idempotency, fence }: WriteOptions,
+  { idempotency, fence }: StoreWriteOptions,
   computed?: WriteKeys,
-): Operation {
+): BatchOperation {
   const { object } = write;
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
   const from = write.type === 'create' ? undefined : write.from;
   // What is being deleted can always go, whatever an index or a function makes of it.
   const keys = keysOf(table, object, write.type !== 'delete' && metadata.deletionTimestamp === undefined, computed);
-  const body = computed?.body ?? encodeBody(object);
-  const operation: Operation = {
+  const body = computed?.body ?? encodeStoredBody(object);
+  const operation: BatchOperation = {
     table,
     type: operationTypes[write.type],
     namespace,
@@ -101,7 +101,7 @@ export function labelElements(labels: Record<string, string> | undefined, namesp
   return elements;
 }
 
-function exclusivesOf({ table, namespace, name, keys, from, idempotencyKey, computed }: Operation): string[] {
+function exclusivesOf({ table, namespace, name, keys, from, idempotencyKey, computed }: BatchOperation): string[] {
   const exclusives = [`${table.id}/${namespace}/${name}`];
   if (idempotencyKey !== undefined)
     exclusives.push(

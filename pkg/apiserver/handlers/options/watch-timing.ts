@@ -1,5 +1,5 @@
 /** How watches are paced. Milliseconds, and bytes for `bufferLimit`. */
-export interface WatchOptions {
+export interface WatchTiming {
   /** A sign of life on a silent stream, so that neither side takes it for dead. Default 15 s. */
   heartbeatMs: number;
   /** Default 60 s. */
@@ -20,7 +20,7 @@ export interface WatchOptions {
   recheckMs: number;
 }
 
-export const defaultWatchOptions: WatchOptions = {
+export const defaultWatchTiming: WatchTiming = {
   heartbeatMs: 15_000,
   bookmarkMs: 60_000,
   minDurationMs: 30 * 60_000,
