@@ -13,6 +13,7 @@ const steps = [
   { name: 'lint', command: [node, 'node_modules/oxlint/bin/oxlint', '--type-aware'] },
   { name: 'imports', command: [node, 'hack/verify-imports.mjs'] },
   { name: 'lock file', command: [node, 'hack/check-lock.mjs'] },
+  { name: 'links', command: [node, 'hack/verify-links.mjs'] },
   { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   { name: 'documentation', command: [node, 'hack/verify-docs.mjs'] },
 ];
