@@ -47,7 +47,7 @@ seeds: node_modules ## the sample plugin's controllers under faults, run by run 
 	node --conditions=source --import tsx test/system/seeds/main.ts $(ARGS)
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects
-	SVC_TEST_WHOLE=1 SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list-plans
+	SVC_TEST_WHOLE=1 SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list/list-plans
 
 churn: build ## start and stop the sample plugin a thousand times: what stays behind? (ARGS='--rounds=100')
 	node --import tsx test/system/churn/main.ts $(ARGS)

@@ -35,7 +35,7 @@ const suites = [
     run: npmTest(),
     report: 'jest',
     env: { SVC_TEST_WHOLE: '1', SVC_TEST_PLAN_OBJECTS: '100000' },
-    arguments: ['pkg/storage/postgres/list-plans'],
+    arguments: ['pkg/storage/postgres/list/list-plans'],
     isWholeOnly: true,
   },
   // With a seed CI tries the same each time: what chance finds on a long run of its own is not for the next commit to
@@ -74,13 +74,13 @@ const suites = [
 /** One or two of each kind of whole program, and what has no other suite. */
 function sampleOfWholeTests() {
   return [
-    'cmd/svc/(svc|full-disk|plugin-reload|terminal-log)',
+    'cmd/svc/(svc|composition/full-disk|composition/plugin-reload|process/terminal-log)',
     'hack/start',
     'test/system/(backup/point-in-time|chart/chart|observability/alerts)',
     'pkg/access/(pages/pages\\.browser|access-keys/signature-clients)',
     'pkg/apiserver/(keys/key-worker|openapi/docs-page)',
     'pkg/plugin/host/plugin-life',
-    'pkg/storage/postgres/(lost-connections|synchronous-standby)',
+    'pkg/storage/postgres/(connection/lost-connections|write/synchronous-standby)',
     'pkg/testenv/contract/(clients-informer|verbs-replicas|watch-replicas)',
   ];
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { runCommandLine } from './command-line.ts';
-import { explainStartFailure } from './start-failure.ts';
+import { runCommandLine } from './commands/command-line.ts';
+import { explainStartFailure } from './process/start-failure.ts';
 
 try {
   process.exit(await runCommandLine(process.argv.slice(2), process.env));

@@ -85,7 +85,8 @@ test('`npm run dev` says which commit it runs, and whether it was changed', () =
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { dev: string } };
   // The program without its start.
-  const print = "import('./cmd/svc/svc-version.ts').then(({ svcBuild }) => console.log(JSON.stringify(svcBuild())))";
+  const print =
+    "import('./cmd/svc/process/svc-version.ts').then(({ svcBuild }) => console.log(JSON.stringify(svcBuild())))";
   const command = scripts.dev.replace(' --watch cmd/svc/main.ts serve', ` --eval "${print}"`);
   const { BUILD_VERSION: _version, BUILD_COMMIT: _commit, ...env } = process.env;
   const { version, commit: gitCommit } = buildInfo(root, {});
@@ -104,10 +105,10 @@ test('the program says what was written beside it', async () => {
     commit: own,
   });
   // Where the compiler puts it.
-  mkdirSync(join(folder, 'dist/cmd/svc'), { recursive: true });
-  const source = readFileSync(fileURLToPath(new URL('../../cmd/svc/svc-version.ts', import.meta.url)), 'utf8');
-  writeFileSync(join(folder, 'dist/cmd/svc/svc-version.mts'), source);
-  const print = `const { svcBuild } = await import(${JSON.stringify(pathToFileURL(join(folder, 'dist/cmd/svc/svc-version.mts')).href)}); console.log(JSON.stringify(svcBuild()));`;
+  mkdirSync(join(folder, 'dist/cmd/svc/process'), { recursive: true });
+  const source = readFileSync(fileURLToPath(new URL('../../cmd/svc/process/svc-version.ts', import.meta.url)), 'utf8');
+  writeFileSync(join(folder, 'dist/cmd/svc/process/svc-version.mts'), source);
+  const print = `const { svcBuild } = await import(${JSON.stringify(pathToFileURL(join(folder, 'dist/cmd/svc/process/svc-version.mts')).href)}); console.log(JSON.stringify(svcBuild()));`;
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const printed = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', print], {
     cwd: root,

@@ -47,9 +47,9 @@ import { withReviewModels } from './authorization/reviews/review-discovery.ts';
 import type { ReviewParts } from './authorization/reviews/review.ts';
 import { withReviews } from './authorization/reviews/with-reviews.ts';
 import { withDiscovery } from './discovery/with-discovery.ts';
-import type { HandlerOptions } from './handlers/handler-options.ts';
+import type { HandlerOptions } from './handlers/options/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
-import type { ModelRegistry } from './registry/served-resource.ts';
+import type { ModelRegistry } from './rest/served-resource.ts';
 
 /** What the server needs to listen. */
 export interface ApiServerOptions {

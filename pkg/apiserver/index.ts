@@ -3,10 +3,10 @@
  * that answers for them.
  */
 export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
-export { MastersAuthorizer } from './authorization/masters-authorizer.ts';
+export { MastersAuthorizer } from './authorization/rbac-authorizer.ts';
 export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';
 export { RoleIndex } from './authorization/role-index.ts';
-export { defaultHandlerOptions, type HandlerOptions } from './handlers/handler-options.ts';
+export { defaultHandlerOptions, type HandlerOptions } from './handlers/options/handler-options.ts';
 export { KeyWorker, type KeyWorkerOptions } from './keys/key-worker.ts';
 export { LoopbackClient, type LoopbackClientOptions } from './loopback/loopback-client.ts';
 export { Maintenance } from './maintenance/maintenance.ts';

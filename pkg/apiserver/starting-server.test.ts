@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { newUnauthorized } from '#pkg/apimachinery/index';
 import { waitUntil } from '../testenv/faults/wait-until.ts';
 import { ApiServer } from './api-server.ts';
-import type { ModelRegistry } from './registry/served-resource.ts';
+import type { ModelRegistry } from './rest/served-resource.ts';
 
 const server = new ApiServer({
   svcVersion: '2.22.0',

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   chmod,
   chown,
@@ -12,13 +13,12 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Database } from './database.ts';
 import { listMajors } from './embedded/cluster.ts';
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { findBinaries } from './embedded/postgres-binaries.ts';
 import { spawnPostmaster, type Postmaster } from './embedded/postmaster.ts';
-import { silentLog } from './silent-log.ts';
+import { silentLog } from './log.ts';
 import {
   authority,
   clientCertificate,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { CuttingProxy } from '../testenv/cutting-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
-import { silentLog } from './silent-log.ts';
+import { silentLog } from './log.ts';
 
 let home: TestDatabase;
 let database: Database;

@@ -17,7 +17,6 @@ export {
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';
 export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
 export { endClient } from './end-client.ts';
-export * from './log.ts';
 export { checkMigrations, type CheckedSchema, type TableUser } from './migration-check.ts';
 export type { MigrateOptions, Migration } from './migration-steps.ts';
 export { migrate, migrateWithin, migrationLock } from './migrator.ts';
@@ -26,5 +25,5 @@ export * from './notifications.ts';
 export * from './open-database.ts';
 export { runTransaction, type TransactionOptions } from './run-transaction.ts';
 export { settledWithin } from './settled-within.ts';
-export * from './silent-log.ts';
+export * from './log.ts';
 export { WriteMonitor, writeRefusals, type WriteRefusal } from './write-monitor.ts';

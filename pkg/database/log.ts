@@ -4,3 +4,6 @@ export interface Log {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
+
+/** Says nothing. */
+export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
+import { silentLog } from './log.ts';
 import { checkMigrations, type CheckedSchema } from './migration-check.ts';
 import type { Migration } from './migration-steps.ts';
 import { migrate } from './migrator.ts';
-import { silentLog } from './silent-log.ts';
 
 let home: TestDatabase;
 let database: Database;

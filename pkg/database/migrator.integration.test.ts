@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
+import { silentLog } from './log.ts';
 import type { Migration } from './migration-steps.ts';
 import { migrate, migrateWithin } from './migrator.ts';
-import { silentLog } from './silent-log.ts';
 
 let home: TestDatabase;
 let databases: Database[];

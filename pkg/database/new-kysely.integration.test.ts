@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import type { Pool } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
+import { silentLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
-import { silentLog } from './silent-log.ts';
 
 const answerTimeoutMs = 1000;
 let home: TestDatabase;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
+import { silentLog } from './log.ts';
 import { Notifications, type NotificationsOptions } from './notifications.ts';
-import { silentLog } from './silent-log.ts';
 
 let home: TestDatabase;
 let database: Database;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Pool } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
+import { silentLog } from './log.ts';
 import { runTransaction } from './run-transaction.ts';
-import { silentLog } from './silent-log.ts';
 
 let home: TestDatabase;
 let database: Database;

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
-import type { Log } from './log.ts';
-import { silentLog } from './silent-log.ts';
+import { type Log, silentLog } from './log.ts';
 import { WriteMonitor } from './write-monitor.ts';
 
 let home: TestDatabase;

@@ -18,4 +18,4 @@ export {
   readHistory,
   rememberedChanges,
   type HistoryState,
-} from './postgres/restored-history.ts';
+} from './postgres/history/restored-history.ts';

@@ -66,7 +66,7 @@ export async function measureMany(run: CapacityRun): Promise<void> {
 }
 
 async function backUpIsThere(): Promise<boolean> {
-  const command = new URL('../../../dist/cmd/svc/backup-command.js', import.meta.url);
+  const command = new URL('../../../dist/cmd/svc/commands/backup/backup-command.js', import.meta.url);
   return stat(command).then(
     () => true,
     () => false,

@@ -1,8 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { registerReading } from '#pkg/http/index';
-import { memoryLimit } from '../memory-limit.ts';
-import { svcVersion } from '../svc-version.ts';
+import { memoryLimit } from '../process/memory-limit.ts';
+import { svcVersion } from '../process/svc-version.ts';
 
 /** What a process, or a listener of `svc serve`, is there for. */
 export type Component = 'apiserver' | 'access-server' | 'controller-manager';

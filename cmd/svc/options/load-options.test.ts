@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from './operator-error.ts';
 import { formatOptionTable } from './format-option-table.ts';
 import { loadOptions } from './load-options.ts';
 import { environmentName, optionNames, optionTable, type Options } from './option-table.ts';

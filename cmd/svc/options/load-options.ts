@@ -1,4 +1,4 @@
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from './operator-error.ts';
 import { optionNames, optionTable, type OptionName, type Options } from './option-table.ts';
 import type { Option } from './option.ts';
 import { readConfigFolder } from './read-config-folder.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from './operator-error.ts';
 import { findOption, optionNames, type OptionName } from './option-table.ts';
 import { newUnknownOption, type Setting } from './setting.ts';
 

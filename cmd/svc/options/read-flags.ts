@@ -1,4 +1,4 @@
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from './operator-error.ts';
 import { findOption, optionNames, type OptionName } from './option-table.ts';
 import { trueOrFalse } from './option-types.ts';
 import { newUnknownOption, type Setting } from './setting.ts';

@@ -1,5 +1,5 @@
 import { nearestName } from '#pkg/apimachinery/index';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from './operator-error.ts';
 import type { OptionName } from './option-table.ts';
 
 /** What one spelling says about one option. */

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { CertificateError, CertificateFiles, registerReading, type ServerCertificate } from '#pkg/http/index';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
-import type { Teardown } from '../teardown.ts';
+import type { Teardown } from '../process/teardown.ts';
 
 export interface OpenedCertificate {
   certificate: ServerCertificate;

@@ -3,7 +3,7 @@ import { isIP, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Options } from '../options/option-table.ts';
-import { urlOf } from '../url-of.ts';
+import { urlOf } from '../process/browser-url.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { certifiedName, type OpenedCertificate } from './open-certificate.ts';
 

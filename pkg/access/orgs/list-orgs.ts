@@ -4,7 +4,7 @@ import { isAuditor, type Principal } from '../principals/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type SortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
-import { fold } from '../users/fold.ts';
+import { fold } from '../users/fold-case.ts';
 import { organizationColumns, presentOrganization, type Organization } from './organization.ts';
 
 /** The first is the usual one. */

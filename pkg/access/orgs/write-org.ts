@@ -4,7 +4,7 @@ import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { isUuid } from '../records/uuid.ts';
-import { fold } from '../users/fold.ts';
+import { fold } from '../users/fold-case.ts';
 import { isDuplicate } from '../users/unique-fields.ts';
 import { organizationColumns, type Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';

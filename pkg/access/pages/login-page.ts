@@ -15,7 +15,7 @@ import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
 import { html } from './html.ts';
 import { ownPath } from './own-path.ts';
 import { csrfField, pageAnswer, seeOther } from './page.ts';
-import { unlessRefused } from './refusal.ts';
+import { unlessRefused } from './form-refusal.ts';
 
 export interface LoginPageParts {
   login: Pick<LoginService, 'login'>;

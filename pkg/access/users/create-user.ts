@@ -6,7 +6,7 @@ import type { Call } from '../http/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { holdsIn, isAdministrator } from '../principals/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
-import { fold } from './fold.ts';
+import { fold } from './fold-case.ts';
 import { readNewPassword } from './new-password.ts';
 import { newUsernameTaken, withUniqueFields } from './unique-fields.ts';
 import type { UserWithRoles } from './user.ts';

@@ -8,7 +8,7 @@ import { askedOrg, selectOrg } from '../orgs/select-org.ts';
 import { holdsIn, isAdministrator, isAuditor } from '../principals/caller.ts';
 import { changeUser } from './change-user.ts';
 import { createUser } from './create-user.ts';
-import { fold } from './fold.ts';
+import { fold } from './fold-case.ts';
 import { listUsers } from './list-users.ts';
 import { profileOperations } from './profile-operations.ts';
 import { removeUser } from './remove-user.ts';

@@ -1,6 +1,6 @@
-import type { Model } from '#pkg/apimachinery/index';
-import { definitionGroup, definitionKind } from './definition.ts';
+import type { Model, ResourceType } from '#pkg/apimachinery/index';
 import { definitionSchema } from './definition-schema.ts';
+import { definitionGroup, definitionKind, type CustomResourceDefinition } from './definition.ts';
 
 /** The model of definitions themselves. */
 export const definitionModel: Model = {
@@ -31,4 +31,14 @@ export const definitionModel: Model = {
     { name: 'spec.names.kind', path: 'spec.names.kind', type: 'string', multi: false, unique: false, nullable: true },
   ],
   nameRule: 'dns-subdomain',
+};
+
+/** Definitions, as a client names them. */
+export const definitionType: ResourceType<CustomResourceDefinition> = {
+  group: definitionGroup,
+  version: 'v1',
+  kind: definitionKind,
+  plural: definitionModel.names.plural,
+  namespaced: false,
+  hasStatusSubresource: true,
 };

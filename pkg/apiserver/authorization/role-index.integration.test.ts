@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../registry/registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
-import { systemWrite } from '../registry/write-context.ts';
+import { systemWrite } from '../rest/write-context.ts';
 import { userOf } from './start-test-rbac.ts';
 
 const apiVersion = 'rbac.authorization.k8s.io/v1';

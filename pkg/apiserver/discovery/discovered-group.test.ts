@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Model, ModelVersion } from '#pkg/apimachinery/index';
 import { registered, testModel } from '../openapi/document-test-server.ts';
-import type { RegisteredModel } from '../registry/served-resource.ts';
+import type { RegisteredModel } from '../rest/served-resource.ts';
 import { discoverGroups, storageVersionHash, subresourcesOf, verbsOf } from './discovered-group.ts';
 
 function versions(...names: string[]): ModelVersion[] {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { formatApiVersion, type GroupVersionKind, type Model, type ModelVersion } from '#pkg/apimachinery/index';
 import { compareVersions } from '#pkg/apis/index';
-import type { RegisteredModel } from '../registry/served-resource.ts';
-import { scaleKind } from '../handlers/scale-object.ts';
+import type { RegisteredModel } from '../rest/served-resource.ts';
+import { scaleKind } from '../handlers/write/scale-object.ts';
 
 /** One resource of one version, as clients find it. */
 export interface DiscoveredResource {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-import type { ModelRegistry } from '../registry/served-resource.ts';
+import type { ModelRegistry } from '../rest/served-resource.ts';
 import { apiGroupDiscoveryList, type AggregatedVersion } from './aggregated-discovery.ts';
 import { newDocument, type ServedDocument } from './answer-document.ts';
 import { discoverGroups, type DiscoveredGroup } from './discovered-group.ts';

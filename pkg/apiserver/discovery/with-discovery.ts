@@ -1,6 +1,6 @@
 import { newNotAcceptable, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
 import { negotiate, type Filter } from '#pkg/http/index';
-import type { ModelRegistry } from '../registry/served-resource.ts';
+import type { ModelRegistry } from '../rest/served-resource.ts';
 import { answerDocument } from './answer-document.ts';
 import { DiscoveryDocuments, type DiscoveryFormat } from './discovery-documents.ts';
 

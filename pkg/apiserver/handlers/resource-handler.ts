@@ -6,18 +6,18 @@ import {
   newUnknownPath,
 } from '#pkg/apimachinery/index';
 import type { Handler, RequestContext, RequestInfo } from '#pkg/http/index';
-import type { ModelRegistry, ServedResource } from '../registry/served-resource.ts';
-import { create } from './create.ts';
-import { deleteCollection } from './delete-collection.ts';
-import { remove } from './delete.ts';
-import { get } from './get.ts';
-import { defaultHandlerOptions, type HandlerOptions } from './handler-options.ts';
-import { list } from './list.ts';
-import { patch } from './patch.ts';
-import type { VerbHandler } from './resource-request.ts';
-import { getScale, patchScale, updateScale } from './scale.ts';
-import { update } from './update.ts';
-import { watch } from './watch.ts';
+import type { ModelRegistry, ServedResource } from '../rest/served-resource.ts';
+import { create } from './write/create.ts';
+import { deleteCollection } from './write/delete-collection.ts';
+import { remove } from './write/delete.ts';
+import { get } from './read/get.ts';
+import { defaultHandlerOptions, type HandlerOptions } from './options/handler-options.ts';
+import { list } from './read/list.ts';
+import { patch } from './write/patch.ts';
+import type { VerbHandler } from './request/resource-request.ts';
+import { getScale, patchScale, updateScale } from './write/scale.ts';
+import { update } from './write/update.ts';
+import { watch } from './watch/watch.ts';
 
 export interface ResourceHandlerOptions {
   registry: ModelRegistry;

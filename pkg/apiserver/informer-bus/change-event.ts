@@ -1,6 +1,6 @@
 import type { ApiObject, ComputedKeys } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
-import type { SharedRepresentation } from '../registry/served-resource.ts';
+import type { SharedRepresentation } from '../rest/served-resource.ts';
 
 /** Makes the text that clients of one version read. */
 export interface BodyReader {

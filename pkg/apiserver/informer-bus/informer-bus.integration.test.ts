@@ -10,7 +10,7 @@ import {
 } from '../registry/registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
 import { definition, post, postDefinition } from '../registry/registrytest/sample-objects.ts';
-import type { SharedRepresentation } from '../registry/served-resource.ts';
+import type { SharedRepresentation } from '../rest/served-resource.ts';
 
 let pair: ReplicaPair;
 let posts: ApiClient;

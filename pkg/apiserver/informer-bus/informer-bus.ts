@@ -12,7 +12,7 @@ import {
   type StatusError,
 } from '#pkg/apimachinery/index';
 import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadRoom } from '#pkg/storage/index';
-import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
+import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
 import { ChangeRing, sizeOf } from './change-ring.ts';
 import { compileEventFilter } from './event-filter.ts';

@@ -1,6 +1,6 @@
 import { KeyNotComputed } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
-import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
+import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
 import type { FilteredEvent } from './event-filter.ts';
 import type { WatchGroup } from './watch-group.ts';

@@ -1,5 +1,5 @@
 import type { AnyObject, ClientEvent, EventStream, StatusError, Stored } from '#pkg/apimachinery/index';
-import type { SharedRepresentation, WatchSink, WatchStream } from '../registry/served-resource.ts';
+import type { SharedRepresentation, WatchSink, WatchStream } from '../rest/served-resource.ts';
 
 /** Events a reader may be behind; past that its stream ends, and it goes on from where it was. */
 const maxWaiting = 10_000;

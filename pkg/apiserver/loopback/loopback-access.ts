@@ -1,7 +1,7 @@
 import { newNotFound, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
 import { newForbiddenRequest } from '#pkg/http/index';
 import type { Authorizer, UserInfo } from '#pkg/identity/index';
-import type { ModelRegistry, ServedResource } from '../registry/served-resource.ts';
+import type { ModelRegistry, ServedResource } from '../rest/served-resource.ts';
 
 export interface LoopbackAccessOptions {
   registry: ModelRegistry;

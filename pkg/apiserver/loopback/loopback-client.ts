@@ -41,14 +41,14 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { selectedName } from '#pkg/http/index';
-import { defaultHandlerOptions } from '../handlers/handler-options.ts';
-import { encodeContinueToken, newExpiredToken } from '../handlers/continue-token.ts';
-import { parseListOptions, parseSelector } from '../handlers/list-options.ts';
-import { defaultWatchOptions } from '../handlers/watch-options.ts';
-import { keepChecking } from '../handlers/watch-right.ts';
-import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/object-identity.ts';
-import { parseResourceVersion } from '../handlers/resource-version.ts';
-import type { Representation, ServedResource, UpdateRequest, WriteContext } from '../registry/served-resource.ts';
+import { defaultHandlerOptions } from '../handlers/options/handler-options.ts';
+import { encodeContinueToken, newExpiredToken } from '../handlers/read/continue-token.ts';
+import { parseListOptions, parseSelector } from '../handlers/read/list-options.ts';
+import { defaultWatchOptions } from '../handlers/options/watch-options.ts';
+import { keepChecking } from '../handlers/watch/recheck-access.ts';
+import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/request/object-identity.ts';
+import { parseResourceVersion } from '../handlers/request/resource-version.ts';
+import type { Representation, ServedResource, UpdateRequest, WriteContext } from '../rest/served-resource.ts';
 import { EventQueue } from './event-queue.ts';
 import { LoopbackAccess, type LoopbackAccessOptions } from './loopback-access.ts';
 

@@ -23,7 +23,7 @@ import {
   type Filter,
 } from '#pkg/http/index';
 import { withDiscovery } from '../discovery/with-discovery.ts';
-import type { ModelRegistry, RegisteredModel } from '../registry/served-resource.ts';
+import type { ModelRegistry, RegisteredModel } from '../rest/served-resource.ts';
 import { documentEndpoints } from './document-endpoints.ts';
 import type { EndpointDocuments } from './endpoint-documents.ts';
 

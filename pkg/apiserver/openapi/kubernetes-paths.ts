@@ -1,5 +1,5 @@
 import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
-import { scaleKind } from '../handlers/scale-object.ts';
+import { scaleKind } from '../handlers/write/scale-object.ts';
 import { reference, scaleName, schemaName, statusName } from './kubernetes-schema.ts';
 import { resourcePaths } from './resource-paths.ts';
 

@@ -1,7 +1,7 @@
 import { EventLoopTurns } from '#pkg/apimachinery/index';
 import { newDocument, type ServedDocument } from '../discovery/answer-document.ts';
 import { discoverGroups, type DiscoveredResource, type DiscoveredVersion } from '../discovery/discovered-group.ts';
-import type { ModelRegistry, RegisteredModel } from '../registry/served-resource.ts';
+import type { ModelRegistry, RegisteredModel } from '../rest/served-resource.ts';
 import { FragmentCache, type DocumentFragment } from './document-fragment.ts';
 import { noEndpointDocuments, type EndpointDocuments } from './endpoint-documents.ts';
 import { kubernetesDocument, kubernetesDocumentPath, kubernetesParts } from './kubernetes-document.ts';

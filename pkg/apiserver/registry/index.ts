@@ -3,4 +3,4 @@
  * ResourceStorage, in a file of its own; what a kind does differently is its Strategy. Nothing here knows HTTP.
  */
 export { createPlatformRegistry, type PlatformRegistry, type PlatformRegistryOptions } from './platform-registry.ts';
-export * from './served-resource.ts';
+export * from '../rest/served-resource.ts';

@@ -20,22 +20,22 @@ import { guardingStrategies } from '../authorization/escalation/guarding-strateg
 import { RoleIndex } from '../authorization/role-index.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
-import { DefinitionCatalog } from './definition-catalog.ts';
-import { DefinitionLock } from './definition-lock.ts';
-import { DefinitionSettler } from './definition-settler.ts';
-import { DefinitionStrategy } from './definition-strategy.ts';
-import { DefinitionTerminator } from './definition-terminator.ts';
-import { DependentFinder } from './dependent-finder.ts';
-import { InFlightClaims } from './in-flight-claims.ts';
-import type { KeyChecker } from './index-keys-check.ts';
-import { IndexWatch } from './index-watch.ts';
-import { ModelTable } from './model-table.ts';
-import { NameArbiter } from './name-arbiter.ts';
-import { NamespaceSet } from './namespace-set.ts';
-import { lastingNamespaces, namespaceStrategy } from './namespace-strategy.ts';
-import type { ModelRegistry, RegisteredModel, ServedResource } from './served-resource.ts';
-import type { Strategy } from './strategy.ts';
-import { systemWrite } from './write-context.ts';
+import { DefinitionCatalog } from './definition/definition-catalog.ts';
+import { DefinitionLock } from './definition/definition-lock.ts';
+import { DefinitionSettler } from './definition/definition-settler.ts';
+import { DefinitionStrategy } from './definition/definition-strategy.ts';
+import { DefinitionTerminator } from './definition/definition-terminator.ts';
+import { DependentFinder } from './model/dependent-finder.ts';
+import { InFlightClaims } from './model/in-flight-claims.ts';
+import type { KeyChecker } from './definition/index-keys-check.ts';
+import { IndexWatch } from './definition/index-watch.ts';
+import { ModelTable } from './served/model-table.ts';
+import { NameArbiter } from './definition/name-arbiter.ts';
+import { NamespaceSet } from './namespace/namespace-set.ts';
+import { lastingNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
+import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
+import type { Strategy } from '../rest/strategy.ts';
+import { systemWrite } from '../rest/write-context.ts';
 
 /** For tables that a start has to change while somebody uses them. Milliseconds. */
 const startPatience = 120_000;

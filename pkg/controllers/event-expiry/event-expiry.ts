@@ -13,7 +13,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from '#pkg/runtime/index';
-import { once } from '../once.ts';
+import { once } from '../once-source.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
 /** How long an event is kept after it last happened, as in Kubernetes. Milliseconds. */

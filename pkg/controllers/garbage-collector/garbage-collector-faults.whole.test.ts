@@ -15,7 +15,7 @@ import {
   type Thing,
 } from '../controllerstest/owned-models.ts';
 import { garbageCollector } from './garbage-collector.ts';
-import { mustBeLeft, type ModelObject, type ModelReference } from '../controllerstest/must-be-left.ts';
+import { mustBeLeft, type ModelObject, type ModelReference } from '../controllerstest/expected-remaining-objects.ts';
 
 /** `SVC_TEST_SEEDS=1000 npm test -- garbage-collector-faults` runs more of them. */
 const seeds = Number(process.env['SVC_TEST_SEEDS'] ?? 15);

@@ -10,7 +10,7 @@ import {
   teamType,
   workerType,
 } from '../controllerstest/owned-models.ts';
-import { namespaceType, type Namespace } from './namespace-type.ts';
+import { namespaceType, type Namespace } from './namespace-controller.ts';
 
 let env: TestEnv;
 let client: Client;

@@ -5,6 +5,9 @@ import {
   namespaceFinalizer,
   type Client,
   type Stored,
+  type ApiObject,
+  type Condition,
+  type ResourceType,
 } from '#pkg/apimachinery/index';
 import {
   enqueueObject,
@@ -20,7 +23,6 @@ import {
 import { ServedTypes } from '../served-types/served-types.ts';
 import { emptyNamespace, type NamespaceRemains } from './empty-namespace.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
-import { namespaceType, type Namespace } from './namespace-type.ts';
 
 /** A large namespace takes its time. Milliseconds. */
 const timeoutMs = 600_000;
@@ -116,3 +118,17 @@ function pauseFor({ metadata }: Stored<Namespace>): number {
   const waited = Date.now() - Date.parse(metadata.deletionTimestamp ?? '');
   return Math.min(pause.longest, Math.max(pause.shortest, waited / 2));
 }
+
+export type Namespace = ApiObject<
+  { finalizers?: string[] },
+  { phase?: 'Active' | 'Terminating'; conditions?: Condition[] }
+>;
+
+export const namespaceType: ResourceType<Namespace> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  hasStatusSubresource: true,
+};

@@ -8,7 +8,7 @@ import {
   type PolicyRule,
 } from '#pkg/apis/index';
 import { requestOf, type ControllerDefinition, type EventHandler, type ReconcileContext } from '#pkg/runtime/index';
-import { once } from '../once.ts';
+import { once } from '../once-source.ts';
 import { keepBinding, keepRole } from './keep-role.ts';
 
 const name = 'system:plugin-impersonator';

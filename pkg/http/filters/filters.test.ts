@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import type { Filter, Handler } from '../request-context.ts';
-import { sendJson } from '../respond.ts';
-import { startTestServer, type TestServer } from '../start-test-server.ts';
+import type { Filter, Handler } from '../request/request-context.ts';
+import { sendJson } from '../answer/respond.ts';
+import { startTestServer, type TestServer } from '../server/start-test-server.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withCors } from './with-cors.ts';
 import { withLogging } from './with-logging.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { isAnswered } from '../respond.ts';
+import { isAnswered } from '../answer/respond.ts';
 
 export interface GateOptions {
   /** How many may be in at a time. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { StatusError } from '#pkg/apimachinery/index';
-import { networkOf } from '../network-of.ts';
-import type { BodyTurn, RequestContext, Sender } from '../request-context.ts';
+import { networkOf } from '../connection/network-of.ts';
+import type { BodyTurn, RequestContext, Sender } from '../request/request-context.ts';
 import type { Entrance } from './keyed-gates.ts';
 import type { RefusedBy } from './refusal.ts';
 import type { Senders } from './senders.ts';

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
-import { authorizationKey, type CredentialKey, type CredentialReader } from '../credential-key.ts';
-import { networkOf } from '../network-of.ts';
-import type { Filter, Handler, RequestContext } from '../request-context.ts';
-import type { RequestInfo } from '../request-info.ts';
-import { isAnswered, sendJson } from '../respond.ts';
+import { authorizationKey, type CredentialKey, type CredentialReader } from '../request/credential-key.ts';
+import { networkOf } from '../connection/network-of.ts';
+import type { Filter, Handler, RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
+import { isAnswered, sendJson } from '../answer/respond.ts';
 import { Gate } from './gate.ts';
 import { HeldPlaces, type Place, type PlacesOwner } from './held-places.ts';
 import { KeyedGates } from './keyed-gates.ts';

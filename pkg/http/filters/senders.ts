@@ -1,5 +1,5 @@
 import { StatusError } from '#pkg/apimachinery/index';
-import type { Sender } from '../request-context.ts';
+import type { Sender } from '../request/request-context.ts';
 import { refusals, type RefusedBy } from './refusal.ts';
 
 /** A limit left out is no limit. */

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Attributes, UserInfo } from '#pkg/identity/index';
-import { BearerAuthenticator } from '../bearer-authenticator.ts';
-import type { Filter, Handler } from '../request-context.ts';
-import { sendJson } from '../respond.ts';
-import { startTestServer, type TestServer } from '../start-test-server.ts';
+import { BearerAuthenticator } from '../request/bearer-authenticator.ts';
+import type { Filter, Handler } from '../request/request-context.ts';
+import { sendJson } from '../answer/respond.ts';
+import { startTestServer, type TestServer } from '../server/start-test-server.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withAuthorization } from './with-authorization.ts';
 import { withRequestId } from './with-request-id.ts';

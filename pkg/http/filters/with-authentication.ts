@@ -1,7 +1,7 @@
 import { newUnauthorized } from '#pkg/apimachinery/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
-import type { Filter } from '../request-context.ts';
-import type { RequestInfo } from '../request-info.ts';
+import type { Filter } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 
 export interface OpenPaths {
   /** Served to anyone, without authentication and permission; default: nothing is. */

@@ -1,5 +1,5 @@
 import type { Authorizer } from '#pkg/identity/index';
-import type { Filter } from '../request-context.ts';
+import type { Filter } from '../request/request-context.ts';
 import { newForbiddenRequest } from './forbidden-request.ts';
 import type { OpenPaths } from './with-authentication.ts';
 

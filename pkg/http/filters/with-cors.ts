@@ -1,5 +1,5 @@
-import type { Filter, RequestContext } from '../request-context.ts';
-import { send } from '../respond.ts';
+import type { Filter, RequestContext } from '../request/request-context.ts';
+import { send } from '../answer/respond.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const allowedHeaders =

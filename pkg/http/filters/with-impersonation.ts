@@ -7,7 +7,7 @@ import {
   type Authorizer,
   type UserInfo,
 } from '#pkg/identity/index';
-import type { Filter } from '../request-context.ts';
+import type { Filter } from '../request/request-context.ts';
 import { newForbiddenRequest } from './forbidden-request.ts';
 import { readImpersonation, type Impersonation } from './impersonation.ts';
 

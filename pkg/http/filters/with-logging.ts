@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Filter, RequestContext } from '../request-context.ts';
-import { logNamesOf } from '../server-request-context.ts';
+import type { Filter, RequestContext } from '../request/request-context.ts';
+import { logNamesOf } from '../server/server-request-context.ts';
 
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 /** Longer paths are cut in the log. */

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 import { routeOf } from '../metrics/route-of.ts';
 import { durationBuckets, SeriesHistogram, sizeBuckets, type HistogramSeries } from '../metrics/series-histogram.ts';
-import type { Filter, RequestContext } from '../request-context.ts';
-import { hasBody } from '../read-body.ts';
+import type { Filter, RequestContext } from '../request/request-context.ts';
+import { hasBody } from '../request/read-body.ts';
 import { statusOf } from './with-logging.ts';
 import { isEncrypted } from './with-strict-transport.ts';
 

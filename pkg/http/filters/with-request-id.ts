@@ -1,4 +1,4 @@
-import type { Filter } from '../request-context.ts';
+import type { Filter } from '../request/request-context.ts';
 
 /**
  * Names the request in its answer, by our header and Kubernetes', and keeps answers out of caches unless a handler says

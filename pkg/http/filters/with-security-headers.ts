@@ -1,4 +1,4 @@
-import type { Filter } from '../request-context.ts';
+import type { Filter } from '../request/request-context.ts';
 
 /**
  * Headers that keep a browser from making more of an answer than data; a handler that serves pages replaces the policy

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { fieldError, newInvalid, newTooManyRequests, newUnauthorized, StatusError } from '#pkg/apimachinery/index';
-import type { Filter, Handler } from '../request-context.ts';
-import { sendJson } from '../respond.ts';
-import { startTestServer, type TestServer } from '../start-test-server.ts';
+import type { Filter, Handler } from '../request/request-context.ts';
+import { sendJson } from '../answer/respond.ts';
+import { startTestServer, type TestServer } from '../server/start-test-server.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 

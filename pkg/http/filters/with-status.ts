@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { stringify } from 'yaml';
 import { isStatusError, newInternalError, type StatusError } from '#pkg/apimachinery/index';
-import { negotiate, parseAccept } from '../accept.ts';
-import type { Filter, RequestContext } from '../request-context.ts';
-import { isAnswered, send } from '../respond.ts';
+import { negotiate, parseAccept } from '../media-type/accept.ts';
+import type { Filter, RequestContext } from '../request/request-context.ts';
+import { isAnswered, send } from '../answer/respond.ts';
 
 const offers = [
   { type: 'application/json' },

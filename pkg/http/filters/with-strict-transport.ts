@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Filter } from '../request-context.ts';
+import type { Filter } from '../request/request-context.ts';
 
 /**
  * Tells browsers to come by https alone from now on, on answers over TLS: for `days`, to every port of the name; 0

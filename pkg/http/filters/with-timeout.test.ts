@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { readBody } from '../read-body.ts';
-import type { Filter, Handler } from '../request-context.ts';
-import { sendJson } from '../respond.ts';
-import { gate, startTestServer, type TestServer } from '../start-test-server.ts';
+import { readBody } from '../request/read-body.ts';
+import type { Filter, Handler } from '../request/request-context.ts';
+import { sendJson } from '../answer/respond.ts';
+import { gate, startTestServer, type TestServer } from '../server/start-test-server.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';

@@ -1,6 +1,6 @@
 import { newTimeout } from '#pkg/apimachinery/index';
-import { hasBody, newBodyTimeout } from '../read-body.ts';
-import type { Filter, RequestContext } from '../request-context.ts';
+import { hasBody, newBodyTimeout } from '../request/read-body.ts';
+import type { Filter, RequestContext } from '../request/request-context.ts';
 
 /**
  * Answers 504 when no answer has begun after `timeoutMs` (default 30 s), and aborts the request's signal so that its

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseRequestInfo } from '../parse-request-info.ts';
+import { parseRequestInfo } from '../request/parse-request-info.ts';
 import { routeOf } from './route-of.ts';
 
 test.each([

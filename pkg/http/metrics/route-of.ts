@@ -1,5 +1,5 @@
-import type { RequestContext } from '../request-context.ts';
-import type { RequestInfo } from '../request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 
 /**
  * The pattern a request's path matched, with no text of the client's in it:

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { HttpServer } from '../http-server.ts';
+import type { HttpServer } from '../server/http-server.ts';
 import { registerReading } from './register-reading.ts';
 
 /** Shows a server's connections as they are when asked. */

@@ -1,6 +1,6 @@
-import { acceptsGzip } from '../accept.ts';
-import { isNotModified } from '../entity-tags.ts';
-import type { RequestContext } from '../request-context.ts';
+import { acceptsGzip } from '../media-type/accept.ts';
+import { isNotModified } from '../request/entity-tags.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { PageFile } from './page-files.ts';
 
 /**

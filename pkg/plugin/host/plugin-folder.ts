@@ -5,7 +5,7 @@ import { manifestFile, type PluginManifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/read-manifest.ts';
 import { isPluginError, PluginError } from '../plugin-error.ts';
 import { fingerprintFolder, type FolderFingerprint } from './folder-fingerprint.ts';
-import { readName } from './read-name.ts';
+import { readName } from './read-plugin-name.ts';
 
 export interface PluginFolderOptions {
   /** Its folders are the plugins. It need not exist. */

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import type { JsonSchema } from '#pkg/apimachinery/index';
-import { jsonAt } from './json-at.ts';
+import { jsonAt } from './to-plain-json.ts';
 import { newSchemaError } from './schema-error.ts';
 
 /** Said the same in both. */

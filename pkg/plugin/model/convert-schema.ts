@@ -3,7 +3,7 @@ import { isJsonObject, isPrototypeKey, type JsonSchema } from '#pkg/apimachinery
 import { constraintsOf } from './convert-constraints.ts';
 import { convertUnion } from './convert-union.ts';
 import { enumSchema, withNull } from './enum-schema.ts';
-import { jsonAt } from './json-at.ts';
+import { jsonAt } from './to-plain-json.ts';
 import { childOf, newSchemaError } from './schema-error.ts';
 
 /** As deep as a definition may be. */

@@ -107,7 +107,7 @@ test.each([
     program,
     `
     import { existsSync } from 'node:fs';
-    import { runUntilSignal } from '${sources}cmd/svc/run-until-signal.ts';
+    import { runUntilSignal } from '${sources}cmd/svc/process/run-until-signal.ts';
     import { WorkerThread } from '${sources}pkg/plugin/worker/worker-thread.ts';
     const log = { info() {}, warn() {}, error() {}, fatal() {} };
     const start = async () => {

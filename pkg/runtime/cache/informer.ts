@@ -11,7 +11,6 @@ import {
 import type { ObjectEvent } from '../event/object-event.ts';
 import type { Log } from '../log.ts';
 import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
-import { deepFreeze } from './deep-freeze.ts';
 import { Indexer } from './indexer.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 
@@ -194,4 +193,11 @@ export class Informer<T extends AnyObject> {
   #wake(): void {
     for (const waiter of this.#waiters) waiter();
   }
+}
+
+/** Makes a JSON value and all in it unchangeable: what a cache hands out is shared by all that read it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
 }

@@ -6,13 +6,13 @@ import { createTestDatabase, type TestDatabase } from '../../testenv/test-databa
 import { decodeBody } from '../body.ts';
 import type { ChunkPosition, ChunkQuery, ObjectStream, StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes } from '../storetest/sample-model.ts';
-import { LargeReads } from './large-reads.ts';
-import { PageReader } from './list-page.ts';
-import { MatchBounds } from './match-bounds.ts';
-import { ObjectCounter } from './object-counter.ts';
+import { LargeReads } from './connection/large-reads.ts';
+import { PageReader } from './list/list-page.ts';
+import { MatchBounds } from './list/match-bounds.ts';
+import { ObjectCounter } from './list/object-counter.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { Snapshots } from './snapshots.ts';
-import { TableCatalog } from './table-catalog.ts';
+import { Snapshots } from './list/snapshots.ts';
+import { TableCatalog } from './table/table-catalog.ts';
 
 const model = sampleModel('large', { indexes: [widgetIndexes.rank] });
 const resource = resourceOf(model);

@@ -1,8 +1,8 @@
 import { sql, type Kysely } from 'kysely';
-import { timeline } from './epoch.ts';
-import { leaseHeld, leases } from './lease-fence.ts';
-import { ownerFunctions } from './owner-elements.ts';
-import { tableName } from './table.ts';
+import { timeline } from './history/epoch.ts';
+import { leaseHeld, leases } from './table/lease-fence.ts';
+import { ownerFunctions } from './table/owner-elements.ts';
+import { tableName } from './table/table.ts';
 
 /**
  * Schema `platform`. A migration is never changed once it has landed: the next one amends it.

@@ -4,7 +4,7 @@ import { isStatusError, type AnyObject, type Client, type ResourceType, type Sto
 import type { ControllerDefinition, Log } from '#pkg/runtime/index';
 import { FaultyClient, type FaultRates } from './faulty-client.ts';
 import { MortalControllers } from './mortal-controllers.ts';
-import { takeSecondLook } from './second-look.ts';
+import { takeSecondLook } from './assert-idempotent-restart.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { waitUntil } from './wait-until.ts';
 

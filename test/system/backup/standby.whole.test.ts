@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { backUp, type BackedUpSchema } from '#pkg/backup/index';
 import { Database, migrate, silentLog } from '#pkg/database/index';
-import { backedUpSchemas } from '../../../cmd/svc/backed-up-schemas.ts';
+import { backedUpSchemas } from '../../../cmd/svc/commands/backup/backed-up-schemas.ts';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 

@@ -4,7 +4,7 @@ import { revokeField } from '../../users/revoke-credentials.ts';
 import { choice, field } from '../form-fields.ts';
 import { html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../refusal.ts';
+import { unlessRefused } from '../form-refusal.ts';
 import { pageUserOf, settingsOperation } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
 

@@ -6,8 +6,8 @@ import type { PersonalTokens, TokenOwner } from '../../personal-tokens/personal-
 import { userInfoOf } from '../../principals/principals.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../refusal.ts';
-import { timeOf } from '../time.ts';
+import { unlessRefused } from '../form-refusal.ts';
+import { timeOf } from '../format-time.ts';
 import { newTokenForm, rolePrefix, type TokenForm } from './new-token-form.ts';
 import { secretNote } from './secret-note.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';

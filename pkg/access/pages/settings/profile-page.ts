@@ -3,8 +3,8 @@ import type { OwnProfile } from '../../users/own-profile.ts';
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../refusal.ts';
-import { timeOf } from '../time.ts';
+import { unlessRefused } from '../form-refusal.ts';
+import { timeOf } from '../format-time.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
 

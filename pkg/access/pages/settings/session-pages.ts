@@ -5,8 +5,8 @@ import { endSession, type EndSessionParts } from '../../sessions/end-session.ts'
 import type { SessionRow, Sessions } from '../../sessions/sessions.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
-import { unlessRefused } from '../refusal.ts';
-import { timeOf } from '../time.ts';
+import { unlessRefused } from '../form-refusal.ts';
+import { timeOf } from '../format-time.ts';
 import { pageUserOf, settingsOperation } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
 

@@ -7,7 +7,7 @@ import {
   roleType,
   type PolicyRule,
 } from '#pkg/apis/index';
-import type { JsonApiObject } from '../../registry/strategy.ts';
+import type { JsonApiObject } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import { compactRules, permissionsOf } from '../permissions.ts';
 import { compileRules } from '../role-entry.ts';

@@ -7,7 +7,7 @@ import {
   roleBindingModel,
   roleModel,
 } from '#pkg/apis/index';
-import type { Strategy } from '../../registry/strategy.ts';
+import type { Strategy } from '../../rest/strategy.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { LeaseStrategy } from './lease-strategy.ts';
 import { PluginStrategy } from './plugin-strategy.ts';

@@ -1,7 +1,7 @@
 import { groupResource, newForbidden, type StatusCause } from '#pkg/apimachinery/index';
 import { leaseModel, systemNamespace } from '#pkg/apis/index';
-import type { WriteContext } from '../../registry/served-resource.ts';
-import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import type { RoleIndex } from '../role-index.ts';
 
 /** Of the Leases by which API servers make known with what keys they sign calls to each other. */

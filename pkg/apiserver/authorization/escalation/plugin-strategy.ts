@@ -1,7 +1,7 @@
 import { groupResource, isJsonObject, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
 import { clusterRoleModel, pluginModel, type PolicyRule } from '#pkg/apis/index';
-import type { WriteContext } from '../../registry/served-resource.ts';
-import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { checkHeld, mayExceed } from './escalation-check.ts';

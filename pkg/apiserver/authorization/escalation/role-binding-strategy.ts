@@ -15,8 +15,8 @@ import {
   type PolicyRule,
   type RoleRef,
 } from '#pkg/apis/index';
-import type { WriteContext } from '../../registry/served-resource.ts';
-import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { mayExceed, refuseMissing, type EscalationSubject } from './escalation-check.ts';

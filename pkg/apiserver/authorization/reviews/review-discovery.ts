@@ -1,5 +1,5 @@
 import { reviewModels } from '#pkg/apis/index';
-import type { ModelRegistry, RegisteredModel } from '../../registry/served-resource.ts';
+import type { ModelRegistry, RegisteredModel } from '../../rest/served-resource.ts';
 
 const reviews: readonly RegisteredModel[] = reviewModels.map((model) => ({
   model,

@@ -21,8 +21,8 @@ import {
   tokenReviewModel,
 } from '#pkg/apis/index';
 import { parseContentType, readBody, send, type Filter, type RequestContext } from '#pkg/http/index';
-import { encodeValue, objectFormat } from '../../handlers/answer-format.ts';
-import { checkTypeMeta } from '../../handlers/object-identity.ts';
+import { encodeValue, objectFormat } from '../../handlers/answer/answer-format.ts';
+import { checkTypeMeta } from '../../handlers/request/object-identity.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import { reviewRules, reviewSelf, reviewSubject, reviewSubjectLocally } from './access-reviews.ts';
 import { decodeProtobuf } from './decode-protobuf.ts';

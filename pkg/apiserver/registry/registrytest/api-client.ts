@@ -8,8 +8,8 @@ import type {
   WatchSink,
   WatchStream,
   WriteContext,
-} from '../served-resource.ts';
-import type { JsonApiObject } from '../strategy.ts';
+} from '../../rest/served-resource.ts';
+import type { JsonApiObject } from '../../rest/strategy.ts';
 
 export const noSelector: Selector = { labels: [], fields: [] };
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkOptions } from '../../../../cmd/svc/check-options.ts';
+import { checkOptions } from '../../../../cmd/svc/options/check-options.ts';
 import { loadOptions } from '../../../../cmd/svc/options/load-options.ts';
 import type { Options } from '../../../../cmd/svc/options/option-table.ts';
-import { pluginHostUrl } from '../../../../cmd/svc/plugin-endpoints.ts';
+import { pluginHostUrl } from '../../../../cmd/svc/composition/plugin-endpoints.ts';
 import { newPersonalToken } from '#pkg/identity/index';
 import { ofKind, podsOf, type Container, type Pods, type Release } from './release.ts';
 

@@ -1,0 +1,114 @@
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { AccessDatabase, accessMigrations, type TokenRoles } from '#pkg/access/index';
+import { isStatusError, type Client } from '#pkg/apimachinery/index';
+import { clusterRoleType } from '#pkg/apis/index';
+import { RestClient } from '#pkg/client/index';
+import { migrate } from '#pkg/database/index';
+import { checkAdminToken } from '../options/check-options.ts';
+import { warnOfShortDelay } from '../process/drain-times.ts';
+import { checkFileModes } from '../composition/file-modes.ts';
+import { listenForAccess } from '../composition/start-access-server.ts';
+import { newLogger } from '../process/logger.ts';
+import { DatabaseMetrics } from '../metrics/database-metrics.ts';
+import { openAccess, prepareAdministrator } from '../composition/open-access.ts';
+import { openPlatformDatabase, startWriteMonitor } from '../composition/open-storage.ts';
+import type { LoadedOptions } from '../options/load-options.ts';
+import type { Options } from '../options/option-table.ts';
+import { platformServer } from '../composition/platform-server.ts';
+import { readTokenFile } from '../composition/read-token-file.ts';
+import { runUntilSignal, type Running } from '../process/run-until-signal.ts';
+import { subjectsByClient } from '../composition/subject-check.ts';
+import { Teardown } from '../process/teardown.ts';
+import { openCertificate } from '../tls/open-certificate.ts';
+import { urlOf } from '../process/browser-url.ts';
+import { svcVersion } from '../process/svc-version.ts';
+
+/** For an answer of the content platform. */
+const PATIENCE_MS = 5000;
+
+/**
+ * Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws
+ * OperatorError where it cannot start.
+ */
+export async function accessServer(loaded: LoadedOptions): Promise<number> {
+  const { options } = loaded;
+  checkAdminToken(options);
+  const log = newLogger(options);
+  await checkFileModes(loaded, { runsPlugins: false, log });
+  return runUntilSignal(() => startAccess(options, log), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
+}
+
+async function startAccess(options: Options, log: Logger): Promise<Running> {
+  const teardown = new Teardown(log);
+  try {
+    warnOfShortDelay(options, log);
+    const metrics = new Registry();
+    const observer = new DatabaseMetrics(metrics);
+    const database = await openPlatformDatabase(options, {
+      log,
+      teardown,
+      patienceMs: options['svc.database.start-timeout'],
+      observer,
+    });
+    observer.showPools(() => database.poolStates());
+    const writes = startWriteMonitor(database, { log, teardown });
+    observer.showWrites(writes);
+    const opened = await openCertificate(options, { selfMade: false, log, teardown });
+    const server = await listenForAccess(options, { log, teardown, certificate: opened?.certificate, metrics });
+    await migrate(database, 'access', accessMigrations);
+    const accessDatabase = new AccessDatabase(database);
+    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    const token = await readTokenFile(options, 'svc.access.token-file');
+    const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
+    teardown.add('client', async () => client.close());
+    const access = await openAccess(options, {
+      database: accessDatabase,
+      log,
+      teardown,
+      client,
+      roles: rolesOf(client),
+      isSubject: subjectsByClient(client),
+    });
+    server.serve(access, writes);
+    teardown.add('requests', server.stop);
+    const host = options['svc.access.host'];
+    const accessTlsUrl =
+      server.tlsAddress === undefined
+        ? undefined
+        : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');
+    log.info(
+      {
+        accessUrl: urlOf(host, server.address),
+        ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }),
+        tokenFile,
+        version: svcVersion(),
+      },
+      'ready',
+    );
+    return { stop: () => teardown.run() };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+/**
+ * Which roles there are is all that can be asked from here: a token may name one that its owner does not have. It opens
+ * nothing, as a token's roles only ever take away.
+ */
+function rolesOf(client: Client): TokenRoles {
+  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  return {
+    hasRole: async (_user, clusterRole) => {
+      try {
+        await client.get(clusterRoleType, { namespace: '', name: clusterRole }, timed());
+        return true;
+      } catch (error) {
+        if (isStatusError(error, 'NotFound') || isStatusError(error, 'BadRequest')) return false;
+        throw error;
+      }
+    },
+    rolesOf: async () => (await client.list(clusterRoleType, timed())).items.map(({ metadata }) => metadata.name ?? ''),
+  };
+}

@@ -1,0 +1,94 @@
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { AccessDatabase } from '#pkg/access/index';
+import { newProgress, restore, type RestoreSummary } from '#pkg/backup/index';
+import { backedUpSchemas } from './backed-up-schemas.ts';
+import { explained } from './backup-command.ts';
+import { besideServers, type OperatorDatabase } from '../../composition/open-operator-database.ts';
+import { openSecrets } from '../../composition/open-secrets.ts';
+import { OperatorError } from '../../options/operator-error.ts';
+import type { Options } from '../../options/option-table.ts';
+import { reportProgress } from './report-progress.ts';
+import { untilInterrupted } from '../../process/until-interrupted.ts';
+
+/** Brings a backup back from a file, or from stdin. Throws OperatorError, DatabaseError. */
+export function restoreBackup(
+  options: Options,
+  { from, replace }: { from: string | undefined; replace: boolean },
+): Promise<number> {
+  return untilInterrupted(async (signal) => {
+    const { source, size } = await openSource(from);
+    try {
+      return await besideServers(options, { applicationName: 'svc restore', mayCreate: true }, async (opened) => {
+        const { version, created, tables, rows } = await explained(read(opened, { source, size, replace, signal }));
+        opened.log.info({ version, created, tables, rows }, 'the backup is restored');
+        await warnOfKeys(opened, options);
+        return 0;
+      });
+    } finally {
+      source.destroy();
+    }
+  });
+}
+
+/** `size` in bytes, where it is known. */
+async function openSource(from: string | undefined): Promise<{ source: Readable; size: number | undefined }> {
+  if (from === undefined || from === '-') {
+    if (process.stdin.isTTY)
+      throw new OperatorError('There is no backup on stdin: give a file with --from, or send one with < or |.');
+    return { source: process.stdin, size: undefined };
+  }
+  // Before the database is started for it.
+  const handle = await open(from).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? new OperatorError(`There is no file ${from}.`, { cause: error }) : error;
+  });
+  const file = await handle.stat();
+  if (file.isDirectory()) {
+    await handle.close();
+    throw new OperatorError(`${from} is a folder; give the name of a file in it.`);
+  }
+  return { source: handle.createReadStream({ highWaterMark: 256 * 1024 }), size: file.size };
+}
+
+/**
+ * A server with keys that open nothing does not start: better told now than then. Nothing is made where there are none.
+ */
+async function warnOfKeys({ database, log }: OperatorDatabase, options: Options): Promise<void> {
+  try {
+    // A database of before there were any, or without one, takes what it is given.
+    const { rows } = await database.pool.query<{ there: boolean }>(
+      "SELECT to_regclass('access.key_checks') IS NOT NULL AS there",
+    );
+    if (rows[0]?.there !== true || (await database.pool.query('SELECT FROM access.key_checks LIMIT 1')).rowCount === 0)
+      return;
+    await openSecrets(new AccessDatabase(database), options);
+  } catch (error) {
+    log.warn(
+      { reason: error instanceof Error ? error.message : String(error) },
+      'the keys here do not fit what was restored: no server starts with them',
+    );
+  }
+}
+
+async function read(
+  { database, log }: OperatorDatabase,
+  {
+    source,
+    size,
+    replace,
+    signal,
+  }: { source: Readable; size: number | undefined; replace: boolean; signal: AbortSignal },
+): Promise<RestoreSummary> {
+  const progress = newProgress();
+  const stop = reportProgress({
+    log,
+    progress,
+    fraction: () =>
+      size === undefined || size === 0 ? undefined : (source as Readable & { bytesRead: number }).bytesRead / size,
+  });
+  try {
+    return await restore({ database, schemas: backedUpSchemas, replace, signal, progress }, source);
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,138 @@
+import { Command } from 'commander';
+import { nearestName } from '#pkg/apimachinery/index';
+import { newPersonalToken } from '#pkg/identity/index';
+import { accessServer } from './access-server.ts';
+import { checkDatabaseUrl } from '../options/check-options.ts';
+import { controllerManager } from './controller-manager.ts';
+import { checkMigrate, migrate } from './migrate.ts';
+import { addOperatorCommands, operatorCommandNames } from './operator-commands.ts';
+import { OperatorError } from '../options/operator-error.ts';
+import { formatOptionTable } from '../options/format-option-table.ts';
+import { loadOptions, type LoadedOptions } from '../options/load-options.ts';
+import { optionNames } from '../options/option-table.ts';
+import { optionsOfCommand } from '../options/options-of-command.ts';
+import { serve } from './serve.ts';
+import { addServerCommands, serverCommandNames } from './server-commands.ts';
+import type { Environment } from '../composition/start-plugins.ts';
+import { svcVersion } from '../process/svc-version.ts';
+
+interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  /** Options beside svc.* ones: how each is given, and what it does. */
+  readonly flags?: Readonly<Record<string, string>>;
+  readonly run: (loaded: LoadedOptions, environment: Environment, given: Given) => Promise<number>;
+}
+
+interface Given {
+  readonly config?: string;
+  readonly check?: true;
+}
+
+const verbs: readonly Verb[] = [
+  {
+    name: 'serve',
+    summary:
+      'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)',
+    run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, local: true, environment }),
+  },
+  {
+    name: 'apiserver',
+    summary: 'the API alone, without controllers and plugins, on the PostgreSQL of svc.database.url',
+    run: async (loaded, environment) => {
+      checkDatabaseUrl(loaded.options, 'apiserver');
+      return serve(loaded, { controllers: false, accessServer: false, local: false, environment });
+    },
+  },
+  {
+    name: 'access-server',
+    summary:
+      'the access management service alone, on the PostgreSQL of svc.database.url, for the content platform at svc.access.api-url',
+    run: (loaded) => {
+      checkDatabaseUrl(loaded.options, 'access-server');
+      return accessServer(loaded);
+    },
+  },
+  {
+    name: 'controller-manager',
+    summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url',
+    run: controllerManager,
+  },
+  {
+    name: 'migrate',
+    summary: 'bring the database up to date, and end',
+    flags: {
+      '--check':
+        'change nothing: say what would be run, and end with 1 where this version cannot take the database over',
+    },
+    run: (loaded, _environment, { check }) => (check === true ? checkMigrate(loaded) : migrate(loaded)),
+  },
+];
+
+/** Runs one command line (without node and script); resolves to the exit code. Throws OperatorError. */
+export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
+  let exitCode = 0;
+  const program = new Command('svc').description('The Kubernetes way of working without Kubernetes.');
+  program.addHelpText('after', `\n${formatOptionTable(optionNames)}`);
+  program
+    .helpCommand(false)
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) });
+  for (const { name, summary, flags = {}, run } of verbs) {
+    const command = program.command(name, { isDefault: name === 'serve' });
+    for (const [flag, effect] of Object.entries(flags)) command.option(flag, effect);
+    command
+      .summary(summary)
+      .description(summary)
+      .option('--config <folder>', 'folder of YAML files (default: ./config, where there is one)')
+      // svc.* options are ours to read: commander would repeat a misspelled one with its value.
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action(async (given: Given, { args: rest }: Command) => {
+        checkFirstWord(rest);
+        exitCode = await run(loadOptions({ configFolder: given.config, environment, args: rest }), environment, given);
+      });
+  }
+  program.version(svcVersion(), '--version', 'print the version');
+  program
+    .command('version')
+    .summary('print the version')
+    .action(() => void process.stdout.write(`${svcVersion()}\n`));
+  program
+    .command('new-token')
+    .summary('print a new personal token, for svc.security.initial-admin-token')
+    .action(() => void process.stdout.write(`${newPersonalToken()}\n`));
+  const setExitCode = (code: number): void => {
+    exitCode = code;
+  };
+  addServerCommands({ program, environment, setExitCode });
+  addOperatorCommands(program, environment, setExitCode);
+  for (const command of program.commands) addOptionHelp(command, command.name());
+  await program.parseAsync(args, { from: 'user' });
+  return exitCode;
+}
+
+/** Only what the command takes account of; where it is a group, with each of its commands. */
+function addOptionHelp(command: Command, words: string): void {
+  for (const each of command.commands) addOptionHelp(each, `${words} ${each.name()}`);
+  const names = command.commands.length > 0 ? [] : optionsOfCommand(words, optionNames);
+  if (names.length === 0) return;
+  command.addHelpText(
+    'after',
+    `\n${formatOptionTable(names)}\n\nThe other options of svc may be given, and have no effect here.`,
+  );
+}
+
+function checkFirstWord([word]: readonly string[]): void {
+  if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
+  const names = [
+    ...verbs.map(({ name }) => name),
+    'version',
+    'new-token',
+    ...serverCommandNames,
+    ...operatorCommandNames,
+  ];
+  const nearest = nearestName(word, names);
+  throw new OperatorError(
+    `There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`,
+  );
+}

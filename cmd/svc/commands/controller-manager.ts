@@ -1,0 +1,210 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import { newUnknownPath, type Client } from '#pkg/apimachinery/index';
+import { namespaceModel, pluginsGroup, pluginUser, systemNamespace } from '#pkg/apis/index';
+import { RestClient, type ConnectOptions } from '#pkg/client/index';
+import {
+  BearerAuthenticator,
+  chain,
+  expressHandler,
+  findEndpointGroup,
+  healthEndpoints,
+  HttpServer,
+  isOpenEndpoint,
+  showByteBudget,
+  withAuthentication,
+  withLogging,
+  withMetrics,
+  withRequestId,
+  withSecurityHeaders,
+  withStatus,
+  type EndpointGroup,
+  type Handler,
+  type HealthCheck,
+} from '#pkg/http/index';
+import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
+import { apiHttpOptions } from '../composition/api-http-options.ts';
+import { newByteBudget } from '../process/byte-budget.ts';
+import { checkFileModes } from '../composition/file-modes.ts';
+import { newLogger } from '../process/logger.ts';
+import { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import { showProcess } from '../metrics/process-metrics.ts';
+import type { LoadedOptions } from '../options/load-options.ts';
+import type { Options } from '../options/option-table.ts';
+import { PluginClients } from '../composition/plugin-clients.ts';
+import { pluginHostEndpoints, pluginHostUrl } from '../composition/plugin-endpoints.ts';
+import { runUntilSignal, type Running } from '../process/run-until-signal.ts';
+import { explainListenFailure } from '../process/start-failure.ts';
+import { pluginHost, type Environment } from '../composition/start-plugins.ts';
+import { platformControllers } from '../composition/platform-controllers.ts';
+import { platformServer } from '../composition/platform-server.ts';
+import { readTokenFile } from '../composition/read-token-file.ts';
+import { svcBuild, svcVersion } from '../process/svc-version.ts';
+import { Teardown } from '../process/teardown.ts';
+
+/** Of the drain timeout, what reconciles under way may take. */
+const RECONCILE_SHARE = 0.8;
+
+/**
+ * Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code.
+ * Throws OperatorError where it cannot start.
+ */
+export async function controllerManager(loaded: LoadedOptions, environment: Environment): Promise<number> {
+  const { options } = loaded;
+  const log = newLogger(options);
+  await checkFileModes(loaded, { runsPlugins: true, log });
+  const token = await readTokenFile(options, 'svc.controllers.token-file');
+  return runUntilSignal(() => startControllerManager(options, { token, environment, log }), {
+    log,
+    drainTimeoutMs: options['svc.server.drain-timeout'],
+  });
+}
+
+async function startControllerManager(
+  options: Options,
+  { token, environment, log }: { token: string; environment: Environment; log: Logger },
+): Promise<Running> {
+  const teardown = new Teardown(log);
+  try {
+    const metrics = new Registry();
+    showProcess(metrics, 'controller-manager');
+    const platform = { ...platformServer(options, 'svc.controllers', log), token };
+    const client = RestClient.connect({
+      ...platform,
+      warn: (text) => log.debug({ warning: text }, 'a controller was warned'),
+    });
+    teardown.add('client', async () => client.close());
+    const hosted: EndpointGroup[] = [];
+    const readyz: HealthCheck[] = [];
+    const address = await listen(options, { client, token, metrics, log, teardown, hosted, readyz });
+    const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
+    const hostUrl = pluginHostUrl(options, address.port);
+    const plugins = pluginHost(options, {
+      client,
+      clientOf: pluginClients(platform, { log, teardown }),
+      metrics,
+      url: hostUrl,
+      environment,
+      log,
+    });
+    hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
+    const controllers = platformControllers({
+      client,
+      log,
+      host: plugins,
+      metrics: new ControllerMetrics(metrics),
+      stopTimeoutMs,
+    });
+    readyz.push(...controllers.readyz);
+    controllers.start();
+    teardown.add('controllers', () => controllers.stop());
+    log.info({ api: platform.url, port: address.port, version: svcVersion() }, 'ready');
+    return { stop: () => teardown.run() };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+/** The API as each plugin's own user, by the right to impersonate it. */
+function pluginClients(
+  platform: ConnectOptions,
+  { log, teardown }: { log: Logger; teardown: Teardown },
+): (plugin: string) => Client {
+  const clients = new PluginClients((plugin) =>
+    RestClient.connect({
+      ...platform,
+      actAs: { user: pluginUser(plugin), groups: [pluginsGroup] },
+      warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned'),
+    }),
+  );
+  teardown.add('the clients of plugins', async () => clients.close());
+  return clients.of;
+}
+
+interface Parts {
+  client: RestClient;
+  token: string;
+  metrics: Registry;
+  log: Logger;
+  teardown: Teardown;
+  /** Read anew for each request. */
+  hosted: readonly EndpointGroup[];
+  /** Beside its own; asked for with each probe. */
+  readyz: HealthCheck[];
+}
+
+/** Health and metrics, and the plugins for API servers: there is nothing else to ask here. */
+async function listen(
+  options: Options,
+  { client, token, metrics, log, teardown, hosted, readyz }: Parts,
+): Promise<AddressInfo> {
+  const { group, versions, names } = namespaceModel;
+  const namespaces = {
+    group,
+    version: versions[0]!.name,
+    kind: names.kind,
+    plural: names.plural,
+    namespaced: false,
+    hasStatusSubresource: true,
+  };
+  const api = {
+    name: 'api',
+    check: async (signal: AbortSignal) =>
+      void (await client.get(namespaces, { namespace: '', name: systemNamespace }, { signal })),
+  };
+  readyz.push(api);
+  const health = healthEndpoints({ readyz, ...svcBuild(), registry: metrics });
+  const groups: Iterable<EndpointGroup> = {
+    *[Symbol.iterator]() {
+      yield* health;
+      yield* hosted;
+    },
+  };
+  const endpoints = expressHandler(groups);
+  const known: Handler = (context) =>
+    findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context);
+  const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), {
+    isOpen: isOpenEndpoint(groups),
+  });
+  // Bodies and answers of several API servers' calls meet here.
+  const budget = newByteBudget(options);
+  showByteBudget(metrics, budget);
+  const server = new HttpServer({
+    handler: chain(
+      [
+        withRequestId(),
+        withSecurityHeaders(),
+        withLogging(log),
+        withMetrics({ registry: metrics }),
+        withStatus(),
+        authentication,
+      ],
+      known,
+    ),
+    log,
+    limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs },
+    memory: { budget },
+  });
+  teardown.add('server', () => server.close({ drainTimeoutMs: 1000 }));
+  const at = { host: options['svc.server.host'], port: options['svc.controllers.port'] };
+  try {
+    return await server.listen(at);
+  } catch (error) {
+    throw explainListenFailure(error, at, { host: 'svc.server.host', port: 'svc.controllers.port' });
+  }
+}
+
+/** Whoever holds the token that this process works with may see its metrics: it knows of no other. */
+function holderOf(token: string): TokenAuthenticator {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const own = digest(token);
+  return {
+    authenticateToken: async (given) =>
+      timingSafeEqual(digest(given), own)
+        ? { name: 'controller-manager', uid: '', groups: [systemMasters] }
+        : undefined,
+  };
+}

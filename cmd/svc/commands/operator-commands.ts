@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import { loadOptions } from '../options/load-options.ts';
+import type { Options } from '../options/option-table.ts';
+import type { PrivateTokenVerb } from './private-token-command.ts';
+import type { Environment } from '../composition/start-plugins.ts';
+
+/** What an operator does on the server, beside it or without it. */
+export const operatorCommandNames = ['private-token', 'unblock', 'rotate-keys', 'backup', 'restore'];
+
+interface Given {
+  config?: string;
+  user: string;
+  dropOld?: true;
+  to?: string;
+  from?: string;
+  force?: true;
+  replace?: true;
+}
+
+/**
+ * Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` and `svc restore`. They take the options of
+ * the server, to find its database and keys.
+ */
+export function addOperatorCommands(
+  program: Command,
+  environment: Environment,
+  setExitCode: (code: number) => void,
+): void {
+  const add = (command: Command, summary: string, run: (options: Options, given: Given) => Promise<number>): void => {
+    command
+      .summary(summary)
+      .description(summary)
+      .option('--config <folder>', 'folder of YAML files (default: ./config, where there is one)')
+      // As with `serve`, svc.* options are not commander's.
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action(async (given: Given, { args }: Command) =>
+        setExitCode(await run(loadOptions({ configFolder: given.config, environment, args }).options, given)),
+      );
+  };
+  const tokens = program
+    .command('private-token')
+    .summary("print, make, replace or delete a user's private token")
+    .helpCommand(false);
+  const verbs: Readonly<Record<PrivateTokenVerb, string>> = {
+    show: "print a user's private token",
+    create: 'make one for a user who has none, and print it',
+    rotate: 'replace it, and print the new one; the old one is dead',
+    delete: 'delete it',
+  };
+  // Loaded only when one is run: a server has no need of it.
+  for (const [verb, summary] of Object.entries(verbs) as [PrivateTokenVerb, string][]) {
+    const command = tokens.command(verb).requiredOption('--user <name>', 'the username');
+    add(command, summary, async (options, { user }) =>
+      (await import('./private-token-command.ts')).privateToken(options, verb, user),
+    );
+  }
+  const unblock = program.command('unblock').requiredOption('--user <name>', 'the username, or the e-mail address');
+  add(unblock, 'forget the failed logins of a user, who may try again at once', async (options, { user }) =>
+    (await import('./unblock-command.ts')).unblock(options, user),
+  );
+  const rotate = program
+    .command('rotate-keys')
+    .option('--drop-old', 'make no new key; remove those that nothing is sealed with any more');
+  add(rotate, 'seal all stored secrets with a new key', async (options, { dropOld }) =>
+    (await import('./rotate-keys-command.ts')).rotate(options, dropOld === true),
+  );
+  const backup = program
+    .command('backup')
+    .option('--to <file>', 'where it goes; - is stdout, the default unless that is a terminal')
+    .option('--force', 'replace a file that is there');
+  add(
+    backup,
+    'write a backup of the database, as of one moment; safe while servers run',
+    async (options, { to, force }) =>
+      (await import('./backup/backup-command.ts')).backup(options, { to, force: force === true }),
+  );
+  const restore = program
+    .command('restore')
+    .option('--from <file>', 'the backup; - is stdin, the default')
+    .option('--replace', 'drop what is in the database');
+  add(
+    restore,
+    'bring a backup back, into a database that is empty; no server may run',
+    async (options, { from, replace }) =>
+      (await import('./backup/restore-command.ts')).restoreBackup(options, { from, replace: replace === true }),
+  );
+}

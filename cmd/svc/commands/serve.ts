@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { adminUsername } from '#pkg/access/index';
+import { checkOptions } from '../options/check-options.ts';
+import { checkFileModes } from '../composition/file-modes.ts';
+import { isPretty, newLogger } from '../process/logger.ts';
+import type { LoadedOptions } from '../options/load-options.ts';
+import type { Options } from '../options/option-table.ts';
+import { readyMessage } from './ready-message.ts';
+import { runUntilSignal } from '../process/run-until-signal.ts';
+import { startPlatform, type Platform, type PlatformParts } from '../composition/start-platform.ts';
+import { urlOf } from '../process/browser-url.ts';
+import { svcVersion } from '../process/svc-version.ts';
+
+/** Its file descriptor. */
+const stdout = 1;
+
+/**
+ * Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws
+ * OperatorError where it cannot start.
+ */
+export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
+  const { options } = loaded;
+  checkOptions(options);
+  const log = newLogger(options);
+  const start = async (): Promise<Platform> => {
+    await checkFileModes(loaded, { runsPlugins: parts.controllers, log });
+    const platform = await startPlatform(options, log, parts);
+    announce(platform, options, log);
+    return platform;
+  };
+  return runUntilSignal(start, { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
+}
+
+function announce(
+  { address, tlsAddress, access, tokenFile, kubeconfig }: Platform,
+  options: Options,
+  log: Logger,
+): void {
+  const [host, accessHost] = [options['svc.server.host'], options['svc.access.host']];
+  const url = urlOf(host, address);
+  const urls = {
+    url,
+    ...(tlsAddress === undefined ? {} : { tlsUrl: urlOf(options['svc.server.tls.host'] ?? host, tlsAddress, 'https') }),
+    ...(access === undefined ? {} : { accessUrl: urlOf(accessHost, access.address) }),
+    ...(access?.tlsAddress === undefined
+      ? {}
+      : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
+  };
+  const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
+  log.info({ ...urls, ...files, version: svcVersion() }, 'ready');
+  if (!isPretty(options['svc.log.format'], stdout)) return;
+  const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
+  process.stdout.write(
+    readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }),
+  );
+}

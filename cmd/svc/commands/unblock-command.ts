@@ -1,0 +1,28 @@
+import { accountKey, Audit, fold, LoginAccounts, LoginFailures } from '#pkg/access/index';
+import { onDatabase } from '../composition/open-operator-database.ts';
+import type { Options } from '../options/option-table.ts';
+
+/** Forgets the failed logins of a username or an e-mail address, be there such a user or not. */
+export function unblock(options: Options, user: string): Promise<number> {
+  return onDatabase(options, async (database) => {
+    const name = fold(user.trim());
+    const key = accountKey(name);
+    // By its own key is counted what no user can be called.
+    const account = key === `user:${name}` ? await new LoginAccounts(database).find(name) : undefined;
+    // First, so that nothing is lifted without a trace.
+    await new Audit(database).operate({
+      actor: undefined,
+      action: 'unblock',
+      resourceType: 'user',
+      resource: account?.username ?? user,
+    });
+    const failures = new LoginFailures(database);
+    for (const each of new Set([key, accountKey(account?.username_key ?? name)])) await failures.clear(each);
+    process.stderr.write(
+      account === undefined
+        ? 'There is no such user; failed logins by this name are forgotten.\n'
+        : `Failed logins of ${account.username} are forgotten.\n`,
+    );
+    return 0;
+  });
+}

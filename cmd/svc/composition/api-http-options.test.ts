@@ -1,0 +1,72 @@
+import { expect, test } from '@jest/globals';
+import { accessHttpOptions, apiHttpOptions } from './api-http-options.ts';
+import { loadOptions } from '../options/load-options.ts';
+
+const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> =>
+  apiHttpOptions(loadOptions({ environment: {}, args }).options);
+
+test('limits are on by default', () => {
+  expect(optionsOf().maxInFlight).toEqual({
+    total: 256,
+    perUser: 192,
+    maxWaitMs: 1000,
+    watches: 8000,
+    watchesPerUser: 2000,
+    wrongCredentialsPerMinute: 2048,
+    senders: { total: 1024, perAddress: 16, minRate: 512 },
+  });
+  expect(optionsOf().limits).toMatchObject({
+    connections: 10_000,
+    connectionsPerAddress: 0,
+    requestsPerConnection: 0,
+    urlBytes: 65_536,
+    headerBytes: 32_768,
+    headerCount: 256,
+    headersTimeoutMs: 30_000,
+    keepAliveTimeoutMs: 75_000,
+  });
+});
+
+test('0 is no limit', () => {
+  const off = [
+    'max-in-flight',
+    'max-in-flight-per-user',
+    'max-watches',
+    'max-watches-per-user',
+    'max-wrong-credentials',
+    'max-senders',
+    'max-senders-per-address',
+  ].map((name) => `--svc.http.${name}=0`);
+  expect(optionsOf(...off, '--svc.http.min-body-rate=0B').maxInFlight).toEqual({ maxWaitMs: 1000, senders: {} });
+});
+
+test('browsers are told to come by https alone where it is asked for, with a certificate of the operator', () => {
+  const own = '--svc.tls.cert-file=/x';
+  expect(optionsOf(own).strictTransportDays).toBeUndefined();
+  expect(optionsOf('--svc.http.hsts-days=7').strictTransportDays).toBeUndefined();
+  expect(optionsOf(own, '--svc.http.hsts-days=7').strictTransportDays).toBe(7);
+  expect(optionsOf(own, '--svc.http.hsts-days=0').strictTransportDays).toBe(0);
+});
+
+test('a connection on which an answer is awaited is not taken for a stalled one', () => {
+  expect(optionsOf('--svc.api.request-timeout=10m').limits?.stallTimeoutMs).toBe(1_200_000);
+});
+
+test.each([
+  { args: [], is: 2048 },
+  { args: ['--svc.access.throttle.anonymous=100'], is: 100 },
+  { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=50'], is: 50 },
+  { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=0'], is: undefined },
+])(
+  'of access management no more wrong credentials are looked up than its throttle lets pass: $args',
+  ({ args, is }) => {
+    const { options } = loadOptions({ environment: {}, args });
+    expect(accessHttpOptions(options)).toEqual({
+      ...apiHttpOptions(options),
+      maxInFlight: {
+        ...apiHttpOptions(options).maxInFlight,
+        ...(is === undefined ? {} : { wrongCredentialsPerMinute: is }),
+      },
+    });
+  },
+);

@@ -1,0 +1,71 @@
+import type { ApiHttpOptions } from '#pkg/apiserver/index';
+import { TrustedProxies } from '#pkg/http/index';
+import type { Options } from '../options/option-table.ts';
+
+const STALL_TIMEOUT_MS = 120_000;
+
+/** How the platform's listener behaves. */
+export function apiHttpOptions(
+  options: Options,
+): ApiHttpOptions & { limits: { stallTimeoutMs: number }; proxies: TrustedProxies } {
+  const requestTimeoutMs = options['svc.api.request-timeout'];
+  // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be
+  // held to it.
+  const strictTransportDays = options['svc.tls.cert-file'] === undefined ? undefined : options['svc.http.hsts-days'];
+  return {
+    host: options['svc.server.host'],
+    port: options['svc.server.port'],
+    requestTimeoutMs,
+    slowRequestMs: options['svc.log.slow-request'],
+    ...(strictTransportDays === undefined ? {} : { strictTransportDays }),
+    allowedOrigins: options['svc.http.cors.allowed-origins'],
+    proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
+    limits: {
+      connections: options['svc.http.max-connections'],
+      connectionsPerAddress: options['svc.http.max-connections-per-address'],
+      requestsPerConnection: options['svc.http.max-requests-per-connection'],
+      urlBytes: options['svc.http.max-url-size'],
+      headerBytes: options['svc.http.max-header-size'],
+      headerCount: options['svc.http.max-headers'],
+      headersTimeoutMs: options['svc.http.header-timeout'],
+      keepAliveTimeoutMs: options['svc.http.idle-timeout'],
+      // A connection on which an answer is still awaited must not be taken for a stalled one.
+      stallTimeoutMs: Math.max(STALL_TIMEOUT_MS, requestTimeoutMs * 2, options['svc.http.header-timeout'] * 2),
+    },
+    maxInFlight: {
+      ...limit('total', options['svc.http.max-in-flight']),
+      ...limit('perUser', options['svc.http.max-in-flight-per-user']),
+      maxWaitMs: options['svc.http.max-wait'],
+      ...limit('watches', options['svc.http.max-watches']),
+      ...limit('watchesPerUser', options['svc.http.max-watches-per-user']),
+      ...limit('wrongCredentialsPerMinute', options['svc.http.max-wrong-credentials']),
+      senders: {
+        ...limit('total', options['svc.http.max-senders']),
+        ...limit('perAddress', options['svc.http.max-senders-per-address']),
+        ...limit('minRate', options['svc.http.min-body-rate']),
+      },
+    },
+  };
+}
+
+/**
+ * How that of access management does. Its throttle counts wrong credentials too: beyond what that lets pass none is
+ * looked up, only to be refused.
+ */
+export function accessHttpOptions(options: Options): ReturnType<typeof apiHttpOptions> {
+  const { maxInFlight, ...http } = apiHttpOptions(options);
+  const most = maxInFlight?.wrongCredentialsPerMinute;
+  return {
+    ...http,
+    maxInFlight: {
+      ...maxInFlight,
+      ...(most === undefined
+        ? {}
+        : { wrongCredentialsPerMinute: Math.min(most, options['svc.access.throttle.anonymous']) }),
+    },
+  };
+}
+
+function limit<K extends string>(name: K, value: number): { [k in K]?: number } {
+  return value === 0 ? {} : ({ [name]: value } as { [k in K]: number });
+}

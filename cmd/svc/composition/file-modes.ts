@@ -1,0 +1,173 @@
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Stats } from 'node:fs';
+import type { Logger } from 'pino';
+import { OperatorError } from '../options/operator-error.ts';
+import type { LoadedOptions } from '../options/load-options.ts';
+import type { Options } from '../options/option-table.ts';
+
+const readableByOthers = 0o004;
+const writableByOthers = 0o002;
+const openToOthers = 0o007;
+
+export interface FileModeParts {
+  /** Does this process run plugins? */
+  runsPlugins: boolean;
+  log: Logger;
+  /** Entries of a folder of code that are looked at. Default 20 000. */
+  mostEntries?: number;
+}
+
+/**
+ * Looks at the modes of what a server reads at its start. Throws OperatorError for a secret of the data folder that is
+ * open to others, and for code of plugins that others can write. What the operator hands in, as an orchestrator may
+ * have mounted it, is warned of: a secret of this program's user that others can read, and whatever others can write.
+ * `secret-key` is looked at where it is read.
+ */
+export async function checkFileModes(
+  { options, configFiles }: LoadedOptions,
+  { runsPlugins, log, mostEntries = 20_000 }: FileModeParts,
+): Promise<void> {
+  const dataDir = resolve(options['svc.data.dir']);
+  for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key'])
+    await refuseOpenSecret(join(dataDir, name));
+  if (runsPlugins)
+    for (const folder of codeFolders(options, dataDir)) await refuseForeignCode(folder, { mostEntries, log });
+  const secrets = [
+    ...secretFiles(options),
+    ...configFiles.filter(({ holdsSecret }) => holdsSecret).map(({ path }) => path),
+  ];
+  for (const path of secrets)
+    await warnOfMode(
+      path,
+      {
+        bits: readableByOthers,
+        isOwnOnly: true,
+        what: 'others can read this file, which holds a secret; make it 0600, or 0640 where its group must read it',
+      },
+      log,
+    );
+  for (const path of trustedPaths(options, { dataDir, configFiles, secrets }))
+    await warnOfMode(
+      path,
+      {
+        bits: writableByOthers,
+        isOwnOnly: false,
+        what: 'others can write this, and the server believes what is in it; take that away with chmod o-w',
+      },
+      log,
+    );
+}
+
+function codeFolders(options: Options, dataDir: string): string[] {
+  return [resolve(options['svc.plugins.dir'] ?? join(dataDir, 'plugins')), join(dataDir, 'plugin-bundles')];
+}
+
+/** Named by options; `svc.security.key-file` is looked at where it is read. */
+function secretFiles(options: Options): string[] {
+  return [
+    options['svc.tls.key-file'],
+    options['svc.access.token-file'],
+    options['svc.controllers.token-file'],
+    databaseFile(options, 'sslkey'),
+  ].filter((path) => path !== undefined);
+}
+
+function trustedPaths(
+  options: Options,
+  {
+    dataDir,
+    configFiles,
+    secrets,
+  }: { dataDir: string; configFiles: LoadedOptions['configFiles']; secrets: readonly string[] },
+): Set<string> {
+  const named = [
+    options['svc.tls.cert-file'],
+    options['svc.access.ca-file'],
+    options['svc.controllers.ca-file'],
+    options['svc.database.ca-file'],
+    databaseFile(options, 'sslrootcert'),
+    databaseFile(options, 'sslcert'),
+  ];
+  const config = configFiles.flatMap(({ path }) => [dirname(path), path]);
+  return new Set([dataDir, join(dataDir, 'tls'), ...config, ...named.filter((path) => path !== undefined), ...secrets]);
+}
+
+function databaseFile(options: Options, parameter: 'sslkey' | 'sslcert' | 'sslrootcert'): string | undefined {
+  const url = options['svc.database.url'];
+  const path = url !== undefined && URL.canParse(url) ? new URL(url).searchParams.get(parameter) : null;
+  return path === null || path === '' ? undefined : path;
+}
+
+async function refuseOpenSecret(path: string): Promise<void> {
+  const stats = await statOf(path);
+  if (stats === undefined || !stats.isFile() || (stats.mode & openToOthers) === 0) return;
+  throw new OperatorError(
+    `The file ${path} holds a secret and is open to others (mode ${modeOf(stats)}); make it 0600, or 0640 where its group must read it.`,
+  );
+}
+
+/** The folder and all that is in it, and what links in it lead to, as a plugin may be one. */
+async function refuseForeignCode(
+  folder: string,
+  { mostEntries, log }: Required<Pick<FileModeParts, 'mostEntries' | 'log'>>,
+): Promise<void> {
+  const waiting = [{ path: folder, root: folder }];
+  const seen = new Set<string>();
+  for (let count = 0; waiting.length > 0; count += 1) {
+    if (count === mostEntries)
+      return log.warn(
+        { path: folder, mostEntries },
+        'the folder holds more than is looked at: whether others can write the rest of this code was not checked',
+      );
+    const { path, root } = waiting.pop()!;
+    const isLink = path !== folder && (await statOf(path, lstat))?.isSymbolicLink() === true;
+    const target = isLink ? await realpath(path).catch(() => undefined) : path;
+    const stats = target === undefined ? undefined : await statOf(target);
+    if (target === undefined || stats === undefined || seen.has(`${stats.dev} ${stats.ino}`)) continue;
+    seen.add(`${stats.dev} ${stats.ino}`);
+    const from = isLink ? target : root;
+    if ((stats.mode & writableByOthers) !== 0)
+      throw new OperatorError(
+        `Others can write ${target} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${from}.`,
+      );
+    if (stats.isDirectory())
+      waiting.push(...(await namesIn(target)).map((name) => ({ path: join(target, name), root: from })));
+  }
+}
+
+/**
+ * With `isOwnOnly` files of other users are left alone: that others can read them may be how this program reads them.
+ */
+async function warnOfMode(
+  path: string,
+  { bits, isOwnOnly, what }: { bits: number; isOwnOnly: boolean; what: string },
+  log: Logger,
+): Promise<void> {
+  const stats = await statOf(path);
+  if (stats === undefined || (stats.mode & bits) === 0) return;
+  const user = process.getuid?.();
+  if (isOwnOnly && stats.uid !== user) return;
+  // As an orchestrator makes an empty folder for one container; nobody here could change its mode.
+  if (stats.isDirectory() && stats.uid === 0 && user !== 0) return;
+  log.warn({ path, mode: modeOf(stats) }, what);
+}
+
+/** What cannot be looked at is complained of by whoever needs it. */
+async function statOf(path: string, look: (path: string) => Promise<Stats> = stat): Promise<Stats | undefined> {
+  try {
+    return await look(path);
+  } catch {
+    return undefined;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    return [];
+  }
+}
+
+const modeOf = ({ mode }: Stats): string => (mode & 0o777).toString(8).padStart(4, '0');

@@ -1,0 +1,91 @@
+import type { Logger } from 'pino';
+import {
+  AccessService,
+  Audit,
+  ensureAdministrator,
+  InitialPasswordError,
+  PasswordHasher,
+  type AccessDatabase,
+  type AccessSettings,
+  type SubjectCheck,
+  type TokenRoles,
+} from '#pkg/access/index';
+import type { Client } from '#pkg/apimachinery/index';
+import { TrustedProxies } from '#pkg/http/index';
+import { OperatorError } from '../options/operator-error.ts';
+import { openSecrets } from './open-secrets.ts';
+import type { Options } from '../options/option-table.ts';
+import { PlatformNamespaces } from './platform-namespaces.ts';
+import { svcVersion } from '../process/svc-version.ts';
+import type { Teardown } from '../process/teardown.ts';
+
+export interface AccessSurroundings {
+  /** Schema `access` is up to date. */
+  database: AccessDatabase;
+  log: Logger;
+  teardown: Teardown;
+  /** The content platform as somebody who may do everything; closed after the teardown of this. */
+  client: Client;
+  roles: TokenRoles;
+  isSubject: SubjectCheck;
+}
+
+/** Access management on the database of the options, begun. Throws OperatorError. */
+export async function openAccess(
+  options: Options,
+  { database, log, teardown, client, roles, isSubject }: AccessSurroundings,
+): Promise<AccessService> {
+  const keys = await openSecrets(database, options, log);
+  if (keys.isEmpty)
+    log.warn(
+      { file: keys.file?.path },
+      'no key for secrets: access keys and private tokens cannot be used here until the key of this database is in this file, or in svc.security.key',
+    );
+  const access = new AccessService({
+    database,
+    log,
+    svcVersion: svcVersion(),
+    settings: settingsOf(options),
+    keys,
+    proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
+    platform: { namespaces: new PlatformNamespaces(client), roles, isSubject },
+  });
+  teardown.add('access', () => access.stop());
+  access.start();
+  return access;
+}
+
+/** The first way in; returns the file that holds a token. Throws OperatorError. */
+export async function prepareAdministrator(
+  options: Options,
+  { database, log }: Pick<AccessSurroundings, 'database' | 'log'>,
+): Promise<string> {
+  try {
+    const { tokenFile } = await ensureAdministrator({
+      database,
+      hasher: new PasswordHasher(),
+      audit: new Audit(database),
+      dataDir: options['svc.data.dir'],
+      initialPassword: options['svc.security.initial-admin-password'],
+      initialToken: options['svc.security.initial-admin-token'],
+      log,
+    });
+    return tokenFile;
+  } catch (error) {
+    throw error instanceof InitialPasswordError ? new OperatorError(error.message, { cause: error }) : error;
+  }
+}
+
+function settingsOf(options: Options): AccessSettings {
+  return {
+    tokenTtlMs: options['svc.access.token.ttl'],
+    sessionIdleMs: options['svc.access.session.idle'],
+    loginIpLimit: options['svc.access.login.ip-limit'],
+    signatureSkewMs: options['svc.access.signature.max-skew'],
+    signatureRequiresDigest: options['svc.access.signature.require-digest'] === 'unsafe',
+    throttle: { anonymous: options['svc.access.throttle.anonymous'], user: options['svc.access.throttle.user'] },
+    auditRetentionDays: options['svc.access.audit.retention-days'],
+    publicUrl: options['svc.access.public-url'],
+    allowedOrigins: options['svc.http.cors.allowed-origins'],
+  };
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import { AccessDatabase, accessMigrations } from '#pkg/access/index';
+import { Database, findEmbedded, migrate } from '#pkg/database/index';
+import { newLogger } from '../process/logger.ts';
+import { openPlatformDatabase, startWriteMonitor } from './open-storage.ts';
+import { OperatorError } from '../options/operator-error.ts';
+import type { Options } from '../options/option-table.ts';
+import { Teardown } from '../process/teardown.ts';
+
+/**
+ * Runs a command on the database that servers may be using at this moment. An embedded PostgreSQL that runs is left
+ * running; one that does not is started for the time being. Logs go to stderr: stdout is for what was asked for. Throws
+ * OperatorError, DatabaseError.
+ */
+export function onDatabase(options: Options, work: (database: AccessDatabase) => Promise<number>): Promise<number> {
+  return besideServers(options, {}, async ({ database }) => {
+    await migrate(database, 'access', accessMigrations);
+    return work(new AccessDatabase(database));
+  });
+}
+
+export interface OperatorDatabase {
+  readonly database: Database;
+  readonly log: Logger;
+}
+
+export interface BesideServersOptions {
+  /** Shown in pg_stat_activity; as of a server by default. */
+  readonly applicationName?: string;
+  /** Where the data folder has no database yet, make one. */
+  readonly mayCreate?: boolean;
+}
+
+/** The same on the database as it is. */
+export async function besideServers(
+  options: Options,
+  surroundings: BesideServersOptions,
+  work: (opened: OperatorDatabase) => Promise<number>,
+): Promise<number> {
+  const log = newLogger(options, 2);
+  const teardown = new Teardown(log);
+  try {
+    const database = await openBesideServers(options, { ...surroundings, log, teardown });
+    startWriteMonitor(database, { log, teardown });
+    return await work({ database, log });
+  } finally {
+    await teardown.run();
+  }
+}
+
+/**
+ * The database that servers may be using, closed by the teardown. Throws OperatorError where there is none,
+ * DatabaseError.
+ */
+export async function openBesideServers(
+  options: Options,
+  { log, teardown, applicationName, mayCreate = false }: BesideServersOptions & { log: Logger; teardown: Teardown },
+): Promise<Database> {
+  const dataDir = options['svc.data.dir'];
+  const name = applicationName === undefined ? {} : { applicationName };
+  if (options['svc.database.url'] === undefined) {
+    const embedded = await findEmbedded(dataDir);
+    if (embedded === undefined && !mayCreate)
+      throw new OperatorError(
+        `There is no database in ${dataDir}; set svc.data.dir or svc.database.url as the server has it.`,
+      );
+    if (embedded?.connection !== undefined) {
+      const database = await Database.connect({ connection: embedded.connection, log, ...name });
+      teardown.add('database', () => database.close());
+      return database;
+    }
+  }
+  return openPlatformDatabase(options, { log, teardown, ...name });
+}

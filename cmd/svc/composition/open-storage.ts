@@ -1,0 +1,100 @@
+import type { Logger } from 'pino';
+import { accessMigrations } from '#pkg/access/index';
+import {
+  failureSentence,
+  migrate,
+  openDatabase,
+  WriteMonitor,
+  type Database,
+  type DatabaseObserver,
+} from '#pkg/database/index';
+import { NotReadyError, type HealthCheck } from '#pkg/http/index';
+import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/storage/index';
+import type { Options } from '../options/option-table.ts';
+import type { Teardown } from '../process/teardown.ts';
+
+/** What an embedded PostgreSQL keeps free beside the main pool: for lists, writes, news, indexes, and an operator. */
+const OTHER_CONNECTIONS = 50;
+/** The longest are those that make and drop tables. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+interface Surroundings<Observer> {
+  log: Logger;
+  teardown: Teardown;
+  observer?: Observer;
+  /** Shown in pg_stat_activity; `svc` by default. */
+  applicationName?: string;
+  /** For a server that does not answer yet. Milliseconds; 0 by default. */
+  patienceMs?: number;
+}
+
+/** The database of the options, or an embedded one. */
+export async function openPlatformDatabase(
+  options: Options,
+  { log, teardown, observer, applicationName, patienceMs }: Surroundings<DatabaseObserver>,
+): Promise<Database> {
+  const url = options['svc.database.url'];
+  const caFile = options['svc.database.ca-file'];
+  const opened = await openDatabase({
+    ...(url === undefined ? {} : { url }),
+    ...(caFile === undefined ? {} : { caFile }),
+    dataDir: options['svc.data.dir'],
+    poolSize: options['svc.database.pool-size'],
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    queryTimeoutMs: STATEMENT_TIMEOUT_MS + 5_000,
+    // A restore makes the tables of all models in one transaction: nine locks each.
+    settings: {
+      max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS),
+      max_locks_per_transaction: '512',
+    },
+    log,
+    ...(observer === undefined ? {} : { observer }),
+    ...(applicationName === undefined ? {} : { applicationName }),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+  });
+  teardown.add('database', () => opened.stop());
+  return opened.database;
+}
+
+/** Says whether PostgreSQL takes writes, from now on: a migration may be what waits. */
+export function startWriteMonitor(
+  database: Database,
+  { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>,
+): WriteMonitor {
+  const monitor = new WriteMonitor({ database, log });
+  monitor.start();
+  teardown.add('write monitor', () => monitor.stop());
+  return monitor;
+}
+
+/**
+ * Of `/readyz`. A load balancer leaves it out: another replica takes no writes either, and all would go on with reads.
+ */
+export function writesCheck(monitor: WriteMonitor): HealthCheck {
+  return {
+    name: 'writes',
+    check: async () => {
+      const { refusal } = monitor;
+      if (refusal !== undefined) throw new NotReadyError(failureSentence(refusal));
+    },
+  };
+}
+
+/** The store, with both schemas up to date. */
+export async function openStorage(
+  database: Database,
+  options: Options,
+  { log, teardown, observer, keyEvaluator }: Surroundings<StoreObserver> & { keyEvaluator?: KeyEvaluator },
+): Promise<PostgresStore> {
+  await migrate(database, 'access', accessMigrations);
+  const store = await PostgresStore.open({
+    database,
+    log,
+    ...(keyEvaluator === undefined ? {} : { keyEvaluator }),
+    ...(observer === undefined ? {} : { observer }),
+    readTimeout: options['svc.api.request-timeout'],
+    ownsFiles: options['svc.database.url'] === undefined,
+  });
+  teardown.add('store', () => store.close());
+  return store;
+}

@@ -1,0 +1,117 @@
+import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Client } from '#pkg/apimachinery/index';
+import { systemNamespace } from '#pkg/apis/index';
+import { builtinControllers } from '#pkg/controllers/index';
+import type { HealthCheck } from '#pkg/http/index';
+import type { PluginHost } from '#pkg/plugin/index';
+import { Manager, type ControllerState } from '#pkg/runtime/index';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
+
+/** Held by the one process, of all that run controllers, whose controllers work. */
+const LEASE = 'svc-controllers';
+
+export interface ControllersOptions {
+  /** The API as somebody who may do everything. Whatever door it is: it must work until `stop` has resolved. */
+  client: Client;
+  log: Logger;
+  host: Pick<PluginHost, 'controller' | 'troubled'>;
+  /** Who asks for the lease; never used again. Default: this host, and a random part. */
+  identity?: string;
+  metrics?: ControllerMetrics;
+  /** For reconciles under way to end, at the stop. Milliseconds. */
+  stopTimeoutMs: number;
+}
+
+export interface PlatformControllers {
+  /** How they do: for people, as requests are served whatever becomes of controllers. */
+  readonly readyz: readonly HealthCheck[];
+  start(): void;
+  /** Gives the lease back. Never rejects. */
+  stop(): Promise<void>;
+}
+
+/** The platform's controllers, which run, once started, for as long as this process holds their lease. */
+export function platformControllers({
+  client,
+  log,
+  host,
+  identity = `${hostname()}_${randomUUID()}`,
+  metrics,
+  stopTimeoutMs,
+}: ControllersOptions): PlatformControllers {
+  const controllers = [...builtinControllers({ client, log }), host.controller];
+  const manager = new Manager({
+    client,
+    log,
+    controllers,
+    election: { identity, namespace: systemNamespace, lease: LEASE },
+    stopTimeoutMs,
+    ...(metrics === undefined ? {} : { observerFor: metrics.observerFor }),
+  });
+  metrics?.showLeading(LEASE, () => manager.isLeading);
+  return {
+    readyz: [
+      ...controllerChecks(
+        manager,
+        controllers.map(({ name }) => name),
+      ),
+      pluginCheck(host),
+    ],
+    start: () => manager.start(),
+    stop: () => manager.stop(),
+  };
+}
+
+const WORDS: Partial<Record<ControllerState, string>> = { waiting: 'stands by', starting: 'starts' };
+
+function controllerChecks(
+  manager: Pick<Manager, 'controllers' | 'isLeading' | 'electionProblem' | 'failures'>,
+  names: readonly string[],
+): HealthCheck[] {
+  const isInformative = true;
+  return [
+    {
+      name: 'leader election',
+      isInformative,
+      check: async () => {
+        if (manager.electionProblem !== undefined) throw manager.electionProblem;
+        return manager.isLeading ? undefined : 'stands by';
+      },
+    },
+    ...names.map((name) => ({
+      name: `controller ${name}`,
+      isInformative,
+      check: async () => {
+        const status = manager.controllers.find((each) => each.name === name);
+        if (status?.problem !== undefined) throw status.problem;
+        return status === undefined ? undefined : WORDS[status.state];
+      },
+    })),
+    {
+      name: 'reconciles',
+      isInformative,
+      check: async () => {
+        const { last, objects } = manager.failures ?? {};
+        if (last !== undefined)
+          throw new Error(
+            `${objects} objects fail; the last of controller ${last.controller}: ${last.request}, attempt ${last.attempt}`,
+            { cause: last.error },
+          );
+      },
+    },
+  ];
+}
+
+/** Of which plugins, their conditions say: names are not for anyone. */
+function pluginCheck(host: Pick<PluginHost, 'troubled'>): HealthCheck {
+  return {
+    name: 'plugin controllers',
+    isInformative: true,
+    check: async () => {
+      const troubled = host.troubled();
+      if (troubled.length > 0) throw new Error(`controllers of plugins are in trouble: ${troubled.join(', ')}`);
+    },
+  };
+}

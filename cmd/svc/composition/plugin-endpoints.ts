@@ -1,0 +1,112 @@
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { Client } from '#pkg/apimachinery/index';
+import type { EndpointDocuments } from '#pkg/apiserver/index';
+import { NotReadyError, type EndpointGroup, type HealthCheck } from '#pkg/http/index';
+import { loadPluginEndpoints, type PluginHost, type ServedModels } from '#pkg/plugin/index';
+import { OperatorError } from '../options/operator-error.ts';
+import type { Options } from '../options/option-table.ts';
+import type { Teardown } from '../process/teardown.ts';
+
+const SYNC_MS = 5000;
+
+/**
+ * Where API servers in other processes find the plugins of this one, which listens on `port`. Throws OperatorError for
+ * an option that is no URL.
+ */
+export function pluginHostUrl(options: Options, port: number): string {
+  const given = unbracketed(options['svc.plugins.host-url']);
+  if (given === undefined) return `http://${reachable(options['svc.server.host'])}:${port}`;
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const isPlain =
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    url.search === '' &&
+    url.hash === '';
+  if (!isPlain)
+    throw new OperatorError(
+      `svc.plugins.host-url is ${JSON.stringify(given)}, which is no URL of a server: http://host:port or https://host:port.`,
+    );
+  return given;
+}
+
+/**
+ * With an IPv4 address in brackets the brackets go: who adds them in a cluster of IPv6 and IPv4 does not know which of
+ * both a pod's address is.
+ */
+function unbracketed(url: string | undefined): string | undefined {
+  return url?.replace(/^(https?:\/\/)\[([0-9]+(?:[.][0-9]+){3})\]/, '$1$2');
+}
+
+/** An address that means all of a machine's is no address of it. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return hostname();
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** What an API server serves of plugins. */
+export interface PluginMount {
+  groups: Iterable<EndpointGroup>;
+  documents: EndpointDocuments;
+  readyz: HealthCheck;
+}
+
+export interface PluginMountParts {
+  /** May read plugins, and write leases of `svc-system`; closed after the teardown of this. */
+  client: Client;
+  models: ServedModels;
+  /** Where this process may run plugins too. */
+  host: PluginHost | undefined;
+  /** Of this process, where others find that host. */
+  url: string;
+  log: Logger;
+  teardown: Teardown;
+}
+
+/** Serves the endpoints of all plugins, wherever they run. */
+export async function mountPluginEndpoints(
+  options: Options,
+  { client, models, host, url, log, teardown }: PluginMountParts,
+): Promise<PluginMount> {
+  const { HttpForwarder, PluginEndpoints, ServerIdentity } = await loadPluginEndpoints();
+  const identity = new ServerIdentity({ client, log, hostname: hostname() });
+  const forward = new HttpForwarder({ signer: identity, log });
+  const body = { limit: options['svc.api.max-body-size'], timeoutMs: options['svc.http.body-timeout'] };
+  const endpoints = new PluginEndpoints({
+    client,
+    log,
+    models,
+    forward,
+    body,
+    local: (plugin) => (host?.runs(plugin) === true ? host : undefined),
+  });
+  teardown.add('endpoints of plugins', async () => {
+    await Promise.all([endpoints.stop(), identity.stop()]);
+    forward.close();
+  });
+  identity.start();
+  endpoints.start();
+  // A moment, as all is in this process; else it is served, and not ready.
+  await endpoints.waitForSync(AbortSignal.timeout(SYNC_MS));
+  const hosted = host === undefined ? [] : [await pluginHostEndpoints(client, host, url)];
+  const groups = {
+    *[Symbol.iterator]() {
+      yield* hosted;
+      yield* endpoints.groups;
+    },
+  };
+  const readyz: HealthCheck = {
+    name: 'plugins',
+    check: () =>
+      endpoints.isSynced ? Promise.resolve() : Promise.reject(new NotReadyError('the plugins are not known yet')),
+  };
+  return { groups, documents: endpoints, readyz };
+}
+
+/** The way for API servers in other processes to the plugins of this one, which they find at `url`. */
+export async function pluginHostEndpoints(client: Client, host: PluginHost, url: string): Promise<EndpointGroup> {
+  const { CallVerifier, hostEndpoints, ServerKeys } = await loadPluginEndpoints();
+  return hostEndpoints({ host, verifier: new CallVerifier({ keys: new ServerKeys({ client }), host: url }) });
+}

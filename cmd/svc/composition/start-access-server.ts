@@ -1,0 +1,85 @@
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import { AccessServer, type AccessService } from '#pkg/access/index';
+import type { WriteMonitor } from '#pkg/database/index';
+import type { ByteBudget, ServerCertificate } from '#pkg/http/index';
+import { accessHttpOptions } from './api-http-options.ts';
+import { newByteBudget } from '../process/byte-budget.ts';
+import { drainTimes, type DrainTimes } from '../process/drain-times.ts';
+import { showProcess } from '../metrics/process-metrics.ts';
+import type { Options } from '../options/option-table.ts';
+import { explained, listenTls, warnWithoutTls } from './listen.ts';
+import { writesCheck } from './open-storage.ts';
+import { svcBuild } from '../process/svc-version.ts';
+import type { Teardown } from '../process/teardown.ts';
+import { showCertificate } from '../tls/open-certificate.ts';
+
+export interface ListeningAccess {
+  address: AddressInfo;
+  /** For https, where there is a certificate. */
+  tlsAddress: AddressInfo | undefined;
+  serve(access: AccessService, writes: WriteMonitor): void;
+  readonly stop: () => Promise<void>;
+}
+
+export interface ListenParts {
+  log: Logger;
+  teardown: Teardown;
+  certificate: ServerCertificate | undefined;
+  metrics?: Registry;
+  /** Of the process; default: one of its own. */
+  byteBudget?: ByteBudget;
+  /** Asked when it stops; those of the options by default. */
+  drain?: () => DrainTimes;
+}
+
+/**
+ * Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError
+ * where a port is taken.
+ */
+export async function listenForAccess(
+  options: Options,
+  {
+    log,
+    teardown,
+    certificate,
+    metrics = new Registry(),
+    byteBudget = newByteBudget(options),
+    drain = () => drainTimes(options),
+  }: ListenParts,
+): Promise<ListeningAccess> {
+  showProcess(metrics, 'access-server');
+  if (certificate !== undefined) showCertificate(metrics, certificate);
+  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } =
+    accessHttpOptions(options);
+  const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
+  const server = new AccessServer({
+    ...at,
+    ...svcBuild(),
+    log,
+    metrics,
+    limits,
+    proxies,
+    byteBudget,
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    ...(slowRequestMs === undefined ? {} : { slowRequestMs }),
+    ...(strictTransportDays === undefined ? {} : { strictTransportDays }),
+  });
+  const stop = (): Promise<void> => server.stop(drain());
+  teardown.add('access server', stop);
+  const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
+  warnWithoutTls(address, 'svc.access.host', log);
+  const tlsAddress =
+    certificate === undefined
+      ? undefined
+      : await listenTls(
+          server,
+          { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate },
+          'svc.access',
+        );
+  const serve = ({ parts }: AccessService, writes: WriteMonitor): void =>
+    server.serve({ ...parts, readyz: [...parts.readyz, writesCheck(writes)] });
+  return { address, tlsAddress, serve, stop };
+}

@@ -1,0 +1,318 @@
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { AccessDatabase, adminUsername, platformCredentialKeyOf, type AccessService } from '#pkg/access/index';
+import type { Client } from '#pkg/apimachinery/index';
+import { pluginsGroup, pluginUser } from '#pkg/apis/index';
+import {
+  ApiServer,
+  createPlatformRegistry,
+  documentEndpoints,
+  KeyWorker,
+  LoopbackClient,
+  Maintenance,
+  MastersAuthorizer,
+  RbacAuthorizer,
+  type ApiParts,
+  type EndpointDocument,
+  type EndpointDocuments,
+  type PlatformRegistry,
+} from '#pkg/apiserver/index';
+import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
+import type { WriteMonitor } from '#pkg/database/index';
+import { NotReadyError } from '#pkg/http/index';
+import type { PluginHost } from '#pkg/plugin/index';
+import type { Store } from '#pkg/storage/index';
+import { apiHttpOptions } from './api-http-options.ts';
+import { newByteBudget } from '../process/byte-budget.ts';
+import { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import { PlatformMetrics } from '../metrics/platform-metrics.ts';
+import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
+import { openAccess, prepareAdministrator } from './open-access.ts';
+import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
+import type { Options } from '../options/option-table.ts';
+import type { Running } from '../process/run-until-signal.ts';
+import { explained, listenTls, warnWithoutTls } from './listen.ts';
+import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
+import { platformControllers, type PlatformControllers } from './platform-controllers.ts';
+import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
+import { PluginClients } from './plugin-clients.ts';
+import { pluginHost, type Environment } from './start-plugins.ts';
+import { subjectsByIndex } from './subject-check.ts';
+import { svcBuild, svcVersion } from '../process/svc-version.ts';
+import { Teardown } from '../process/teardown.ts';
+import { openCertificate, showCertificate } from '../tls/open-certificate.ts';
+import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
+
+const CLAIM_AGE_MS = 24 * 3_600_000;
+
+export interface Platform extends Running {
+  readonly address: AddressInfo;
+  /** For https, where there is a certificate. */
+  readonly tlsAddress: AddressInfo | undefined;
+  /** Of the access management service, where this process has it. */
+  readonly access: Pick<ListeningAccess, 'address' | 'tlsAddress'> | undefined;
+  readonly tokenFile: string;
+  /** What kubectl needs; where this process makes its own certificate. */
+  readonly kubeconfig: string | undefined;
+}
+
+/** What runs in one process with the API. */
+export interface PlatformParts {
+  /** And plugins. */
+  controllers: boolean;
+  /** The access management service's own listener. */
+  accessServer: boolean;
+  /** A certificate of its own where the options name none, and a file for kubectl. */
+  local: boolean;
+  environment: Environment;
+}
+
+/** Starts the content platform; resolves when it answers. What was begun is stopped again where the start fails. */
+export async function startPlatform(options: Options, log: Logger, parts: PlatformParts): Promise<Platform> {
+  const teardown = new Teardown(log);
+  try {
+    warnOfShortDelay(options, log);
+    const metrics = new PlatformMetrics(log);
+    const database = await openPlatformDatabase(options, {
+      log,
+      teardown,
+      patienceMs: options['svc.database.start-timeout'],
+      observer: metrics.database,
+    });
+    metrics.database.showPools(() => database.poolStates());
+    const writes = startWriteMonitor(database, { log, teardown });
+    metrics.database.showWrites(writes);
+    const byteBudget = newByteBudget(options);
+    const server = new ApiServer({
+      ...svcBuild(),
+      log,
+      metrics: metrics.registry,
+      http: { ...apiHttpOptions(options), byteBudget },
+    });
+    let drain = drainTimes(options);
+    const stopServer = (): Promise<void> => server.stop(drain);
+    // Alive from here on, ready only at the end: migrations may take their time.
+    teardown.add('server', stopServer);
+    const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
+    const address = await explained(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
+    warnWithoutTls(address, 'svc.server.host', log);
+    const opened = await openCertificate(options, { selfMade: parts.local, log, teardown });
+    const certificate = opened?.certificate;
+    const tlsAddress =
+      certificate === undefined
+        ? undefined
+        : await listenTls(
+            server,
+            { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate },
+            'svc.server',
+          );
+    if (certificate !== undefined) showCertificate(metrics.registry, certificate);
+    const accessServer = parts.accessServer
+      ? await listenForAccess(options, { log, teardown, certificate, byteBudget, drain: () => drain })
+      : undefined;
+    const keys = new KeyWorker();
+    const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
+    // After the registry, before the store: whatever waits for keys gets its failure.
+    teardown.add('index keys', () => keys.stop());
+    metrics.store.show(store);
+    const accessDatabase = new AccessDatabase(database);
+    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    const kubeconfig =
+      parts.local && opened !== undefined && tlsAddress !== undefined
+        ? await prepareKubeconfig(options, { opened, tlsAddress, tokenFile, log })
+        : undefined;
+    const registry = await createPlatformRegistry({
+      store,
+      log,
+      exactTotalLimit: options['svc.api.exact-total-limit'],
+      watchObserver: metrics.watches,
+      keyChecker: keys,
+    });
+    metrics.showModels(() => registry.models().length);
+    teardown.add('registry', () => registry.stop());
+    startMaintenance(options, { store, log, teardown, metrics });
+    const client = administrator(registry, { log, teardown });
+    const access = await openAccess(options, {
+      database: accessDatabase,
+      log,
+      teardown,
+      client,
+      roles: registry.roles,
+      isSubject: subjectsByIndex(registry.roles),
+    });
+    const url = pluginHostUrl(options, address.port);
+    const host = parts.controllers
+      ? pluginHost(options, {
+          client,
+          clientOf: pluginClients(registry, { log, teardown }),
+          metrics: metrics.registry,
+          url,
+          environment: parts.environment,
+          log,
+        })
+      : undefined;
+    const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
+    const controllers = host === undefined ? undefined : prepareControllers(options, { client, host, log, metrics });
+    server.serve(apiParts(options, { store, registry, access, metrics, plugins, writes, controllers }));
+    accessServer?.serve(access, writes);
+    controllers?.start();
+    // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is
+    // under way.
+    teardown.add(
+      'server and controllers',
+      async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])),
+    );
+    const failed = store.rewound.then(() => {
+      // What it knows may be wrong, and after a failover nobody else is there to whom a load balancer could turn
+      // meanwhile: the sooner it is started anew the better.
+      drain = { ...drain, delayMs: 0 };
+      return 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon';
+    });
+    return { address, tlsAddress, access: accessServer, tokenFile, kubeconfig, failed, stop: () => teardown.run() };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+function startMaintenance(
+  options: Options,
+  { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics },
+): void {
+  const limits = {
+    minAge: options['svc.storage.log-min-age'],
+    maxSize: options['svc.storage.log-max-size'],
+    claimAge: CLAIM_AGE_MS,
+  };
+  metrics.showLogLimit(limits.maxSize);
+  const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
+  maintenance.start();
+  teardown.add('maintenance', () => maintenance.stop());
+}
+
+/** The API from within, for what this process itself does by it. */
+function administrator(
+  registry: PlatformRegistry,
+  { log, teardown }: { log: Logger; teardown: Teardown },
+): LoopbackClient {
+  const user = { name: adminUsername, uid: '', groups: [systemMasters, systemAuthenticated] };
+  const client = new LoopbackClient({
+    registry,
+    authorizer: new MastersAuthorizer(),
+    user,
+    warn: (text) => log.debug({ warning: text }, 'a controller was warned'),
+  });
+  teardown.add('the client of controllers', async () => client.close());
+  return client;
+}
+
+/** The API from within, as each plugin's own user. */
+function pluginClients(
+  registry: PlatformRegistry,
+  { log, teardown }: { log: Logger; teardown: Teardown },
+): (plugin: string) => Client {
+  const authorizer = new RbacAuthorizer(registry.roles);
+  const clients = new PluginClients((plugin) => {
+    const user = { name: pluginUser(plugin), uid: '', groups: [pluginsGroup, systemAuthenticated] };
+    return new LoopbackClient({
+      registry,
+      authorizer,
+      user,
+      warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned'),
+    });
+  });
+  teardown.add('the clients of plugins', async () => clients.close());
+  return clients.of;
+}
+
+interface ControllerParts {
+  client: LoopbackClient;
+  host: PluginHost;
+  log: Logger;
+  metrics: PlatformMetrics;
+}
+
+function prepareControllers(options: Options, { client, host, log, metrics }: ControllerParts): PlatformControllers {
+  const { delayMs, drainTimeoutMs } = drainTimes(options);
+  return platformControllers({
+    client,
+    log,
+    host,
+    metrics: new ControllerMetrics(metrics.registry),
+    stopTimeoutMs: delayMs + drainTimeoutMs,
+  });
+}
+
+interface Made {
+  store: Store;
+  registry: PlatformRegistry;
+  access: AccessService;
+  metrics: PlatformMetrics;
+  plugins: PluginMount;
+  writes: WriteMonitor;
+  controllers: PlatformControllers | undefined;
+}
+
+function apiParts(
+  options: Options,
+  { store, registry, access, metrics, plugins, writes, controllers }: Made,
+): ApiParts {
+  const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
+  const documents = documentEndpoints({
+    registry,
+    svcVersion: svcVersion(),
+    publicUrl: options['svc.server.public-url'],
+    endpoints: withDocuments(plugins.documents, tokenDocuments),
+  });
+  return {
+    registry,
+    store,
+    authenticator: access.platformAuthenticator({
+      basic: !options['svc.security.basic-auth.disabled'],
+      publicUrl: options['svc.server.public-url'],
+      countLookups: (tokens) => metrics.countLookups(tokens),
+    }),
+    credentialOf: platformCredentialKeyOf,
+    verified: access.verified,
+    authorizer: new RbacAuthorizer(registry.roles),
+    reviews: { roles: registry.roles, tokens: access.platformTokens },
+    endpointGroups: {
+      *[Symbol.iterator]() {
+        yield* documents;
+        yield tokenEndpoints;
+        yield* plugins.groups;
+      },
+    },
+    readyz: [
+      {
+        name: 'registry',
+        check: () =>
+          registry.ready ? Promise.resolve() : Promise.reject(new NotReadyError('the registry is not ready')),
+      },
+      access.databaseCheck,
+      writesCheck(writes),
+      plugins.readyz,
+      ...(controllers?.readyz ?? []),
+    ],
+    handlers: {
+      maxPageSize: options['svc.api.max-page-size'],
+      maxChunkSize: options['svc.api.max-chunk-size'],
+      bodyLimit: options['svc.api.max-body-size'],
+      bodyTimeoutMs: options['svc.http.body-timeout'],
+      watchObserver: metrics.watches,
+    },
+  };
+}
+
+/** What is there from the start beside what comes and goes. */
+function withDocuments(plugins: EndpointDocuments, own: readonly EndpointDocument[]): EndpointDocuments {
+  return {
+    *documents() {
+      yield* own;
+      yield* plugins.documents();
+    },
+    get generation() {
+      return plugins.generation;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { join, resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Client } from '#pkg/apimachinery/index';
+import { PluginHost } from '#pkg/plugin/index';
+import { PluginMetrics } from '../metrics/plugin-metrics.ts';
+import type { Options } from '../options/option-table.ts';
+import { svcVersion } from '../process/svc-version.ts';
+
+/** The variables this program was started with. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface PluginParts {
+  /** The API as the controllers know it. */
+  client: Client;
+  /** The API as each plugin's own user. */
+  clientOf: (plugin: string) => Client;
+  metrics: Registry;
+  /** Of this process, for API servers elsewhere. */
+  url: string;
+  environment: Environment;
+  log: Logger;
+}
+
+/** The host of plugins: its controller is for those who run the platform's own, and nothing of it runs before. */
+export function pluginHost(
+  options: Options,
+  { client, clientOf, metrics, url, environment, log }: PluginParts,
+): PluginHost {
+  const dataDir = resolve(options['svc.data.dir']);
+  const observer = new PluginMetrics(metrics);
+  // The platform's own variables hold secrets, and are for nobody else.
+  const visible = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
+  const host = new PluginHost({
+    client,
+    clientOf,
+    dir: pluginsDir(options),
+    bundleDir: join(dataDir, 'plugin-bundles'),
+    log,
+    platformVersion: svcVersion(),
+    reload: options['svc.plugins.reload'],
+    environment: visible,
+    url,
+    observer,
+  });
+  observer.show(host);
+  return host;
+}
+
+/** The folder of plugins. */
+export function pluginsDir(options: Options): string {
+  return resolve(options['svc.plugins.dir'] ?? join(options['svc.data.dir'], 'plugins'));
+}

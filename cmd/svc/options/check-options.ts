@@ -1,0 +1,54 @@
+import { isIP } from 'node:net';
+import { isPersonalToken } from '#pkg/identity/index';
+import { OperatorError } from './operator-error.ts';
+import type { Options } from './option-table.ts';
+
+/** What no option alone can tell. Throws OperatorError. */
+export function checkOptions(options: Options): void {
+  checkAdminToken(options);
+  const maxWaitMs = options['svc.http.max-wait'];
+  const timeoutMs = options['svc.api.request-timeout'];
+  if (maxWaitMs >= timeoutMs) {
+    throw new OperatorError(
+      `svc.http.max-wait is ${maxWaitMs / 1000}s and svc.api.request-timeout ${timeoutMs / 1000}s: who waits so long would be answered 504 instead of 429; make max-wait the shorter one.`,
+    );
+  }
+  checkReachability(options);
+}
+
+/** Whoever can reach the server finds an administrator's token that somebody has chosen for it. */
+function checkReachability(options: Options): void {
+  if (options['svc.security.initial-admin-token'] !== undefined) return;
+  for (const name of ['svc.server.host', 'svc.server.tls.host'] as const) {
+    const host = options[name];
+    if (host === undefined || isLoopback(host)) continue;
+    throw new OperatorError(
+      `${name} is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`,
+    );
+  }
+}
+
+/**
+ * Before anything is written: a token that nobody can use must not become the administrator's. Throws OperatorError,
+ * which does not repeat it.
+ */
+export function checkAdminToken(options: Options): void {
+  const token = options['svc.security.initial-admin-token'];
+  if (token !== undefined && !isPersonalToken(token)) {
+    throw new OperatorError(
+      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty, and the start makes one.',
+    );
+  }
+}
+
+/** The one thing that `svc apiserver` and `svc access-server` do not do. */
+export function checkDatabaseUrl(options: Options, verb: 'apiserver' | 'access-server'): void {
+  if (options['svc.database.url'] === undefined) {
+    throw new OperatorError(`svc ${verb} has no PostgreSQL of its own; set svc.database.url, or use svc serve.`);
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith('127.');
+  return host === 'localhost' || host === '::1' || /^::ffff:127\.\d+\.\d+\.\d+$/i.test(host);
+}

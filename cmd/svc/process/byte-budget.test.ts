@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { automaticBytes, newByteBudget } from './byte-budget.ts';
+import { loadOptions } from '../options/load-options.ts';
+
+const megabyte = 1024 ** 2;
+
+test.each([
+  ['the chart', { memory: 1024 * megabyte, heap: 560 * megabyte }, 307],
+  ['a small heap in a large container', { memory: 8192 * megabyte, heap: 560 * megabyte }, 308],
+  ['less than two bodies need', { memory: 256 * megabyte, heap: 260 * megabyte }, 96],
+])('%s', (_reason, limits, megabytes) => {
+  expect(Math.floor(automaticBytes(limits) / megabyte)).toBe(megabytes);
+});
+
+test('the options decide where they are set: two thirds are moved, one is parsed', () => {
+  const budget = newByteBudget(
+    loadOptions({
+      environment: {},
+      args: [
+        '--svc.http.max-bytes-in-flight=90MiB',
+        '--svc.http.max-bytes-in-flight-per-user=10MiB',
+        '--svc.http.max-wait=0s',
+      ],
+    }).options,
+  );
+  expect({ moved: budget.moved.total, parsed: budget.parsed.total, maxWaitMs: budget.maxWaitMs }).toEqual({
+    moved: 60 * megabyte,
+    parsed: 30 * megabyte,
+    maxWaitMs: 0,
+  });
+  const first = { owner: 'a', bytes: 0 };
+  expect(budget.moved.take(first, 10 * megabyte)).toBe(true);
+  expect(budget.moved.isShareOf('a', 1)).toBe(true);
+});

@@ -1,0 +1,74 @@
+import { expect, test } from '@jest/globals';
+import { DatabaseError } from '#pkg/database/index';
+import { StorageError } from '#pkg/storage/index';
+import { OperatorError } from '../options/operator-error.ts';
+import { explainListenFailure, explainStartFailure } from './start-failure.ts';
+
+const systemError = (code: string, path?: string): Error =>
+  Object.assign(new Error('secret detail'), { code, ...(path === undefined ? {} : { path }) });
+
+const failures: { reason: string; error: unknown; sentence: string | undefined }[] = [
+  { reason: 'an operator mistake', error: new OperatorError('Do this.'), sentence: 'Do this.' },
+  { reason: 'a database failure', error: new DatabaseError('It is away.'), sentence: 'It is away.' },
+  {
+    reason: 'a table that a backup reads',
+    error: new StorageError('TableInUse', 'of some model'),
+    sentence: expect.stringMatching(
+      /^A table of the platform has to change .* start again when that is over\.$/,
+    ) as unknown as string,
+  },
+  {
+    reason: 'a database that ends its sessions',
+    error: Object.assign(new Error('terminating connection'), { code: '57P01', severity: 'FATAL' }),
+    sentence:
+      'The start failed: the database is shutting down or starting again (terminating connection). Start again when that is over.',
+  },
+  {
+    reason: 'a database that is gone, as the storage tells it',
+    error: new StorageError('Unavailable', 'x', { cause: systemError('ECONNRESET') }),
+    sentence:
+      'The start failed: the database does not answer at present (secret detail). Start again when that is over.',
+  },
+  { reason: 'other faults of the storage are ours', error: new StorageError('Conflict', 'no'), sentence: undefined },
+  {
+    reason: 'a file of another user',
+    error: systemError('EACCES', '/data'),
+    sentence: '/data cannot be used: this user may not use it (EACCES).',
+  },
+  {
+    reason: 'a full disk',
+    error: systemError('ENOSPC', '/data'),
+    sentence: '/data cannot be used: the disk is full (ENOSPC).',
+  },
+  { reason: 'a missing file is a fault of ours', error: systemError('ENOENT', '/data'), sentence: undefined },
+  { reason: 'a code without a path too', error: systemError('EACCES'), sentence: undefined },
+  { reason: 'and anything else', error: new TypeError('x is not a function'), sentence: undefined },
+];
+test.each(failures)('$reason', ({ error, sentence }) => {
+  expect(explainStartFailure(error)).toEqual(sentence);
+});
+
+const listens: { code: string; says: RegExp }[] = [
+  { code: 'EADDRINUSE', says: /^Port 80 on ::1 is in use/ },
+  { code: 'EACCES', says: /^This user may not listen on port 80/ },
+  { code: 'EADDRNOTAVAIL', says: /^::1 is no address of this machine/ },
+  { code: 'ENOTFOUND', says: /^The host name ::1 is not known/ },
+];
+test.each(listens)('a listener that fails with $code', ({ code, says }) => {
+  expect(
+    explainStartFailure(
+      explainListenFailure(
+        systemError(code),
+        { host: '::1', port: 80 },
+        { host: 'svc.server.host', port: 'svc.server.port' },
+      ),
+    ),
+  ).toMatch(says);
+});
+
+test('a listener that fails otherwise is not explained', () => {
+  const error = systemError('EIO');
+  expect(
+    explainListenFailure(error, { host: '::1', port: 80 }, { host: 'svc.server.host', port: 'svc.server.port' }),
+  ).toBe(error);
+});

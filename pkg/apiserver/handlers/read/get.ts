@@ -1,0 +1,24 @@
+import { isNotModified, send } from '#pkg/http/index';
+import { objectFormat } from '../answer/answer-format.ts';
+import { answerObject, entityTagOf } from '../answer/answer-object.ts';
+import { textParameter } from '../request/query-parameter.ts';
+import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { readRoom } from '../request/read-room.ts';
+import { checkRevision, currentRevision, parseResourceVersion } from '../request/resource-version.ts';
+
+/**
+ * GET of one object. `resourceVersion=N` asks for a state not older than N, which the newest is, unless N is in the
+ * future. `show` makes of the object's text what is answered.
+ */
+export async function get(request: ResourceRequest, show = (text: string): string => text): Promise<void> {
+  const { context, served } = request;
+  const format = objectFormat(context);
+  const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
+  const object = await served.storage.get(keyOf(request), readRoom(context));
+  if (at > object.revision) checkRevision({ at, exact: false }, await currentRevision(served.storage, context.signal));
+  if (isNotModified(context.request.headers['if-none-match'], String(object.revision))) {
+    await send(context, 304, format.type, '', { Vary: 'Accept', ETag: entityTagOf(object) });
+  } else {
+    await answerObject(request, { ...object, text: show(object.text) }, { status: 200, format });
+  }
+}

@@ -1,0 +1,64 @@
+import {
+  decodeJsonInTurns,
+  decodeYamlInTurns,
+  isJsonObject,
+  newBadRequest,
+  type DecodeResult,
+  type JsonObject,
+} from '#pkg/apimachinery/index';
+import { parseContentType, readBody, type RequestBytes } from '#pkg/http/index';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import type { ResourceRequest } from './resource-request.ts';
+
+const objectTypes = ['application/json', 'application/yaml', 'text/yaml'] as const;
+
+/** A body as it came, and what it is in: decoded once a use, so that nobody sees another's changes. */
+export interface RawBody {
+  bytes: Buffer;
+  isYaml: boolean;
+  /** Of the request: nothing large is parsed before there is room for it. */
+  memory: Pick<RequestBytes, 'parse'>;
+}
+
+/** Reads the body that an object, or the options of a DELETE, come in. @throws StatusError 400, 408, 413, 415 */
+export function readObjectBody(request: ResourceRequest): Promise<RawBody> {
+  return readTypedBody(request, objectTypes);
+}
+
+/** A body without Content-Type is of the first type. @throws StatusError 400, 408, 413, 415 */
+export async function readTypedBody(
+  { context, options }: ResourceRequest,
+  accepted: readonly [string, ...string[]],
+): Promise<RawBody & { type: string }> {
+  const { type } = parseContentType(context.request.headers['content-type'], accepted);
+  const bytes = await readBody(context, { limit: options.bodyLimit, timeoutMs: options.bodyTimeoutMs });
+  return { bytes, type, isYaml: type.endsWith('/yaml'), memory: context.bytes };
+}
+
+/**
+ * @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's, or 504, once nobody
+ * waits for it
+ */
+export async function decode({ bytes, isYaml, memory }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
+  if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
+  await memory.parse(bytes.length);
+  return isYaml ? decodeYamlInTurns(bytes, signal) : decodeJsonInTurns(bytes, signal);
+}
+
+/** The body as an object; see `noteFindings`. */
+export async function decodeObject(body: RawBody, write: WriteContext): Promise<JsonObject> {
+  const decoded = await decode(body, write.signal);
+  noteFindings(decoded, write);
+  if (!isJsonObject(decoded.value)) throw newBadRequest('the body of the request must be an object');
+  return decoded.value;
+}
+
+/** Notes keys given twice and keys left out; they are told together with the fields that the schema does not know. */
+export function noteFindings({ duplicates, dropped }: DecodeResult, { findings }: WriteContext): void {
+  // A body is decoded again for each attempt.
+  findings.length = 0;
+  findings.push(
+    ...duplicates.map((path) => `duplicate field "${path}"`),
+    ...dropped.map((path) => `unknown field "${path}"`),
+  );
+}

@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals';
+import { newForbidden, newServiceUnavailable, newUnauthorized, type StatusError } from '#pkg/apimachinery/index';
+import { keepChecking } from './recheck-access.ts';
+
+const forbidden = newForbidden({ group: '', resource: 'events' }, '', 'no');
+
+test.each([
+  ['forbidden', forbidden],
+  ['without a credential', newUnauthorized()],
+])('a watch that is %s is lost, once, whatever else happened before', async (_reason, last) => {
+  const answers = [undefined, newServiceUnavailable('later'), new Error('a fault'), last];
+  let looks = 0;
+  const lost = await new Promise<StatusError[]>((resolve) => {
+    const heard: StatusError[] = [];
+    keepChecking({
+      everyMs: 1,
+      recheck: async () => {
+        looks += 1;
+        const answer = answers[looks - 1];
+        if (answer !== undefined) throw answer;
+      },
+      onLost: (error) => {
+        heard.push(error);
+        setTimeout(() => resolve(heard), 20).ref();
+      },
+    });
+    // The looks themselves keep no process alive.
+    const alive = setInterval(() => heard.length > 0 && clearInterval(alive), 5);
+  });
+  expect([lost, looks]).toEqual([[last], 4]);
+});
+
+test('after its end nobody is told, by a look that was under way either', async () => {
+  let refuse = (_error: Error): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    const stop = keepChecking({
+      everyMs: 1,
+      recheck: () => {
+        stop();
+        resolve();
+        return new Promise((_resolve, reject) => {
+          refuse = reject;
+        });
+      },
+      onLost: () => expect('nobody').toBe('told'),
+    });
+  });
+  const alive = setInterval(() => undefined, 5);
+  await begun;
+  clearInterval(alive);
+  refuse(forbidden);
+  await new Promise(setImmediate);
+});

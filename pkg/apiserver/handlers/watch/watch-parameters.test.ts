@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals';
+import { watchFormat } from './watch-format.ts';
+import { defaultWatchOptions } from '../options/watch-options.ts';
+import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
+
+function parse(query: string, lastEventId?: string): WatchParameters {
+  return parseWatchParameters(new URLSearchParams(query), defaultWatchOptions, lastEventId);
+}
+
+const streaming = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+
+describe('watch parameters', () => {
+  test.each([
+    ['', undefined, { type: 'objects', notOlderThan: 0 }],
+    ['resourceVersion=0', undefined, { type: 'objects', notOlderThan: 0 }],
+    ['resourceVersion=7', undefined, { type: 'after', revision: 7 }],
+    [streaming, undefined, { type: 'objects', notOlderThan: 0 }],
+    [`${streaming}&resourceVersion=7`, undefined, { type: 'objects', notOlderThan: 7 }],
+    ['sendInitialEvents=false&resourceVersionMatch=NotOlderThan', undefined, { type: 'now' }],
+    [
+      'sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=7',
+      undefined,
+      { type: 'after', revision: 7 },
+    ],
+    ['resourceVersion=7', '9', { type: 'after', revision: 9 }],
+    ['', '9', { type: 'after', revision: 9 }],
+    ['resourceVersion=7', '', { type: 'after', revision: 7 }],
+  ])('%p with Last-Event-ID %p starts with %p', (query, lastEventId, start) => {
+    expect(parse(query, lastEventId).start).toEqual(start);
+  });
+
+  test('the end of the initial objects is marked for those who take bookmarks', () => {
+    expect(parse(`${streaming}&allowWatchBookmarks=true`)).toMatchObject({ marksInitialEnd: true, bookmarks: true });
+    expect(parse(streaming)).toMatchObject({ marksInitialEnd: false, bookmarks: false });
+    expect(parse('allowWatchBookmarks=true')).toMatchObject({ marksInitialEnd: false, bookmarks: true });
+  });
+
+  test('lasts as long as asked, else 30 to 60 minutes', () => {
+    expect(parse('timeoutSeconds=5').durationMs).toBe(5000);
+    expect(parse('timeoutSeconds=99999999999').durationMs).toBe(24 * 3600_000);
+    for (const query of ['', 'timeoutSeconds=0']) {
+      expect(parse(query).durationMs).toBeGreaterThanOrEqual(30 * 60_000);
+      expect(parse(query).durationMs).toBeLessThanOrEqual(60 * 60_000);
+    }
+  });
+
+  test.each([
+    ['sendInitialEvents=true', 422],
+    ['sendInitialEvents=false', 422],
+    ['sendInitialEvents=true&resourceVersionMatch=Exact', 422],
+    ['resourceVersionMatch=NotOlderThan', 422],
+    [`${streaming}&continue=abc`, 422],
+    ['sendInitialEvents=maybe', 400],
+    ['timeoutSeconds=-1', 400],
+    ['resourceVersion=abc', 400],
+    ['resourceVersion=1&resourceVersion=2', 400],
+  ])('%p is a %i', (query, code) => {
+    expect(() => parse(query)).toThrow(expect.objectContaining({ code }));
+  });
+
+  test.each(['abc', '-1', '1'.repeat(30), '1; drop'])('Last-Event-ID %p is a 400', (id) => {
+    expect(() => parse('', id)).toThrow(expect.objectContaining({ code: 400 }));
+  });
+});
+
+describe('watch format', () => {
+  test.each([
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['application/json;stream=watch', 'application/json;stream=watch'],
+    ['text/event-stream', 'text/event-stream'],
+    ['application/json;as=Table;v=v1;g=meta.k8s.io,application/json', 'application/json'],
+    ['application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch', 'application/json;stream=watch'],
+  ])('for %p is %p', (accept, contentType) => {
+    expect(watchFormat(accept).contentType).toBe(contentType);
+  });
+
+  test.each(['application/yaml', 'application/json;as=Table;v=v1;g=meta.k8s.io', 'text/html'])(
+    'for %p is 406',
+    (accept) => {
+      expect(() => watchFormat(accept)).toThrow(expect.objectContaining({ code: 406 }));
+    },
+  );
+
+  test('writes one document a line, or one event a block', () => {
+    const text = '{"metadata":{"name":"a"}}';
+    expect(watchFormat('application/json').event('ADDED', 5, text).toString()).toBe(
+      `{"type":"ADDED","object":${text}}\n`,
+    );
+    expect(watchFormat('text/event-stream').event('DELETED', 5, text).toString()).toBe(
+      `id: 5\ndata: {"type":"DELETED","object":${text}}\n\n`,
+    );
+    const partial = watchFormat('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')
+      .event('ADDED', 5, text)
+      .toString();
+    expect(JSON.parse(partial)).toEqual({
+      type: 'ADDED',
+      object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } },
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { isStatusError } from '#pkg/apimachinery/index';
+import type { ListRequest } from '../../rest/served-resource.ts';
+import { parseSelector } from '../read/list-options.ts';
+import { checkRevision, currentRevision } from '../request/resource-version.ts';
+import { copiesOfReplay, readRoom } from '../request/read-room.ts';
+import { kindOf, type ResourceRequest } from '../request/resource-request.ts';
+import { WatchConnection } from './watch-connection.ts';
+import { watchFormat } from './watch-format.ts';
+import { keepChecking } from './recheck-access.ts';
+import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
+
+/** GET of a collection's changes, as JSON lines or server-sent events. */
+export async function watch(request: ResourceRequest): Promise<void> {
+  const { context, served, namespace, options } = request;
+  const { headers, method } = context.request;
+  const format = watchFormat(headers.accept);
+  const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
+  const parameters = parseWatchParameters(
+    context.query,
+    options.watch,
+    typeof lastEventId === 'string' ? lastEventId : undefined,
+  );
+  const query: ListRequest = {
+    ...(namespace === undefined ? {} : { namespace }),
+    selector: parseSelector(context.query, served),
+    sort: [],
+    room: readRoom(context),
+    signal: context.signal,
+  };
+  const { bookmarks, durationMs } = parameters;
+  const connection = new WatchConnection({
+    context,
+    kind: kindOf(served),
+    format,
+    bookmarks,
+    durationMs,
+    options: options.watch,
+    observer: options.watchObserver,
+  });
+  const { recheck } = request;
+  const stopChecking =
+    recheck &&
+    keepChecking({
+      recheck: () => recheck(context),
+      everyMs: options.watch.recheckMs,
+      onLost: (error) => connection.fail(error),
+    });
+  try {
+    if (method === 'HEAD') connection.close();
+    else await run(request, { query, parameters, connection, byRevision: format.isEventStream });
+  } catch (error) {
+    // A revision no longer kept is told within the stream, as clients expect; so is any failure once it has begun.
+    if (!isStatusError(error) || !(error.reason === 'Expired' || context.response.headersSent)) throw error;
+    connection.fail(error);
+  } finally {
+    stopChecking?.();
+    connection.dispose();
+  }
+}
+
+interface WatchRun {
+  query: ListRequest;
+  parameters: WatchParameters;
+  connection: WatchConnection;
+  /** Initial objects in the order of their revisions, so that a client can resume among them. */
+  byRevision: boolean;
+}
+
+async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> {
+  const { storage } = request.served;
+  const { query, connection } = watchRun;
+  const after = await begin(request, watchRun);
+  if (connection.over) return;
+  const stream = await storage.watch({
+    ...query,
+    after,
+    sink: connection,
+    room: readRoom(request.context, copiesOfReplay),
+  });
+  try {
+    connection.begin();
+    connection.follow(stream);
+    await connection.ended;
+  } finally {
+    stream.stop();
+  }
+}
+
+/** Writes what comes before the changes, and answers the revision after which they begin. */
+async function begin(
+  { served: { storage }, context }: ResourceRequest,
+  { query, parameters, connection, byRevision }: WatchRun,
+): Promise<number> {
+  const { start, marksInitialEnd } = parameters;
+  if (start.type === 'after') return start.revision;
+  if (start.type === 'now') return await currentRevision(storage, context.signal);
+  const present = await storage.stream({ ...query, order: byRevision ? 'revision' : 'sort' });
+  try {
+    checkRevision({ at: start.notOlderThan, exact: false }, present.revision);
+    connection.begin();
+    for await (const batch of present.objects) {
+      await connection.writeObjects(batch);
+      if (connection.over) break;
+    }
+  } finally {
+    await present.close();
+    context.bytes.lower(0);
+  }
+  // In an event stream the bookmark moves the id to the snapshot: that of the last object may be too old to resume
+  // from.
+  if (marksInitialEnd || byRevision) connection.bookmark(present.revision, { endsInitialEvents: marksInitialEnd });
+  return present.revision;
+}

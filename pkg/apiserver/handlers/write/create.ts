@@ -1,0 +1,47 @@
+import { newForbidden } from '#pkg/apimachinery/index';
+import type { AnswerHeaders } from '#pkg/http/index';
+import type { Representation } from '../../rest/served-resource.ts';
+import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
+import { answerObject } from '../answer/answer-object.ts';
+import { idempotencyClaim, replayedHeader } from './idempotency.ts';
+import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
+import { readRoom } from '../request/read-room.ts';
+import { decodeObject, readObjectBody } from '../request/request-body.ts';
+import { kindOf, objectPath, type ResourceRequest } from '../request/resource-request.ts';
+import { writeContext } from './write-context.ts';
+import { parseWriteOptions } from './write-options.ts';
+
+/** POST to a collection. */
+export async function create(request: ResourceRequest): Promise<void> {
+  const { context, served, namespace = '' } = request;
+  if (served.terminating)
+    throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
+  const format = objectFormat(context);
+  const options = parseWriteOptions(context.query, 'CreateOptions');
+  const body = await readObjectBody(request);
+  const claim = idempotencyClaim(context, body.bytes, options.dryRun);
+  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
+  if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
+
+  const write = writeContext(context, options, claim);
+  const object = await decodeObject(body, write);
+  checkTypeMeta(object, kindOf(served));
+  object['metadata'] ??= {};
+  settleNamespace(object, namespace);
+  const stored = await served.storage.create(namespace, object, write);
+  if (options.dryRun) await answerObject(request, stored, { status: 201, format, dryRun: true });
+  else await created(request, stored, format);
+}
+
+function created(
+  request: ResourceRequest,
+  object: Representation,
+  format: AnswerFormat,
+  headers: AnswerHeaders = {},
+): Promise<void> {
+  return answerObject(request, object, {
+    status: 201,
+    format,
+    headers: { Location: objectPath(request.served, object), ...headers },
+  });
+}

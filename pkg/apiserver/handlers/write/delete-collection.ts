@@ -1,0 +1,50 @@
+import { newBadRequest } from '#pkg/apimachinery/index';
+import { sendStream } from '#pkg/http/index';
+import { listFormat } from '../answer/answer-format.ts';
+import { parseDeleteOptions } from './delete-options.ts';
+import { refuseIdempotencyKey } from './idempotency.ts';
+import { listEnvelope, listPieces } from '../read/list-envelope.ts';
+import { parseSelector } from '../read/list-options.ts';
+import { newInvalidParameter } from '../request/query-parameter.ts';
+import { readRoom } from '../request/read-room.ts';
+import { readObjectBody } from '../request/request-body.ts';
+import type { ResourceRequest } from '../request/resource-request.ts';
+import { writeContext } from './write-context.ts';
+
+const narrowing = ['page', 'size', 'limit', 'continue'] as const;
+
+/**
+ * DELETE of all objects that the selectors match; the answer lists those deleted or marked, as they go, at the revision
+ * whose objects were meant. An answer that breaks off says the truth: what it does not list may be there still. What
+ * would narrow a list, and cannot narrow this, is refused: ignored, it would delete more than was asked for.
+ */
+export async function deleteCollection(request: ResourceRequest): Promise<void> {
+  const { context, served, namespace } = request;
+  const format = listFormat(context);
+  refuseIdempotencyKey(context, 'a collection is deleted object by object, and has no one outcome to repeat');
+  if (context.request.headers['if-match'] !== undefined)
+    throw newBadRequest('the header If-Match is not supported on a collection');
+  for (const name of narrowing) {
+    const value = context.query.get(name) ?? '';
+    if (value !== '' && value !== '0')
+      throw newInvalidParameter(name, 'is not supported when a collection is deleted; use selectors');
+  }
+  const selector = parseSelector(context.query, served);
+  const { write, preconditions, propagationPolicy } = await parseDeleteOptions(
+    context.query,
+    await readObjectBody(request),
+  );
+  if (Object.keys(preconditions).length > 0)
+    throw newBadRequest('DeleteOptions: preconditions are not supported on a collection');
+  const list = {
+    ...(namespace === undefined ? {} : { namespace }),
+    selector,
+    sort: [],
+    room: readRoom(context),
+    signal: context.signal,
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+  };
+  const { revision, objects } = await served.storage.deleteCollection(list, writeContext(context, write));
+  const pieces = listPieces(listEnvelope(served, format), { resourceVersion: String(revision) }, objects);
+  await sendStream(context, 200, pieces, { contentType: format.type });
+}

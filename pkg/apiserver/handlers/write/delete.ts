@@ -1,0 +1,60 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
+import { send, type AnswerHeaders } from '#pkg/http/index';
+import type { DeleteOutcome } from '../../rest/served-resource.ts';
+import { encodeValue, objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
+import { answerObject } from '../answer/answer-object.ts';
+import { parseDeleteOptions } from './delete-options.ts';
+import { idempotencyClaim, replayedHeader } from './idempotency.ts';
+import { readIfMatch } from './read-if-match.ts';
+import { readRoom } from '../request/read-room.ts';
+import { readObjectBody } from '../request/request-body.ts';
+import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { writeContext } from './write-context.ts';
+
+/** DELETE of one object: done, or marked and waiting for its finalizers. */
+export async function remove(request: ResourceRequest): Promise<void> {
+  const { context, served } = request;
+  const format = objectFormat(context);
+  const body = await readObjectBody(request);
+  const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
+  const claim = idempotencyClaim(context, body.bytes, write.dryRun);
+  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
+  if (earlier !== undefined) {
+    const { type, uid, object } = earlier;
+    return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, {
+      format,
+      headers: replayedHeader,
+    });
+  }
+  const key = keyOf(request);
+  const ifMatch = await readIfMatch(context.request.headers['if-match'], served, key);
+  const outcome = await served.storage.delete(
+    {
+      key,
+      preconditions: { ...preconditions, ...ifMatch },
+      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    },
+    writeContext(context, write, claim),
+  );
+  await answer(request, outcome, { format, dryRun: write.dryRun });
+}
+
+async function answer(
+  request: ResourceRequest,
+  outcome: DeleteOutcome,
+  options: { format: AnswerFormat; headers?: AnswerHeaders; dryRun?: boolean },
+): Promise<void> {
+  if (!outcome.deleted) return answerObject(request, outcome.object, { status: 200, ...options });
+  const { group, resource } = request.served.resource;
+  const status: JsonObject = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name: outcome.object.name, ...(group === '' ? {} : { group }), kind: resource, uid: outcome.uid },
+  };
+  await send(request.context, 200, options.format.type, encodeValue(options.format, status), {
+    Vary: 'Accept',
+    ...options.headers,
+  });
+}

@@ -1,0 +1,76 @@
+import {
+  applyJsonPatch,
+  applyMergePatch,
+  fieldError,
+  isJsonObject,
+  newBadRequest,
+  newUnsupportedMediaType,
+  type JsonObject,
+  type JsonValue,
+} from '#pkg/apimachinery/index';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import { objectFormat } from '../answer/answer-format.ts';
+import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
+import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
+import { keyOf, kindOf, type ResourceRequest } from '../request/resource-request.ts';
+import { runUpdate } from './run-update.ts';
+import { newInvalidOptions, parseWriteOptions } from './write-options.ts';
+
+const jsonPatch = 'application/json-patch+json';
+const mergePatch = 'application/merge-patch+json';
+
+/** PATCH of one object, or of its status. */
+export async function patch(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
+  const format = objectFormat(request.context);
+  const options = parseWriteOptions(request.context.query, 'PatchOptions');
+  const body = await readPatch(request);
+  await runUpdate(request, {
+    subresource,
+    format,
+    options,
+    bytes: body.bytes,
+    prepare: async (write) => {
+      const apply = await patchOf(body, write);
+      return (current) => {
+        const patched = apply(current);
+        checkTypeMeta(patched, kindOf(request.served));
+        checkKey(patched, keyOf(request));
+        releaseRevision(patched, current);
+        return patched;
+      };
+    },
+  });
+}
+
+export type PatchBody = RawBody & { type: string };
+
+/**
+ * `force` is an option of an apply patch alone, whatever its value. Source: k8s.io/apimachinery ValidatePatchOptions.
+ * @throws StatusError 415 for any other kind of patch, and for a body that does not say which it is; 422 for `force`.
+ */
+export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
+  const accepted = [jsonPatch, mergePatch] as const;
+  const { query, request: message } = request.context;
+  if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
+  const body = await readTypedBody(request, accepted);
+  if (query.has('force'))
+    throw newInvalidOptions('PatchOptions', [
+      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
+    ]);
+  return body;
+}
+
+/** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */
+export async function patchOf(body: PatchBody, write: WriteContext): Promise<(current: JsonObject) => JsonObject> {
+  const decoded = await decode(body, write.signal);
+  noteFindings(decoded, write);
+  if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
+  if (body.type === jsonPatch && !Array.isArray(decoded.value))
+    throw newBadRequest('a JSON patch must be an array of operations');
+  return (current) => {
+    const patched: JsonValue =
+      body.type === jsonPatch ? applyJsonPatch(current, decoded.value) : applyMergePatch(current, decoded.value);
+    if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
+    return patched;
+  };
+}

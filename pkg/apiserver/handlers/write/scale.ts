@@ -1,0 +1,62 @@
+import type { JsonObject, ScaleSubresource } from '#pkg/apimachinery/index';
+import { objectFormat } from '../answer/answer-format.ts';
+import { get } from '../read/get.ts';
+import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
+import { patchOf, readPatch } from './patch.ts';
+import { decodeObject, readObjectBody } from '../request/request-body.ts';
+import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { runUpdate } from './run-update.ts';
+import { scaled, scaleKind, scaleOf, scaleText } from './scale-object.ts';
+import { parseWriteOptions } from './write-options.ts';
+
+/** GET of an object's scale. */
+export function getScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
+  return get(request, (text) => scaleText(text, paths));
+}
+
+/** PUT of an object's scale: changes its wanted replicas and nothing else. */
+export async function updateScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
+  const format = objectFormat(request.context);
+  const options = parseWriteOptions(request.context.query, 'UpdateOptions');
+  const body = await readObjectBody(request);
+  await runUpdate(request, {
+    subresource: '',
+    format,
+    options,
+    bytes: body.bytes,
+    show: (text) => scaleText(text, paths),
+    prepare: async (write) => {
+      const scale = await decodeObject(body, write);
+      checkScale(scale, request);
+      return (current) => scaled(current, scale, paths);
+    },
+  });
+}
+
+/** PATCH of an object's scale; the patch applies to the Scale, not to the object. */
+export async function patchScale(request: ResourceRequest, paths: ScaleSubresource): Promise<void> {
+  const format = objectFormat(request.context);
+  const options = parseWriteOptions(request.context.query, 'PatchOptions');
+  const body = await readPatch(request);
+  await runUpdate(request, {
+    subresource: '',
+    format,
+    options,
+    bytes: body.bytes,
+    show: (text) => scaleText(text, paths),
+    prepare: async (write) => {
+      const apply = await patchOf(body, write);
+      return (current) => {
+        const scale = apply(scaleOf(current, paths));
+        checkScale(scale, request);
+        releaseRevision(scale, current);
+        return scaled(current, scale, paths);
+      };
+    },
+  });
+}
+
+function checkScale(scale: JsonObject, request: ResourceRequest): void {
+  checkTypeMeta(scale, scaleKind);
+  checkKey(scale, keyOf(request));
+}

@@ -1,0 +1,39 @@
+import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
+import type { RequestContext } from '#pkg/http/index';
+import type { IdempotencyClaim } from '#pkg/storage/index';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import { copiesOfWrite, readRoom } from '../request/read-room.ts';
+import type { WriteOptions } from './write-options.ts';
+
+/** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
+export function writeContext(
+  context: RequestContext,
+  { dryRun, fieldValidation }: WriteOptions,
+  idempotency?: IdempotencyClaim,
+): WriteContext {
+  const fence = readFence(context);
+  return {
+    user: context.user,
+    requestId: context.id,
+    dryRun,
+    fieldValidation,
+    findings: [],
+    ...(idempotency === undefined ? {} : { idempotency }),
+    ...(fence === undefined ? {} : { fence }),
+    warn: (text) => context.warnings.push(text),
+    signal: context.signal,
+    memory: {
+      room: readRoom(context, copiesOfWrite),
+      parse: (bytes, options) => context.bytes.parse(bytes, { extra: true, ...options }),
+    },
+  };
+}
+
+const fenceName = fenceHeader.toLowerCase();
+
+function readFence({ request }: RequestContext): Fence | undefined {
+  const header = request.headers[fenceName];
+  if (header === undefined) return undefined;
+  if (typeof header !== 'string') throw newBadRequest(`the header ${fenceHeader} must be given once`);
+  return parseFence(header);
+}

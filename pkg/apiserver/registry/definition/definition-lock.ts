@@ -1,0 +1,33 @@
+import type { Store } from '#pkg/storage/index';
+import { KeyedQueue } from '../model/keyed-queue.ts';
+
+/**
+ * Names, tables and status of definitions are settled by one writer at a time, over all replicas.
+ * This process's writers stand in line here first: the store's lock costs each that waits for it a connection.
+ */
+export class DefinitionLock {
+  private readonly store: Store;
+  private readonly queue = new KeyedQueue();
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  /**
+   * Runs `work` under the lock, with everything read that was committed before. StatusError 429 when too many wait.
+   * `held` aborts with `signal`, and when the lock is lost: nothing may be settled from then on.
+   */
+  run<T>(signal: AbortSignal, work: (held: AbortSignal) => Promise<T>): Promise<T> {
+    return this.queue.run('definitions', signal, () =>
+      this.store.exclusively(
+        'definitions',
+        async (held) => {
+          await this.store.changes.catchUp();
+          held.throwIfAborted();
+          return work(held);
+        },
+        signal,
+      ),
+    );
+  }
+}

@@ -1,0 +1,56 @@
+import { formatTimestamp, groupResource, type JsonObject } from '#pkg/apimachinery/index';
+import { definitionStatus, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import type { Store } from '#pkg/storage/index';
+import { equalJson } from '../../schema/json-value.ts';
+import type { DefinitionCatalog } from './definition-catalog.ts';
+import {
+  cleanupFinalizer,
+  hasCleanupFinalizer,
+  indexesReady,
+  isTerminating,
+  withCondition,
+} from './definition-conditions.ts';
+
+/**
+ * Decides what becomes of a definition that is about to be stored, and makes the place for its objects. Runs under the
+ * DefinitionLock.
+ */
+export class DefinitionSettler {
+  private readonly store: Store;
+  private readonly catalog: DefinitionCatalog;
+
+  constructor(store: Store, catalog: DefinitionCatalog) {
+    this.store = store;
+    this.catalog = catalog;
+  }
+
+  /** The definition with the status it is due: without effect on the store. */
+  judge(definition: CustomResourceDefinition): CustomResourceDefinition {
+    const others = this.catalog.claimsOfOthers(definition.spec.group, definition.metadata.name);
+    const judged = { ...definition, status: definitionStatus(definition, others, formatTimestamp(Date.now())) };
+    if (!isEstablished(judged) || hasCleanupFinalizer(judged)) return judged;
+    return {
+      ...judged,
+      metadata: { ...judged.metadata, finalizers: [...(judged.metadata.finalizers ?? []), cleanupFinalizer] },
+    };
+  }
+
+  /** The same, and the table and indexes are there before anyone can read that they should be. */
+  async settle(definition: CustomResourceDefinition): Promise<CustomResourceDefinition> {
+    if (isTerminating(definition)) return definition;
+    const judged = this.judge(definition);
+    if (!isEstablished(judged) || !this.isNews(judged)) return judged;
+    const model = modelFromDefinition(judged);
+    await this.store.ensureModel(model);
+    return withCondition(judged, indexesReady(await this.store.indexStates(groupResource(model))));
+  }
+
+  private isNews(definition: CustomResourceDefinition): boolean {
+    const known = this.catalog.get(definition.metadata.name)?.definition;
+    return (
+      known === undefined ||
+      !isEstablished(known) ||
+      !equalJson(known.spec as unknown as JsonObject, definition.spec as unknown as JsonObject)
+    );
+  }
+}

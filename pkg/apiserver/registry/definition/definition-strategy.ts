@@ -1,0 +1,179 @@
+import { isJsonObject, runInTurns, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  defaultDefinition,
+  isDefinition,
+  isEstablished,
+  validateDefinition,
+  type CustomResourceDefinition,
+  type DefinitionStatus,
+} from '#pkg/apis/index';
+import { StorageError, type Store, type StoredObject } from '#pkg/storage/index';
+import { compileSchemaValidator } from '../../schema/schema-validator.ts';
+import { validatingStructuralSchema } from '../../schema/structural-schema.ts';
+import type { DefinitionCatalog } from './definition-catalog.ts';
+import { cleanupFinalizer, ownConditions, terminatingCondition, withCondition } from './definition-conditions.ts';
+import type { DefinitionLock } from './definition-lock.ts';
+import { checkUnowned } from './definition-owner.ts';
+import type { DefinitionSettler } from './definition-settler.ts';
+import { indexKeysCauses, type KeyChecker } from './index-keys-check.ts';
+import type { WriteContext } from '../../rest/served-resource.ts';
+import type { JsonApiObject, Strategy, WriteIntent } from '../../rest/strategy.ts';
+
+/** How long a write waits for this replica to serve what it wrote. Milliseconds. */
+const servedWithin = 10_000;
+
+export interface DefinitionStrategyOptions {
+  store: Store;
+  catalog: DefinitionCatalog;
+  settler: DefinitionSettler;
+  lock: DefinitionLock;
+  /** Undefined where no keys can be computed. */
+  keyChecker: KeyChecker | undefined;
+}
+
+/**
+ * Definitions: defaulted and validated, their names and tables settled under a lock that all replicas share, and served
+ * by this replica when the write returns. What the server finds out about them is not for clients to write.
+ */
+export class DefinitionStrategy implements Strategy {
+  private readonly store: Store;
+  private readonly catalog: DefinitionCatalog;
+  private readonly settler: DefinitionSettler;
+  private readonly lock: DefinitionLock;
+  private readonly keyChecker: KeyChecker | undefined;
+
+  constructor({ store, catalog, settler, lock, keyChecker }: DefinitionStrategyOptions) {
+    this.store = store;
+    this.catalog = catalog;
+    this.settler = settler;
+    this.lock = lock;
+    this.keyChecker = keyChecker;
+  }
+
+  prepareForCreate(object: JsonApiObject): void {
+    Object.assign(object, defaultDefinition(object));
+  }
+
+  prepareForUpdate(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void {
+    if (subresource === 'status' && hasConditions(object))
+      object.status = { ...withOwnFacts(statusOf(object), statusOf(old)) } as JsonApiObject['status'] & object;
+    else if (subresource === '') Object.assign(object, defaultDefinition(object));
+    // Only the server may let go: without this, a replaced definition would leave its objects behind.
+    if (old.metadata.finalizers?.includes(cleanupFinalizer) === true) addCleanupFinalizer(object);
+  }
+
+  async prepareForDelete(object: JsonApiObject): Promise<void> {
+    await checkUnowned(this.store, object);
+    if (!isDefinition(object) || !isEstablished(object)) return;
+    addCleanupFinalizer(object);
+    Object.assign(object, withCondition(object, terminatingCondition));
+  }
+
+  async validate(object: JsonApiObject, old: JsonApiObject | undefined, write: WriteContext): Promise<StatusCause[]> {
+    const found = await schemaCauses(object);
+    const validateStructuralSchema = (_schema: JsonSchema, field: string): StatusCause[] => found.get(field) ?? [];
+    const causes = validateDefinition(object, { validateStructuralSchema, ...(old === undefined ? {} : { old }) });
+    if (causes.length > 0 || !isDefinition(object)) return causes;
+    warnOfRules(object, write);
+    return indexKeysCauses(object, old, this.keyChecker);
+  }
+
+  async commit(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject> {
+    const { object, dryRun } = intent;
+    if (!isDefinition(object)) return write();
+    if (dryRun) {
+      Object.assign(object, this.settler.judge(object));
+      return write();
+    }
+    const stored = intent.type === 'delete' ? await write() : await this.settled(intent, object, write);
+    await this.store.changes.waitFor(stored.revision, servedWithin);
+    return stored;
+  }
+
+  private settled(
+    intent: WriteIntent,
+    definition: JsonApiObject & CustomResourceDefinition,
+    write: () => Promise<StoredObject>,
+  ): Promise<StoredObject> {
+    return this.lock.run(intent.signal, async (held) => {
+      this.checkFresh(intent);
+      Object.assign(definition, await this.settler.settle(definition));
+      held.throwIfAborted();
+      return write();
+    });
+  }
+
+  /** A write that is bound to fail must not touch the tables first. */
+  private checkFresh({ object, from }: WriteIntent): void {
+    const known = this.catalog.get(object.metadata.name)?.revision;
+    if (known === from?.revision) return;
+    if (from === undefined) throw new StorageError('AlreadyExists', 'the definition exists');
+    throw new StorageError(known === undefined ? 'NotFound' : 'Conflict', 'the definition was changed');
+  }
+}
+
+/**
+ * What is wrong with the schema of each version, by the field it stands in. First of all and in turns, for it takes
+ * longest.
+ */
+async function schemaCauses(object: JsonApiObject): Promise<Map<string, StatusCause[]>> {
+  const found = new Map<string, StatusCause[]>();
+  if (!isDefinition(object)) return found;
+  for (const [index, { schema }] of object.spec.versions.entries()) {
+    const field = `spec.versions[${index}].schema.openAPIV3Schema`;
+    if (schema?.openAPIV3Schema !== undefined)
+      found.set(field, await runInTurns(validatingStructuralSchema(schema.openAPIV3Schema, field)));
+  }
+  return found;
+}
+
+function addCleanupFinalizer({ metadata }: JsonApiObject): void {
+  if (metadata.finalizers?.includes(cleanupFinalizer) !== true)
+    metadata.finalizers = [...(metadata.finalizers ?? []), cleanupFinalizer];
+}
+
+/** A client may add conditions of its own, and drop stored versions once nothing is stored in them. */
+function withOwnFacts(status: DefinitionStatus, old: DefinitionStatus): DefinitionStatus {
+  const conditions = [
+    ...(old.conditions ?? []).filter(isOwn),
+    ...(status.conditions ?? []).filter((condition) => !isOwn(condition)),
+  ];
+  return { ...status, conditions, ...(old.acceptedNames === undefined ? {} : { acceptedNames: old.acceptedNames }) };
+}
+
+function isOwn({ type }: { type: string }): boolean {
+  return ownConditions.has(type);
+}
+
+/** Conditions of another shape are left as they are, for the schema to refuse. */
+function hasConditions({ status }: JsonApiObject): boolean {
+  if (status === undefined) return true;
+  if (!isJsonObject(status)) return false;
+  const { conditions = [] } = status;
+  return (
+    Array.isArray(conditions) &&
+    conditions.every(
+      (each) => isJsonObject(each) && typeof each['type'] === 'string' && typeof each['status'] === 'string',
+    )
+  );
+}
+
+/** Types are checked before this matters: a status of another shape is refused by the schema. */
+function statusOf({ status }: JsonApiObject): DefinitionStatus {
+  if (!isJsonObject(status)) return {};
+  const { conditions } = status;
+  return {
+    ...status,
+    conditions: Array.isArray(conditions) ? conditions.filter(isJsonObject) : [],
+  } as unknown as DefinitionStatus;
+}
+
+function warnOfRules({ spec }: CustomResourceDefinition, write: WriteContext): void {
+  const versions = spec.versions
+    .filter(({ schema }) => compileSchemaValidator(schema?.openAPIV3Schema ?? {}).hasRules)
+    .map(({ name }) => name);
+  if (versions.length > 0)
+    write.warn(
+      `x-kubernetes-validations are not enforced yet: they are stored and published for version ${versions.join(', ')}`,
+    );
+}

@@ -1,0 +1,155 @@
+import type { Logger } from 'pino';
+import { builtinIndexes, groupResource, parseFieldSelector, type GroupResource } from '#pkg/apimachinery/index';
+import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import { isStorageError, type ChunkPosition, type Store } from '#pkg/storage/index';
+import { BackgroundQueue } from './background-queue.ts';
+import {
+  cleanupFinalizer,
+  conditionOf,
+  hasCleanupFinalizer,
+  isTerminating,
+  terminatingCondition,
+  withCondition,
+  type ConditionFacts,
+} from './definition-conditions.ts';
+import { deleteObjects } from '../write/delete-collection.ts';
+import type { ModelContext } from '../model/model-context.ts';
+import { deletionCompleted, deletionFailed, remainingInstances } from './remaining-instances.ts';
+import { rewriteDefinition } from './rewrite-definition.ts';
+import { systemWrite } from '../../rest/write-context.ts';
+import type { VersionCodec } from '../model/version-codec.ts';
+
+export interface DefinitionTerminatorOptions {
+  store: Store;
+  codec: VersionCodec;
+  /** To delete a definition's objects with; undefined where it is not served. */
+  contextOf: (resource: GroupResource) => ModelContext | undefined;
+  log: Logger;
+}
+
+/** Deleted under one holding of the lock: other replicas wait for it, also those that want to stop. */
+const objectsATurn = 2_000;
+const objectsATime = 500;
+/** What does not wait for its finalizers already. */
+const unmarked = {
+  selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) },
+  sort: [],
+};
+
+/**
+ * Brings the deletion of definitions to its end: deletes the objects, waits until their finalizers let go, removes the
+ * table, and then lets the definition go. Runs on every replica, one at a time for each definition; whoever comes later
+ * finds the work done.
+ */
+export class DefinitionTerminator {
+  private readonly options: DefinitionTerminatorOptions;
+  private readonly queue: BackgroundQueue;
+
+  constructor(options: DefinitionTerminatorOptions) {
+    this.options = options;
+    this.queue = new BackgroundQueue({
+      name: 'the deletion of a definition',
+      work: (name, signal) => this.terminate(name, signal),
+      log: options.log,
+      longestPause: 2_000,
+    });
+  }
+
+  add(definition: CustomResourceDefinition): void {
+    const { name } = definition.metadata;
+    if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return;
+    // What a turn says of itself is no reason for another one at once.
+    const isUnderWay = conditionOf(definition, 'Terminating')?.reason !== terminatingCondition.reason;
+    if (!isUnderWay || !this.queue.has(name)) this.queue.add(name);
+  }
+
+  stop(): Promise<void> {
+    return this.queue.stop();
+  }
+
+  private async terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
+    const { store, codec } = this.options;
+    return store.exclusively(
+      `definition ${name}`,
+      async (held) => {
+        // Read under the lock: a definition made anew under this name is not to be touched.
+        const stored = await store.get(groupResource(definitionModel), { namespace: '', name });
+        if (stored === undefined) return 'done';
+        const definition = codec.decode(stored);
+        if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
+        if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
+        const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
+        const tell = async (facts: ConditionFacts): Promise<void> => {
+          await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
+            isTerminating(present) ? withCondition(present, facts) : present,
+          );
+        };
+        let isAll: boolean;
+        try {
+          isAll = await this.deleteObjects(resource, held);
+        } catch (error) {
+          if (!held.aborted) await tell(deletionFailed(error)).catch(() => undefined);
+          throw error;
+        }
+        const left = await this.remaining(resource, held);
+        if (left !== undefined) {
+          await tell(left);
+          return isAll ? 'again' : 'more';
+        }
+        held.throwIfAborted();
+        await store.dropModel(resource);
+        await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
+          withCondition(withoutCleanup(present), deletionCompleted),
+        );
+        return 'done';
+      },
+      signal,
+    );
+  }
+
+  /** Deletes those that are not marked yet; false if there are more of them than one turn's. */
+  private async deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
+    const { store, contextOf } = this.options;
+    const context = contextOf(resource);
+    if (context === undefined) return true;
+    return unlessDropped(true, async () => {
+      let after: ChunkPosition | undefined;
+      for (let tried = 0; tried < objectsATurn;) {
+        const { items, next } = await store.chunk(resource, {
+          ...unmarked,
+          limit: objectsATime,
+          signal,
+          ...(after === undefined ? {} : { after }),
+        });
+        await deleteObjects(context, items, systemWrite(signal));
+        if (next === undefined) return true;
+        tried += items.length;
+        // Of whatever is there by then, not of the first chunk's moment.
+        after = { ...next, revision: 0 };
+      }
+      return false;
+    });
+  }
+
+  private remaining(resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
+    const { store, contextOf } = this.options;
+    if (contextOf(resource) === undefined) return Promise.resolve(undefined);
+    return unlessDropped(undefined, () => remainingInstances(store, resource, signal));
+  }
+}
+
+/** Dropped before a crash: only the finalizer is left. */
+async function unlessDropped<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isStorageError(error, 'ModelNotFound')) return otherwise;
+    throw error;
+  }
+}
+
+function withoutCleanup(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { finalizers = [], ...metadata } = definition.metadata;
+  const left = finalizers.filter((finalizer) => finalizer !== cleanupFinalizer);
+  return { ...definition, metadata: left.length === 0 ? metadata : { ...metadata, finalizers: left } };
+}

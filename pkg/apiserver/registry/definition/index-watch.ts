@@ -1,0 +1,83 @@
+import type { Logger } from 'pino';
+import { groupResource } from '#pkg/apimachinery/index';
+import { isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import type { Store } from '#pkg/storage/index';
+import { BackgroundQueue } from './background-queue.ts';
+import type { DefinitionCatalog } from './definition-catalog.ts';
+import { conditionOf, indexesReady, isTerminating, withCondition } from './definition-conditions.ts';
+import { rewriteDefinition } from './rewrite-definition.ts';
+import type { VersionCodec } from '../model/version-codec.ts';
+
+export interface IndexWatchOptions {
+  store: Store;
+  codec: VersionCodec;
+  catalog: DefinitionCatalog;
+  log: Logger;
+  /** Between two looks at indexes that are being built, after a while; sooner at first. Milliseconds, default 1000. */
+  pause?: number;
+}
+
+/** Keeps the condition IndexesReady true to what the store says, while there are indexes to wait for. */
+export class IndexWatch {
+  private readonly options: IndexWatchOptions;
+  private readonly queue: BackgroundQueue;
+
+  constructor(options: IndexWatchOptions) {
+    this.options = options;
+    const { log, pause = 1_000 } = options;
+    const work = (name: string): Promise<'done' | 'again'> => this.look(name);
+    this.queue = new BackgroundQueue({
+      name: 'the watch over indexes',
+      work,
+      log,
+      firstPause: pause / 10,
+      longestPause: pause,
+    });
+  }
+
+  /** The definition came or changed. */
+  add(definition: CustomResourceDefinition): void {
+    const { name } = definition.metadata;
+    if (isPending(definition) && !this.queue.has(name)) this.queue.add(name);
+  }
+
+  /** What was being built, or could not be, when the server stopped is begun again. `patience`: of `ensureModel`. */
+  async resume(patience?: number): Promise<void> {
+    const { store, catalog, log } = this.options;
+    for (const { definition } of catalog.all()) {
+      if (
+        !isEstablished(definition) ||
+        isTerminating(definition) ||
+        conditionOf(definition, 'IndexesReady')?.status === 'True'
+      )
+        continue;
+      try {
+        await store.ensureModel(modelFromDefinition(definition), patience);
+        this.queue.add(definition.metadata.name);
+      } catch (error) {
+        log.error({ err: error, definition: definition.metadata.name }, 'the indexes of a definition cannot be made');
+      }
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.queue.stop();
+  }
+
+  private async look(name: string): Promise<'done' | 'again'> {
+    const { store, codec, catalog } = this.options;
+    const definition = catalog.get(name)?.definition;
+    if (definition === undefined || !isEstablished(definition) || isTerminating(definition)) return 'done';
+    const facts = indexesReady(await store.indexStates(groupResource(modelFromDefinition(definition))));
+    await rewriteDefinition({ store, codec }, name, (stored) =>
+      isTerminating(stored) ? stored : withCondition(stored, facts),
+    );
+    return facts.reason === 'Building' ? 'again' : 'done';
+  }
+}
+
+function isPending(definition: CustomResourceDefinition): boolean {
+  if (!isEstablished(definition) || isTerminating(definition)) return false;
+  const { status, reason } = conditionOf(definition, 'IndexesReady') ?? { status: 'Unknown', reason: '' };
+  return status !== 'True' && reason !== 'BuildFailed';
+}

@@ -1,0 +1,83 @@
+import type { GroupResource, Model, ModelVersion, StatusCause } from '#pkg/apimachinery/index';
+import type { Store, StoredObject, WriteOptions, ListQuery } from '#pkg/storage/index';
+import type { InformerBus } from '../../informer-bus/informer-bus.ts';
+import type { WatchGroup } from '../../informer-bus/watch-group.ts';
+import type { WriteContext, ListRequest } from '../../rest/served-resource.ts';
+import type { Strategy } from '../../rest/strategy.ts';
+import type { DependentFinder } from './dependent-finder.ts';
+import type { InFlightClaims } from './in-flight-claims.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
+import type { StorageSubject } from './status-from-storage.ts';
+import type { VersionCodec } from './version-codec.ts';
+
+/** What the verbs of one version of one model work with. */
+export interface ModelContext {
+  readonly store: Store;
+  readonly bus: InformerBus;
+  readonly model: Model;
+  readonly version: ModelVersion;
+  readonly resource: GroupResource;
+  readonly codec: VersionCodec;
+  readonly strategy: Strategy;
+  /** Writes of one object that stand in line, over all versions of the model. */
+  readonly queue: KeyedQueue;
+  readonly claims: InFlightClaims;
+  readonly watches: WatchGroup;
+  /** Matches counted exactly in a filtered page. */
+  readonly exactTotalLimit: number;
+  /** Why nothing may be created (now, in this namespace); undefined if it may. */
+  readonly createRefusal: (namespace: string) => CreateRefusal | undefined;
+  readonly dependents: Pick<DependentFinder, 'hasAny'>;
+}
+
+/** A 403, in words. */
+export interface CreateRefusal {
+  detail: string;
+  causes?: StatusCause[];
+}
+
+export function subjectOf(
+  context: ModelContext,
+  { namespace, name }: { namespace: string; name: string },
+): StorageSubject {
+  return { resource: context.resource, kind: context.model.names.kind, namespace, name };
+}
+
+/** Who is invalid, in a 422. */
+export function kindOf({ model }: ModelContext): { group: string; kind: string } {
+  return { group: model.group, kind: model.names.kind };
+}
+
+export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): WriteOptions {
+  return {
+    dryRun,
+    signal,
+    ...(idempotency === undefined ? {} : { idempotency }),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(fence === undefined ? {} : { fence }),
+  };
+}
+
+/**
+ * The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin
+ * to change something.
+ */
+export async function unchanged(
+  { store }: ModelContext,
+  { idempotency }: WriteContext,
+  object: StoredObject,
+): Promise<StoredObject> {
+  if (idempotency !== undefined) await store.remember(idempotency, object);
+  return object;
+}
+
+/** A request's list in the store's words. */
+export function listQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
+  return {
+    selector,
+    sort,
+    signal,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(room === undefined ? {} : { room }),
+  };
+}

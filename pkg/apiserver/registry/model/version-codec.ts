@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import {
+  encodeJson,
+  formatApiVersion,
+  newRequestEntityTooLarge,
+  type JsonObject,
+  type Model,
+  type ModelVersion,
+} from '#pkg/apimachinery/index';
+import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
+import { DefaultBudget, DefaultsTooLarge } from '../../schema/default-budget.ts';
+import { cloneJson } from '../../schema/json-value.ts';
+import { schemaFingerprint } from '../../schema/schema-fingerprint.ts';
+import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
+import type { Representation } from '../../rest/served-resource.ts';
+import type { JsonApiObject } from '../../rest/strategy.ts';
+
+/** In bytes of JSON, defaults included: the usual limit of bodies, and room for what the server and the schema add. */
+export const maxStoredSize = 4 << 20;
+
+/** In bytes of JSON: what defaults may add to an object that is read, beyond doubling it. */
+const defaultsOnRead = 64 << 10;
+
+type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
+
+/**
+ * Between what is stored and what one version's clients read. An object stored in this very version under this very
+ * schema is served as it is, without being parsed; any other gets this version's apiVersion, loses what its schema does
+ * not know and gains its defaults (conversion strategy None).
+ *
+ * Defaults that are newer than the object are bounded, as reading a page of small objects must not make a large one: an
+ * object is served with all of them, or, if they would add more than the object's own length and 64 KiB, with none. It
+ * keeps what was stored either way.
+ */
+export class VersionCodec {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly validator: SchemaValidator;
+  private readonly storedVersion: ModelVersion;
+  private readonly storedApiVersion: string;
+  private readonly storedValidator: SchemaValidator;
+  private readonly isStorageVersion: boolean;
+  private word: string | undefined;
+
+  constructor(
+    model: Model,
+    version: ModelVersion,
+    validatorOf: (version: ModelVersion) => SchemaValidator = ({ schema }) => compileSchemaValidator(schema),
+  ) {
+    this.apiVersion = formatApiVersion({ group: model.group, version: version.name });
+    this.kind = model.names.kind;
+    this.storedVersion = model.versions.find(({ name }) => name === model.storageVersion) ?? version;
+    this.storedApiVersion = formatApiVersion({ group: model.group, version: this.storedVersion.name });
+    this.isStorageVersion = this.storedVersion.name === version.name;
+    this.validator = validatorOf(version);
+    this.storedValidator = this.isStorageVersion ? this.validator : validatorOf(this.storedVersion);
+  }
+
+  /** What objects are stored under: the storage version and everything in its schema that matters. */
+  get fingerprint(): string {
+    this.word ??= createHash('sha256')
+      .update(`${this.storedVersion.name} ${schemaFingerprint(this.storedVersion.schema)}`)
+      .digest('base64url');
+    return this.word;
+  }
+
+  /** The JSON a client reads. Revision 0, of an object a dry run did not create, is left out. */
+  text(stored: Body): string {
+    if (!this.isServedAsStored(stored)) return encodeJson(this.decode(stored));
+    return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
+  }
+
+  represent(stored: StoredObject): Representation {
+    const { namespace, name, revision } = stored;
+    return { namespace, name, revision, text: this.text(stored) };
+  }
+
+  /** The object in this version's form, with resourceVersion. */
+  decode(stored: Body): JsonApiObject {
+    const object = decodeBody(stored.body, stored.revision);
+    if (stored.revision === 0) delete object.metadata.resourceVersion;
+    if (this.isServedAsStored(stored)) return object;
+    object.apiVersion = this.apiVersion;
+    this.validator.prune(object);
+    return withDefaults(object, this.validator, new DefaultBudget({ size: stored.body.length + defaultsOnRead }));
+  }
+
+  /**
+   * The object in the storage version's form; the one given may be changed. `lost` is told the fields which that
+   * version does not know. Its defaults are filled in all, or, if they are past the standard budget, not at all: an
+   * object must stay deletable.
+   */
+  toStored(object: JsonApiObject, lost: (path: string) => void = () => {}): JsonApiObject {
+    if (this.isStorageVersion) return object;
+    const stored = { ...object, apiVersion: this.storedApiVersion } as JsonApiObject;
+    for (const path of this.storedValidator.prune(stored)) lost(path);
+    return withDefaults(stored, this.storedValidator, new DefaultBudget());
+  }
+
+  /** What is stored, to compare with: `decoded` itself where it was served as stored. */
+  storedForm(stored: Body, decoded: JsonApiObject): JsonObject {
+    return this.isServedAsStored(stored) ? decoded : (JSON.parse(stored.body) as JsonObject);
+  }
+
+  private isServedAsStored({ fingerprint }: Body): boolean {
+    return this.isStorageVersion && fingerprint === this.fingerprint;
+  }
+}
+
+/** @throws StatusError 413 for an object that is too large to be stored, unless it was as large before. */
+export function checkStoredSize(stored: JsonApiObject, from?: Body): void {
+  const size = Buffer.byteLength(JSON.stringify(stored));
+  if (
+    size <= maxStoredSize ||
+    (from !== undefined && size <= Buffer.byteLength(withRevision(from.body, from.revision)))
+  )
+    return;
+  throw newRequestEntityTooLarge(`the object, defaults included, would be larger than ${maxStoredSize} bytes`);
+}
+
+/** The object with all defaults or with none. */
+function withDefaults(object: JsonApiObject, validator: SchemaValidator, budget: DefaultBudget): JsonApiObject {
+  const filled = cloneJson(object) as JsonApiObject;
+  try {
+    validator.applyDefaults(filled, budget);
+    return filled;
+  } catch (error) {
+    if (error instanceof DefaultsTooLarge) return object;
+    throw error;
+  }
+}

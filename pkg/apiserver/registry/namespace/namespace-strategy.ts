@@ -1,0 +1,30 @@
+import { isJsonObject, namespaceFinalizer, newForbidden, type JsonObject } from '#pkg/apimachinery/index';
+import { defaultNamespace, systemNamespace } from '#pkg/apis/index';
+import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
+
+/** Made at the first start, and never deleted. */
+export const lastingNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
+
+/**
+ * Namespaces: their phase is the server's. That one with objects in it cannot go at once is the store's to see; a
+ * controller empties it.
+ */
+export const namespaceStrategy: Strategy = {
+  contentFinalizer: namespaceFinalizer,
+  prepareForCreate(object) {
+    object.status = { phase: 'Active' };
+  },
+  prepareForUpdate(object, old, subresource) {
+    if (subresource === 'status') object.status = { ...statusOf(object), phase: statusOf(old)['phase'] ?? 'Active' };
+  },
+  prepareForDelete(object) {
+    const { name } = object.metadata;
+    if (lastingNamespaces.includes(name))
+      throw newForbidden({ group: '', resource: 'namespaces' }, name, 'this namespace may not be deleted');
+    object.status = { ...statusOf(object), phase: 'Terminating' };
+  },
+};
+
+function statusOf({ status }: JsonApiObject): JsonObject {
+  return isJsonObject(status) ? status : {};
+}

@@ -1,0 +1,503 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isStatusError, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
+import { newPersonalToken } from '#pkg/identity/index';
+import type { IdempotencyClaim } from '#pkg/storage/index';
+import { ApiClient, noSelector, revisionOf, writing } from '../registrytest/api-client.ts';
+import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
+import type { Representation, RepresentationStream } from '../../rest/served-resource.ts';
+import { definition, post, postDefinition, version } from '../registrytest/sample-objects.ts';
+
+let pair: ReplicaPair;
+let posts: ApiClient;
+
+beforeAll(async () => {
+  pair = await startReplicas();
+  const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+  await definitions.create(postDefinition);
+  posts = ApiClient.of(pair.one.registry, 'blog.example.com', 'v1', 'posts');
+});
+
+afterAll(() => pair?.close());
+
+async function failure(work: Promise<unknown>): Promise<StatusError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!isStatusError(error)) throw new Error(`expected a StatusError, found ${String(error)}`);
+  return error;
+}
+
+/** Depends on what is there: a lost write shows. */
+function increment(client: ApiClient): Promise<unknown> {
+  return client.patch(
+    'race',
+    (object) => (object.spec = { title: 'Title', priority: (object.spec as { priority: number }).priority + 1 }),
+  );
+}
+
+function claim(key: string, bodyHash = 'hash'): IdempotencyClaim {
+  return { user: 'u', method: 'POST', path: '/posts', key, bodyHash };
+}
+
+async function itemsOf({ objects }: RepresentationStream): Promise<Representation[]> {
+  const items: Representation[] = [];
+  for await (const batch of objects) items.push(...batch);
+  return items;
+}
+
+describe('create', () => {
+  test('the server sets system fields, whatever the client says of them', async () => {
+    const sent = post(
+      'system-fields',
+      {},
+      {
+        uid: 'mine',
+        resourceVersion: '1',
+        generation: 7,
+        creationTimestamp: '2001-01-01T00:00:00Z',
+        deletionTimestamp: '2001-01-01T00:00:00Z',
+        managedFields: [{ manager: 'me' }],
+      },
+    );
+    const { metadata, status } = await posts.create({ ...sent, status: { phase: 'Mine' } });
+    expect(metadata.uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(metadata.generation).toBe(1);
+    expect(metadata.creationTimestamp).toMatch(/^20(?!01)\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(metadata).not.toHaveProperty('deletionTimestamp');
+    expect(metadata).not.toHaveProperty('managedFields');
+    expect(status).toBeUndefined();
+    expect(await posts.get('system-fields')).toMatchObject({ metadata });
+  });
+
+  test('unknown fields are pruned, defaults set, and fieldValidation decides who hears of it', async () => {
+    const body = post('pruned', { bogus: 1 }, { bogus: 2 });
+    const strict = await failure(posts.create(body, writing({ fieldValidation: 'Strict' })));
+    expect(strict.message).toBe(
+      'Post in version "v1" cannot be handled as a Post: strict decoding error: unknown field "metadata.bogus", unknown field "spec.bogus"',
+    );
+    expect(strict.code).toBe(400);
+    const warned = writing({ dryRun: true });
+    const silent = writing({ dryRun: true, fieldValidation: 'Ignore' });
+    expect((await posts.create(body, warned)).spec).toEqual({ title: 'Title', priority: 5 });
+    await posts.create(body, silent);
+    expect(warned.warnings).toEqual(['unknown field "metadata.bogus"', 'unknown field "spec.bogus"']);
+    expect(silent.warnings).toEqual([]);
+  });
+
+  test('a dry run gives a uid and stores nothing', async () => {
+    const { metadata } = await posts.create(post('dry'), writing({ dryRun: true }));
+    expect(metadata.uid).toBeDefined();
+    expect(metadata.resourceVersion).toBeUndefined();
+    expect((await failure(posts.get('dry'))).message).toBe('posts.blog.example.com "dry" not found');
+  });
+
+  test('generateName adds five characters', async () => {
+    const { metadata } = await posts.create(post('', {}, { generateName: 'gen-' }));
+    expect(metadata.name).toMatch(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect(metadata.generateName).toBe('gen-');
+  });
+
+  test.each([
+    [
+      'neither name nor generateName',
+      post(''),
+      422,
+      'Post.blog.example.com "" is invalid: metadata.name: Required value: name or generateName is required',
+    ],
+    [
+      'a required field and a length',
+      post('bad', { title: 'x'.repeat(21) }),
+      422,
+      'Post.blog.example.com "bad" is invalid: spec.title: Too long: may not be more than 20 bytes',
+    ],
+    [
+      'another kind',
+      { ...post('bad'), kind: 'Page' },
+      400,
+      'the kind in the data (Page) does not match the expected kind (Post)',
+    ],
+    [
+      'another version',
+      { ...post('bad'), apiVersion: 'other/v1' },
+      400,
+      'the API version in the data (other/v1) does not match the expected API version (blog.example.com/v1)',
+    ],
+    [
+      'metadata of a wrong type',
+      { ...post('bad'), metadata: { name: 'bad', labels: 7 } },
+      400,
+      'cannot be handled as a Post',
+    ],
+    ['metadata that is no object', { ...post('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
+    ['a name of another form', post('Bad_Name'), 422, 'metadata.name'],
+    ['an index key over 1 kB', post('bad', { slug: 'x'.repeat(1025) }), 422, 'spec.slug'],
+    [
+      'a credential in an annotation',
+      post('bad', {}, { annotations: { note: newPersonalToken() } }),
+      422,
+      'metadata.annotations',
+    ],
+  ])('refuses %s', async (_reason, body, code, message) => {
+    const error = await failure(posts.create(body));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+  });
+
+  test('clashes are 409: of names, and of unique indexes with the name of the index', async () => {
+    await posts.create(post('clash', { slug: 'taken' }));
+    const name = await failure(posts.create(post('clash')));
+    expect([name.code, name.reason, name.message]).toEqual([
+      409,
+      'AlreadyExists',
+      'posts.blog.example.com "clash" already exists',
+    ]);
+    const unique = await failure(posts.create(post('clash-two', { slug: 'taken' })));
+    expect([unique.code, unique.reason]).toEqual([409, 'Conflict']);
+    expect(unique.details?.causes?.[0]).toMatchObject({ field: 'spec.slug' });
+  });
+
+  test('the body given is left as it is', async () => {
+    const body = post('untouched', { bogus: 1 });
+    const before = JSON.stringify(body);
+    await posts.create(body);
+    expect(JSON.stringify(body)).toBe(before);
+  });
+});
+
+describe('update', () => {
+  test('generation moves with content, not with metadata or status; system fields stay', async () => {
+    const created = await posts.create(post('gen'));
+    const labelled = await posts.patch('gen', (object) => (object.metadata.labels = { a: 'b' }));
+    expect(labelled.metadata.generation).toBe(1);
+    const changed = await posts.patch('gen', (object) => {
+      object.spec = { title: 'Other' };
+      object.status = { phase: 'Ignored' };
+      object.metadata.creationTimestamp = '2001-01-01T00:00:00.000Z';
+    });
+    expect(changed.metadata).toMatchObject({
+      generation: 2,
+      creationTimestamp: created.metadata.creationTimestamp,
+      labels: { a: 'b' },
+    });
+    expect(changed).not.toHaveProperty('status');
+    expect(changed.spec).toEqual({ title: 'Other', priority: 5 });
+  });
+
+  test('/status changes the status and nothing else', async () => {
+    await posts.create(post('status'));
+    const wanted = {
+      ...post('status', { title: 'Ignored' }, { labels: { ignored: 'yes' } }),
+      status: { phase: 'Done' },
+    };
+    const written = await posts.put(wanted, writing(), { subresource: 'status' });
+    expect(written).toMatchObject({ spec: { title: 'Title' }, status: { phase: 'Done' }, metadata: { generation: 1 } });
+    expect(written.metadata).not.toHaveProperty('labels');
+    const kept = await posts.put(post('status', { title: 'New' }));
+    expect(kept).toMatchObject({ spec: { title: 'New' }, status: { phase: 'Done' } });
+  });
+
+  test('a change that is none keeps the revision, and so does one of managedFields times alone', async () => {
+    const created = await posts.create(post('noop'));
+    expect(revisionOf(await posts.put(post('noop', {}, { labels: {} })))).toBe(revisionOf(created));
+    const managed = await posts.put(
+      post('noop', {}, { managedFields: [{ manager: 'm', time: '2020-01-01T00:00:00Z' }] }),
+    );
+    expect(revisionOf(managed)).toBeGreaterThan(revisionOf(created));
+    expect(
+      revisionOf(
+        await posts.put(post('noop', {}, { managedFields: [{ manager: 'm', time: '2021-01-01T00:00:00Z' }] })),
+      ),
+    ).toBe(revisionOf(managed));
+    expect((await posts.put(post('noop', { title: 'New' }))).metadata.managedFields).toEqual(
+      managed.metadata.managedFields,
+    );
+  });
+
+  test('preconditions: a stale revision is 409, a stale If-Match 412, another uid 409', async () => {
+    const created = await posts.create(post('pre'));
+    await posts.put(post('pre', { title: 'Second' }));
+    const { resourceVersion } = created.metadata;
+    const stale = await failure(posts.put(post('pre', { title: 'Third' }, { resourceVersion: resourceVersion! })));
+    expect(stale.message).toBe(
+      'Operation cannot be fulfilled on posts.blog.example.com "pre": the object has been modified; please apply your changes to the latest version and try again',
+    );
+    expect(stale.code).toBe(409);
+    expect(
+      (await failure(posts.put(post('pre'), writing(), { preconditions: { ifMatch: resourceVersion! } }))).code,
+    ).toBe(412);
+    expect((await failure(posts.put(post('pre', {}, { uid: 'another' })))).code).toBe(409);
+    expect((await failure(posts.put(post('absent')))).code).toBe(404);
+    expect(
+      (await failure(posts.put(post('pre'), writing(), { key: { namespace: '', name: 'other-name' } }))).code,
+    ).toBe(404);
+    await posts.create(post('other-name'));
+    const mismatch = await failure(posts.put(post('pre'), writing(), { key: { namespace: '', name: 'other-name' } }));
+    expect([mismatch.code, mismatch.message]).toEqual([
+      400,
+      'the name of the object (pre) does not match the name on the URL (other-name)',
+    ]);
+  });
+
+  test('unconditional writes of one object, on two replicas at once, are all done', async () => {
+    await posts.create(post('race'));
+    const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
+    await Promise.all(Array.from({ length: 60 }, (_, index) => increment(index % 3 === 0 ? others : posts)));
+    expect((await posts.get('race')).spec).toMatchObject({ priority: 65 });
+  });
+
+  test('what was invalid before and is not touched passes; what is new does not', async () => {
+    const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    await definitions.create(definition({ group: 'r.example.com', plural: 'things', kind: 'Thing' }));
+    const thing = {
+      apiVersion: 'r.example.com/v1',
+      kind: 'Thing',
+      metadata: { name: 'a' },
+      spec: { title: 'long title' },
+    };
+    await ApiClient.of(pair.one.registry, 'r.example.com', 'v1', 'things').create(thing);
+    await definitions.patch('things.r.example.com', (object) => {
+      const text = JSON.stringify(object.spec).replace('"maxLength":20', '"maxLength":5');
+      object.spec = JSON.parse(text) as JsonObject;
+    });
+    const things = ApiClient.of(pair.one.registry, 'r.example.com', 'v1', 'things');
+    expect((await things.patch('a', (object) => ((object.spec as JsonObject)['priority'] = 6))).spec).toEqual({
+      title: 'long title',
+      priority: 6,
+    });
+    expect((await failure(things.put({ ...thing, spec: { title: 'another title' } }))).code).toBe(422);
+    const seen = { ...thing, status: { phase: 'Seen' } };
+    expect((await things.put(seen, writing(), { subresource: 'status' })).status).toEqual({ phase: 'Seen' });
+  });
+
+  test('writes that stand in line end with their request', async () => {
+    await posts.create(post('given-up'));
+    const abort = new AbortController();
+    abort.abort();
+    const spec = { title: 'Other' };
+    expect(
+      (await failure(posts.patch('given-up', (object) => (object.spec = spec), writing({ signal: abort.signal }))))
+        .code,
+    ).toBe(504);
+  });
+});
+
+describe('delete', () => {
+  test('without finalizers the object is gone, and the answer has its uid', async () => {
+    const { metadata } = await posts.create(post('gone'));
+    expect(
+      await posts.storage.delete({ key: { namespace: '', name: 'gone' }, preconditions: {} }, writing()),
+    ).toMatchObject({ deleted: true, uid: metadata.uid });
+    expect((await failure(posts.delete('gone'))).code).toBe(404);
+  });
+
+  test('finalizers hold it; a second deletion changes nothing; the last one gone deletes it in that write', async () => {
+    await posts.create(post('held', {}, { finalizers: ['example.com/hold'] }));
+    const marked = await posts.delete('held');
+    expect(marked).toMatchObject({
+      deleted: false,
+      object: { metadata: { generation: 2, deletionGracePeriodSeconds: 0 } },
+    });
+    expect(marked.object.metadata.deletionTimestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect((await posts.delete('held')).object).toEqual(marked.object);
+    const added = await failure(posts.patch('held', (object) => object.metadata.finalizers?.push('example.com/new')));
+    expect(added.message).toContain('no new finalizers can be added if the object is being deleted');
+    const final = await posts.patch('held', (object) => (object.metadata.finalizers = []));
+    expect(final.metadata.deletionTimestamp).toBe(marked.object.metadata.deletionTimestamp);
+    expect((await failure(posts.get('held'))).code).toBe(404);
+  });
+
+  test('preconditions and dry runs', async () => {
+    const { metadata } = await posts.create(post('careful'));
+    const key = { namespace: '', name: 'careful' };
+    expect(
+      (await failure(posts.storage.delete({ key, preconditions: { uid: 'other' } }, writing()))).message,
+    ).toContain(
+      `the UID in the precondition (other) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    );
+    expect(
+      (await failure(posts.storage.delete({ key, preconditions: { resourceVersion: '1' } }, writing()))).code,
+    ).toBe(409);
+    expect((await failure(posts.storage.delete({ key, preconditions: { ifMatch: '1' } }, writing()))).code).toBe(412);
+    expect(await posts.storage.delete({ key, preconditions: {} }, writing({ dryRun: true }))).toMatchObject({
+      deleted: true,
+    });
+    expect((await posts.get('careful')).metadata.uid).toBe(metadata.uid);
+  });
+
+  test('a collection is deleted by selector, marked where finalizers hold', async () => {
+    for (const name of ['col-a', 'col-b', 'col-c']) {
+      await posts.create(
+        post(
+          name,
+          {},
+          {
+            labels: { col: name === 'col-c' ? 'no' : 'yes' },
+            ...(name === 'col-b' ? { finalizers: ['example.com/hold'] } : {}),
+          },
+        ),
+      );
+    }
+    const labels = [{ key: 'col', operator: 'In' as const, values: ['yes'] }];
+    const list = { selector: { labels, fields: [] }, sort: [], signal: new AbortController().signal };
+    const deleted = await itemsOf(await posts.storage.deleteCollection(list, writing()));
+    expect(deleted.map(({ name }) => name).toSorted()).toEqual(['col-a', 'col-b']);
+    expect((await posts.names()).filter((name) => name.startsWith('col'))).toEqual(['col-b', 'col-c']);
+  });
+
+  test('of a collection leaves what the selectors no longer match when its turn comes', async () => {
+    const all = Array.from({ length: 510 }, (_, i) => `turn-${String(i).padStart(3, '0')}`);
+    await Promise.all(all.map((name) => posts.create(post(name, {}, { labels: { turn: 'yes' } }))));
+    const labels = [{ key: 'turn', operator: 'In' as const, values: ['yes'] }];
+    const deletion = await posts.storage.deleteCollection(
+      { selector: { labels, fields: [] }, sort: [], signal: new AbortController().signal },
+      writing(),
+    );
+    const deleted: string[] = [];
+    for await (const batch of deletion.objects) {
+      // The first turn, of 500, has been: the last objects have yet to come.
+      if (deleted.length === 0) await posts.put(post('turn-509', {}, { labels: { turn: 'no' } }));
+      deleted.push(...batch.map(({ name }) => name));
+    }
+    expect(deleted.toSorted()).toEqual(all.slice(0, 509));
+    expect((await posts.names()).filter((name) => name.startsWith('turn'))).toEqual(['turn-509']);
+  });
+});
+
+describe('idempotency', () => {
+  test('the first outcome comes again, on any replica, and under whatever the object became', async () => {
+    const idempotency = claim('first');
+    const created = await posts.create(post('once'), writing({ idempotency }));
+    await posts.put(post('once', { title: 'Later' }));
+    const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
+    expect(await others.create(post('once'), writing({ idempotency }))).toEqual(created);
+    const recalled = await others.storage.recall(idempotency);
+    expect(recalled).toMatchObject({ type: 'create', uid: created.metadata.uid });
+    expect(await posts.storage.recall(claim('unused'))).toBeUndefined();
+    expect((await failure(posts.storage.recall(claim('first', 'other')))).code).toBe(422);
+    expect(
+      (await failure(posts.create(post('once-more'), writing({ idempotency: claim('first', 'other') })))).code,
+    ).toBe(422);
+  });
+
+  test('of many at once, those that find the first in flight are told to come back', async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 5 }, () => posts.create(post('many'), writing({ idempotency: claim('many') }))),
+    );
+    const failed = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as StatusError] : [],
+    );
+    expect(outcomes.length - failed.length).toBeGreaterThan(0);
+    for (const error of failed) expect([error.code, error.details?.retryAfterSeconds]).toEqual([409, 1]);
+    expect((await posts.create(post('many'), writing({ idempotency: claim('many') }))).metadata.name).toBe('many');
+  });
+
+  test('what another replica has carried out is told while a repetition is still in flight here', async () => {
+    await posts.create(post('overtaken'));
+    const idempotency = { ...claim('overtaken'), method: 'PATCH' };
+    let goOn = (): void => {};
+    const held = new Promise<() => void>((resolve) => (goOn = () => resolve(() => undefined)));
+    const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
+    const rename = (object: JsonObject): void => void (object['spec'] = { title: 'Renamed' });
+    const slow = posts.patch('overtaken', rename, writing({ idempotency, memory }));
+    expect((await failure(posts.storage.recall(idempotency))).code).toBe(409);
+    const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
+    const done = await others.patch('overtaken', rename, writing({ idempotency }));
+    expect((await posts.storage.recall(idempotency))?.uid).toBe(done.metadata.uid);
+    goOn();
+    expect(await slow).toEqual(done);
+  });
+
+  test('a deletion is remembered too', async () => {
+    await posts.create(post('del-once'));
+    const idempotency = { ...claim('del'), method: 'DELETE' };
+    const first = await posts.delete('del-once', writing({ idempotency }));
+    expect(await posts.delete('del-once', writing({ idempotency }))).toEqual(first);
+  });
+
+  test('a request that failed is not remembered', async () => {
+    await failure(posts.create(post('later', { title: 7 }), writing({ idempotency: claim('fails') })));
+    expect((await posts.create(post('later'), writing({ idempotency: claim('fails') }))).metadata.name).toBe('later');
+  });
+});
+
+describe('versions and schemas', () => {
+  test('each version reads the same object with its own apiVersion and defaults', async () => {
+    const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    const beta = version('v1beta1', { storage: false });
+    await definitions.create(
+      definition({ group: 'v.example.com', plural: 'things', kind: 'Thing', versions: [version('v1'), beta] }),
+    );
+    const stable = ApiClient.of(pair.one.registry, 'v.example.com', 'v1', 'things');
+    const old = ApiClient.of(pair.one.registry, 'v.example.com', 'v1beta1', 'things');
+    const thing = { apiVersion: 'v.example.com/v1beta1', kind: 'Thing', metadata: { name: 'a' }, spec: { title: 'A' } };
+    expect((await old.create(thing)).apiVersion).toBe('v.example.com/v1beta1');
+    expect((await stable.get('a')).apiVersion).toBe('v.example.com/v1');
+    const before = await old.get('a');
+    expect(await old.put(thing)).toEqual(before);
+    expect((await old.put({ ...thing, spec: { title: 'B' } })).metadata.generation).toBe(2);
+  });
+
+  test('after a change of the schema old objects are read pruned and with its defaults, and a no-op writes nothing', async () => {
+    const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    await definitions.create(definition({ group: 's.example.com', plural: 'things', kind: 'Thing' }));
+    const make = (): ApiClient => ApiClient.of(pair.one.registry, 's.example.com', 'v1', 'things');
+    await make().create({
+      apiVersion: 's.example.com/v1',
+      kind: 'Thing',
+      metadata: { name: 'a' },
+      spec: { title: 'A', slug: 's' },
+    });
+    await definitions.patch('things.s.example.com', (object) => {
+      const [only] = (
+        object.spec as unknown as {
+          versions: {
+            indexes: unknown;
+            schema: { openAPIV3Schema: { properties: { spec: { properties: Record<string, unknown> } } } };
+          }[];
+        }
+      ).versions;
+      const { properties } = only!.schema.openAPIV3Schema.properties.spec;
+      delete properties['slug'];
+      properties['color'] = { type: 'string', default: 'red' };
+      only!.indexes = [];
+    });
+    expect((await make().get('a')).spec).toEqual({ title: 'A', priority: 5, color: 'red' });
+  });
+});
+
+describe('lists', () => {
+  test('pages and chunks are represented as objects are', async () => {
+    const signal = new AbortController().signal;
+    const fields = [
+      {
+        index: {
+          name: 'metadata.name',
+          path: 'metadata.name',
+          type: 'string' as const,
+          multi: false,
+          unique: false,
+          nullable: false,
+        },
+        operator: 'Prefix' as const,
+        value: 'col-',
+      },
+    ];
+    const page = await posts.storage.page({
+      selector: { labels: [], fields },
+      sort: [],
+      page: 1,
+      size: 1,
+      exactTotal: false,
+      signal,
+    });
+    expect(page).toMatchObject({ total: 2, totalIsLowerBound: false, hasNext: true });
+    const [first] = await itemsOf(page);
+    expect(JSON.parse(first!.text)).toMatchObject({
+      metadata: { name: 'col-b', resourceVersion: String(first!.revision) },
+    });
+    const chunk = await posts.storage.chunk({ selector: noSelector, sort: [], limit: 2, signal });
+    const next = await posts.storage.chunk({ selector: noSelector, sort: [], limit: 2, signal, after: chunk.next! });
+    expect(new Set([...(await itemsOf(chunk)), ...(await itemsOf(next))].map(({ name }) => name)).size).toBe(4);
+  });
+});

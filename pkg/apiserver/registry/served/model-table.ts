@@ -1,0 +1,120 @@
+import {
+  formatGroupResource,
+  groupResource,
+  type GroupResource,
+  type JsonObject,
+  type Model,
+} from '#pkg/apimachinery/index';
+import { isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import type { Logger } from 'pino';
+import { equalJson } from '../../schema/json-value.ts';
+import { validateStructuralSchema } from '../../schema/structural-schema.ts';
+import { isTerminating } from '../definition/definition-conditions.ts';
+import { ServedModel, type ServingHouse } from './served-model.ts';
+import type { Strategy } from '../../rest/strategy.ts';
+
+/** The models that are served now, by group and plural. */
+export class ModelTable {
+  private readonly house: ServingHouse;
+  private readonly log: Logger;
+  private readonly served = new Map<string, ServedModel>();
+  private changes = 0;
+
+  constructor(house: ServingHouse, log: Logger) {
+    this.house = house;
+    this.log = log;
+  }
+
+  /** Grows with every change. */
+  get generation(): number {
+    return this.changes;
+  }
+
+  get(resource: GroupResource): ServedModel | undefined {
+    return this.served.get(formatGroupResource(resource));
+  }
+
+  all(): ServedModel[] {
+    return [...this.served.values()];
+  }
+
+  addBuiltin(model: Model, strategy: Strategy): void {
+    this.put(new ServedModel({ house: this.house, model, strategy, fromDefinition: false, terminating: false }));
+  }
+
+  /**
+   * Serves a definition as it is now. One that cannot be served is logged, and serves nothing. Schemas are looked at,
+   * which takes long, unless the definition was `judged` before it was stored.
+   */
+  apply(definition: CustomResourceDefinition, { judged = false }: { judged?: boolean } = {}): void {
+    const { name } = definition.metadata;
+    const present = this.served.get(name);
+    // A definition that clashes with a built-in model is never established; whatever it says, the built-in one stays.
+    if (present?.fromDefinition === false) return;
+    const model = this.modelOf(definition, judged);
+    if (model === undefined) {
+      this.remove(name);
+      return;
+    }
+    const terminating = isTerminating(definition);
+    if (present !== undefined && equalJson(present.model as unknown as JsonObject, model as unknown as JsonObject)) {
+      if (terminating && !present.terminating) this.terminate(present);
+      return;
+    }
+    this.put(
+      new ServedModel({
+        house: this.house,
+        model,
+        fromDefinition: true,
+        terminating,
+        ...(present === undefined ? {} : { predecessor: present }),
+      }),
+    );
+    present?.retire('the definition of this resource was changed');
+  }
+
+  /** Takes a definition's model away, by the definition's name. */
+  remove(name: string): void {
+    const present = this.served.get(name);
+    if (present?.fromDefinition !== true) return;
+    this.served.delete(name);
+    this.changes += 1;
+    present.retire('this resource is no longer served');
+  }
+
+  private put(served: ServedModel): void {
+    this.served.set(formatGroupResource(served.resource), served);
+    this.changes += 1;
+  }
+
+  private terminate(served: ServedModel): void {
+    served.terminate();
+    this.changes += 1;
+  }
+
+  private modelOf(definition: CustomResourceDefinition, judged: boolean): Model | undefined {
+    const { name } = definition.metadata;
+    try {
+      if (!isDefinition(definition)) throw new Error('it has not the shape of a definition');
+      if (!isEstablished(definition)) return undefined;
+      const model = modelFromDefinition(definition);
+      if (formatGroupResource(groupResource(model)) !== name) throw new Error('its name is not that of its resource');
+      if (!judged) this.checkSchemas(model);
+      return model;
+    } catch (error) {
+      this.log.error({ err: error, definition: name }, 'a stored definition cannot be served');
+      return undefined;
+    }
+  }
+
+  /** Schemas that are served already need not be looked at again. */
+  private checkSchemas(model: Model): void {
+    const present = this.get(groupResource(model))?.model.versions ?? [];
+    for (const { name, schema } of model.versions) {
+      const known = present.find((version) => version.name === name)?.schema;
+      if (known !== undefined && equalJson(known as unknown as JsonObject, schema as unknown as JsonObject)) continue;
+      const [cause] = validateStructuralSchema(schema, `spec.versions[${name}].schema`);
+      if (cause !== undefined) throw new Error(`${cause.field}: ${cause.message}`);
+    }
+  }
+}

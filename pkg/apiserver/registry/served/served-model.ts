@@ -1,0 +1,160 @@
+import {
+  builtinIndexes,
+  groupResource,
+  type GroupResource,
+  type Model,
+  type ModelVersion,
+} from '#pkg/apimachinery/index';
+import type { Store } from '#pkg/storage/index';
+import type { InformerBus } from '../../informer-bus/informer-bus.ts';
+import { WatchGroup } from '../../informer-bus/watch-group.ts';
+import { equalJson } from '../../schema/json-value.ts';
+import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
+import type { DependentFinder } from '../model/dependent-finder.ts';
+import type { InFlightClaims } from '../model/in-flight-claims.ts';
+import { KeyedQueue } from '../model/keyed-queue.ts';
+import type { CreateRefusal, ModelContext } from '../model/model-context.ts';
+import { ModelStorage } from './model-storage.ts';
+import type { NamespaceSet } from '../namespace/namespace-set.ts';
+import type { ServedResource } from '../../rest/served-resource.ts';
+import type { Strategy } from '../../rest/strategy.ts';
+import { VersionCodec } from '../model/version-codec.ts';
+
+/** What all served models share. */
+export interface ServingHouse {
+  store: Store;
+  bus: InformerBus;
+  claims: InFlightClaims;
+  namespaces: NamespaceSet;
+  dependents: Pick<DependentFinder, 'hasAny'>;
+  exactTotalLimit: number;
+}
+
+export interface ServedModelOptions {
+  house: ServingHouse;
+  model: Model;
+  strategy?: Strategy;
+  fromDefinition: boolean;
+  terminating: boolean;
+  /** What was served under this name so far: what did not change is taken over. */
+  predecessor?: ServedModel;
+}
+
+interface ServedVersion {
+  version: ModelVersion;
+  validator: SchemaValidator;
+  context: ModelContext;
+  resource: ServedResource;
+}
+
+/** One form of one model, as it is served: it never changes, but for coming to its end. */
+export class ServedModel {
+  readonly model: Model;
+  readonly resource: GroupResource;
+  readonly fromDefinition: boolean;
+  private readonly versions = new Map<string, ServedVersion>();
+  private readonly watches = new WatchGroup();
+  private isTerminating: boolean;
+
+  constructor({ house, model, strategy = {}, fromDefinition, terminating, predecessor }: ServedModelOptions) {
+    this.model = model;
+    this.resource = groupResource(model);
+    this.fromDefinition = fromDefinition;
+    this.isTerminating = terminating;
+    const validators = validatorsOf(model, predecessor);
+    const common = {
+      ...house,
+      model,
+      resource: this.resource,
+      strategy,
+      queue: new KeyedQueue(),
+      watches: this.watches,
+      createRefusal: (namespace: string) => this.createRefusal(house, namespace),
+    };
+    for (const version of model.versions) {
+      const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
+      const context: ModelContext = { ...common, version, codec };
+      this.versions.set(version.name, {
+        version,
+        validator: codec.validator,
+        context,
+        resource: this.resourceOf(context),
+      });
+    }
+  }
+
+  get terminating(): boolean {
+    return this.isTerminating;
+  }
+
+  /** Undefined for a version that is not there or not served. */
+  find(name: string): ServedResource | undefined {
+    const found = this.versions.get(name);
+    return found?.version.served === true ? found.resource : undefined;
+  }
+
+  /** Of the storage version, served or not: for the server's own work. */
+  storageContext(): ModelContext {
+    return this.versions.get(this.model.storageVersion)!.context;
+  }
+
+  /** From now on nothing is created; what is there goes. */
+  terminate(): void {
+    this.isTerminating = true;
+    for (const each of this.versions.values()) each.resource = this.resourceOf(each.context);
+  }
+
+  /** Ends its watches, and those that are about to start. */
+  retire(reason: string): void {
+    this.watches.end(reason);
+  }
+
+  /** Of a version that is the same here. */
+  validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
+    const known = this.versions.get(name);
+    return known !== undefined && equalJson(asJson(known.version.schema), asJson(schema)) ? known.validator : undefined;
+  }
+
+  private resourceOf(context: ModelContext): ServedResource {
+    return {
+      model: this.model,
+      version: context.version,
+      resource: this.resource,
+      storage: new ModelStorage(context),
+      indexes: [...builtinIndexes, ...this.model.indexes],
+      terminating: this.isTerminating,
+    };
+  }
+
+  private createRefusal({ namespaces }: ServingHouse, namespace: string): CreateRefusal | undefined {
+    if (this.isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
+    if (!namespaces.isTerminating(namespace)) return undefined;
+    const cause = {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
+    };
+    return {
+      detail: `unable to create new content in namespace ${namespace} because it is being terminated`,
+      causes: [cause],
+    };
+  }
+}
+
+/**
+ * Not in the constructor: whatever a closure there uses is kept as long as the model, and so would be all models that
+ * came before it.
+ */
+function validatorsOf({ versions }: Model, predecessor: ServedModel | undefined): Map<string, SchemaValidator> {
+  return new Map(
+    versions.map((version) => [
+      version.name,
+      predecessor?.validatorOf(version) ?? compileSchemaValidator(version.schema),
+    ]),
+  );
+}
+
+/** Interfaces have no index signature; a schema is JSON all the same. */
+function asJson(schema: ModelVersion['schema']): Parameters<typeof equalJson>[0] {
+  return schema as unknown as Parameters<typeof equalJson>[0];
+}

@@ -1,0 +1,179 @@
+import {
+  abortError,
+  compileSelector,
+  formatTimestamp,
+  isFenceLost,
+  isStatusError,
+  KeyNotComputed,
+  newServiceUnavailable,
+  type ApiObject,
+  type ComputedKeys,
+} from '#pkg/apimachinery/index';
+import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
+import type { DeleteRequest, ListRequest, WriteContext } from '../../rest/served-resource.ts';
+import { withoutClaim } from '../../rest/write-context.ts';
+import { listQuery, type ModelContext } from '../model/model-context.ts';
+import { deleteObject } from './delete-object.ts';
+
+/** Deletions under way at a time: enough to fill a batch of the store, too few to crowd others out. */
+const parallel = 32;
+/** Objects read at a time. */
+const turn = 500;
+
+export type CollectionRequest = ListRequest & Pick<DeleteRequest, 'propagationPolicy'>;
+
+export interface CollectionDeletion {
+  /** What the selectors match at this revision is deleted. */
+  revision: number;
+  /** What is gone or marked now, as it goes; nothing goes that is not asked for. May be iterated once. */
+  deleted: AsyncIterable<StoredObject[]>;
+}
+
+/**
+ * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn
+ * comes stays, and so does one made anew under an old name. A claim is not kept: repeated, the request deletes what
+ * matches then. However many they are, a few are in memory.
+ */
+export async function deleteCollection(
+  context: ModelContext,
+  list: CollectionRequest,
+  write: WriteContext,
+): Promise<CollectionDeletion> {
+  const began = formatTimestamp(Date.now());
+  const first = await readTurn(context, list);
+  return { revision: first.revision, deleted: deleteTurns(context, { list, write, first, began }) };
+}
+
+interface Turns {
+  list: CollectionRequest;
+  write: WriteContext;
+  first: ObjectChunk;
+  began: string;
+}
+
+async function* deleteTurns(
+  context: ModelContext,
+  { list, write, first, began }: Turns,
+): AsyncGenerator<StoredObject[]> {
+  const options: DeletionOptions = {
+    isMeant: meantBy(list),
+    ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }),
+  };
+  let chunk = first;
+  let wanted = chunk.items;
+  for (;;) {
+    yield await deleteTurn(context, wanted, write, options);
+    const { next } = chunk;
+    if (next === undefined) return;
+    chunk = await readTurn(context, list, next);
+    // History has been cut: of what is there now, only what was there at the beginning is meant.
+    const isLater = chunk.revision !== first.revision;
+    wanted = isLater
+      ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began)
+      : chunk.items;
+  }
+}
+
+/** Together they are no larger than a chunk may be, so they are parsed as one. */
+async function deleteTurn(
+  context: ModelContext,
+  objects: readonly StoredObject[],
+  write: WriteContext,
+  options: DeletionOptions,
+): Promise<StoredObject[]> {
+  const end = await write.memory?.parse(
+    objects.reduce((sum, { body }) => sum + body.length, 0),
+    { isPatient: true },
+  );
+  try {
+    return await deleteObjects(context, objects, write, options);
+  } finally {
+    end?.();
+  }
+}
+
+function meantBy({ selector }: ListRequest): NonNullable<DeleteRequest['isMeant']> {
+  const matches = compileSelector(selector);
+  return (object, { keys }) => {
+    try {
+      return matches(object, keys === undefined ? undefined : (JSON.parse(keys) as ComputedKeys));
+    } catch (error) {
+      throw error instanceof KeyNotComputed
+        ? newServiceUnavailable('an index that the request asks for is being built', 5)
+        : error;
+    }
+  };
+}
+
+async function readTurn(
+  { store, resource }: ModelContext,
+  list: ListRequest,
+  after?: ChunkPosition,
+): Promise<ObjectChunk> {
+  const query = { ...listQuery(list), sort: [], limit: turn };
+  if (after === undefined) return store.chunk(resource, query);
+  try {
+    return await store.chunk(resource, { ...query, after });
+  } catch (error) {
+    if (!isStorageError(error, 'Compacted')) throw error;
+    return store.chunk(resource, { ...query, after: { ...after, revision: 0 } });
+  }
+}
+
+type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isMeant'>;
+
+/** Deletes these objects, as far as they are still the same; answers what is gone or marked now. */
+export async function deleteObjects(
+  context: ModelContext,
+  objects: readonly StoredObject[],
+  request: WriteContext,
+  options: DeletionOptions = {},
+): Promise<StoredObject[]> {
+  const write = withoutClaim(request);
+  const targets = objects.toReversed();
+  const deleted: StoredObject[] = [];
+  const worker = async (): Promise<void> => {
+    for (let target = targets.pop(); target !== undefined; target = targets.pop()) {
+      if (write.signal.aborted) throw abortError(write.signal);
+      const object = await deleteUnlessGone(context, target, write, options);
+      if (object !== undefined) deleted.push(object);
+    }
+  };
+  // After a failure the others finish what they are at, and nothing goes on behind the answer.
+  const workers = await Promise.allSettled(Array.from({ length: parallel }, () => worker().catch(stopAll(targets))));
+  const failed = workers.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+  return deleted;
+}
+
+function stopAll(targets: StoredObject[]): (error: unknown) => never {
+  return (error) => {
+    targets.length = 0;
+    throw error;
+  };
+}
+
+async function deleteUnlessGone(
+  context: ModelContext,
+  { namespace, name, body }: StoredObject,
+  write: WriteContext,
+  options: DeletionOptions,
+): Promise<StoredObject | undefined> {
+  const { uid } = metadataOf(body);
+  try {
+    const request: DeleteRequest = {
+      ...options,
+      key: { namespace, name },
+      preconditions: uid === undefined ? {} : { uid },
+    };
+    return (await deleteObject(context, request, write)).object;
+  } catch (error) {
+    if (isFenceLost(error)) throw error;
+    if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) return undefined;
+    throw error;
+  }
+}
+
+function metadataOf(body: string): ApiObject['metadata'] {
+  return (JSON.parse(body) as ApiObject).metadata;
+}

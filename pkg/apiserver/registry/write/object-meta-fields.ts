@@ -1,0 +1,121 @@
+import { randomUUID, randomInt } from 'node:crypto';
+import { formatTimestamp, type ObjectMeta } from '#pkg/apimachinery/index';
+
+/**
+ * Metadata of a new object: what a client may set, and the server's own fields; whatever else the client sent is
+ * dropped.
+ */
+export function newObjectMeta(
+  sent: ObjectMeta,
+  { name, namespace, now }: { name: string; namespace: string; now: number },
+): ObjectMeta {
+  const { generateName, labels, annotations, ownerReferences, finalizers } = sent;
+  return orderedMeta({
+    name,
+    ...optional({ generateName, labels, annotations, ownerReferences, finalizers }),
+    ...(namespace === '' ? {} : { namespace }),
+    uid: randomUUID(),
+    generation: 1,
+    creationTimestamp: formatTimestamp(now),
+  });
+}
+
+/**
+ * Metadata of a changed object: system fields stay those of the old one. managedFields are the client's if it sends
+ * any.
+ */
+export function changedObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
+  const { labels, annotations, ownerReferences, finalizers } = sent;
+  const {
+    name,
+    generateName,
+    namespace,
+    uid,
+    generation,
+    creationTimestamp,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+  } = old;
+  return orderedMeta({
+    name,
+    ...optional({
+      generateName,
+      namespace,
+      uid,
+      generation,
+      creationTimestamp,
+      deletionTimestamp,
+      deletionGracePeriodSeconds,
+    }),
+    ...optional({
+      labels,
+      annotations,
+      ownerReferences,
+      finalizers,
+      managedFields: sent.managedFields ?? old.managedFields,
+    }),
+  });
+}
+
+/** Metadata of an object whose status is changed: the old one but for managedFields. */
+export function statusObjectMeta(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
+  const { resourceVersion: _, ...kept } = old;
+  return orderedMeta({ ...kept, ...optional({ managedFields: sent.managedFields ?? old.managedFields }) });
+}
+
+/** Metadata of an object that finalizers keep from being deleted. */
+export function terminatingObjectMeta(old: ObjectMeta, now: number): ObjectMeta {
+  return orderedMeta({
+    ...old,
+    generation: (old.generation ?? 0) + 1,
+    deletionTimestamp: formatTimestamp(now),
+    deletionGracePeriodSeconds: 0,
+  });
+}
+
+const order = [
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+] as const satisfies readonly (keyof ObjectMeta)[];
+
+/** One order of fields, and nothing empty: so `labels: {}` is no change. */
+function orderedMeta(meta: ObjectMeta): ObjectMeta {
+  const entries = order.map((field) => [field, meta[field]] as const).filter(([, value]) => !isEmpty(value));
+  return Object.fromEntries(entries) as unknown as ObjectMeta;
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === '' ||
+    (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+  );
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** The fields that are there: an optional field may be absent, but never undefined. */
+function optional<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** Without vowels and look-alikes, so that no word comes of it. Source: k8s.io/apimachinery/pkg/util/rand. */
+const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const randomLength = 5;
+
+/** The prefix, cut so that the whole has at most `maxLength` characters, and 5 random ones. */
+export function generatedName(prefix: string, maxLength = 63): string {
+  const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return `${prefix.slice(0, maxLength - randomLength)}${random}`;
+}

@@ -1,4 +1,0 @@
-import type { Log } from './log.ts';
-
-/** Says nothing. */
-export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };

@@ -1,0 +1,48 @@
+import type { Router } from 'express';
+import type { RequestInfo } from '../request/request-info.ts';
+
+/** The port through which other wings and plugins serve paths of their own. */
+export interface EndpointGroup {
+  /**
+   * `/livez`, `/apis/api.blog.example.com/v1`: no trailing slash; it owns this path and all below, unless `owns` says
+   * otherwise.
+   */
+  readonly prefix: string;
+  /**
+   * Which of these decoded paths it owns, asked several times a request; default all. Another is served as if there
+   * were no such group: never open because of it.
+   */
+  readonly owns?: (path: string) => boolean;
+  /** Paths in it are relative to the prefix. */
+  readonly router: Router;
+  /** Served without authentication and permission; default false. */
+  readonly isOpen?: boolean;
+  /**
+   * Held by no limit of requests under way: it looks at who asks before it takes in anything, and those it serves were
+   * counted elsewhere. Default false.
+   */
+  readonly isUnlimited?: boolean;
+}
+
+/**
+ * The group that owns a decoded path: of several the one with the longest prefix. Compares whole segments and letter
+ * case.
+ */
+export function findEndpointGroup(groups: Iterable<EndpointGroup>, path: string): EndpointGroup | undefined {
+  let found: EndpointGroup | undefined;
+  for (const group of groups) {
+    const { prefix } = group;
+    const isBelow = path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47);
+    if (isBelow && (found === undefined || prefix.length > found.prefix.length) && group.owns?.(path) !== false)
+      found = group;
+  }
+  return found;
+}
+
+/**
+ * For `withAuthentication` and `withAuthorization`: is the path served by an open group? It asks who serves the path,
+ * not what the path looks like; so the dispatcher must give an owned path to its group, and to nobody else.
+ */
+export function isOpenEndpoint(groups: Iterable<EndpointGroup>): (info: RequestInfo) => boolean {
+  return (info) => findEndpointGroup(groups, info.path)?.isOpen === true;
+}

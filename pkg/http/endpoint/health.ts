@@ -1,0 +1,211 @@
+import { Router, type Request, type Response } from 'express';
+import type { Registry } from 'prom-client';
+import { StatusError } from '#pkg/apimachinery/index';
+import type { EndpointGroup } from './endpoint-group.ts';
+import { contextOf } from './express-handler.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import { send, sendJson } from '../answer/respond.ts';
+
+/** One condition of being healthy. */
+export interface HealthCheck {
+  /** Shown to anyone: `database`. */
+  readonly name: string;
+  /**
+   * Throws, or does not come to an end in 5 s, where it is not met; why is logged, and shown of a NotReadyError alone.
+   * May answer what is shown in place of `ok`.
+   */
+  check(signal: AbortSignal): Promise<string | void>;
+  /**
+   * Shown with `?verbose`, and decides nothing. It must cost nothing, as anyone may ask; why it fails, somebody else
+   * logs.
+   */
+  readonly isInformative?: boolean;
+}
+
+/** A check that is not met for a known reason, which anyone may read: it is logged without a stack. */
+export class NotReadyError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NotReadyError';
+  }
+}
+
+export interface HealthOptions {
+  /** Does the process work at all? Default: it does when it answers. */
+  livez?: readonly HealthCheck[];
+  /** Should requests be sent here? A draining server is never ready. */
+  readyz: readonly HealthCheck[];
+  svcVersion: string;
+  /** Of what was built; not told by default. */
+  gitCommit?: string;
+  registry: Registry;
+  checkTimeoutMs?: number;
+}
+
+/**
+ * Answered when everything else is refused, and whatever credential is sent: whoever asks would otherwise end the
+ * process, send it nothing, or take it for another.
+ */
+export const openHealthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz', '/version']);
+
+/**
+ * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose`
+ * lists the checks, and `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both:
+ * Kubernetes' API health endpoints.
+ */
+export function healthEndpoints({
+  livez = [],
+  readyz,
+  svcVersion,
+  gitCommit = '',
+  registry,
+  checkTimeoutMs = 5000,
+}: HealthOptions): EndpointGroup[] {
+  return [
+    probe('livez', livez, { checkTimeoutMs, failsDraining: false }),
+    probe('readyz', readyz, { checkTimeoutMs, failsDraining: true }),
+    probe('healthz', readyz, { checkTimeoutMs, failsDraining: true }),
+    {
+      prefix: '/version',
+      isOpen: true,
+      router: getOnly((context) => sendJson(context, 200, versionInfo(svcVersion, gitCommit))),
+    },
+    {
+      prefix: '/metrics',
+      router: getOnly(async (context) => send(context, 200, registry.contentType, await registry.metrics())),
+    },
+  ];
+}
+
+function probe(
+  name: string,
+  checks: readonly HealthCheck[],
+  options: { checkTimeoutMs: number; failsDraining: boolean },
+): EndpointGroup {
+  // One run serves all who ask meanwhile: anyone may ask, and a check may cost a query.
+  let running: Promise<Outcomes> | undefined;
+  const told: ToldFailures = new Map();
+  const router = getOnly(async (context) => {
+    running ??= outcomesOf(
+      checks.filter(({ isInformative }) => isInformative !== true),
+      options.checkTimeoutMs,
+    ).finally(() => {
+      running = undefined;
+    });
+    const deciding = new Map(await running);
+    if (options.failsDraining && context.draining.aborted)
+      deciding.set('shutdown', { failure: new NotReadyError('draining') });
+    logFailures(name, deciding, context.log, told);
+    for (const check of context.query.getAll('exclude'))
+      if (deciding.has(check)) deciding.set(check, { word: 'excluded: ok' });
+    const isVerbose = context.query.has('verbose');
+    const informative = isVerbose
+      ? await outcomesOf(
+          checks.filter(({ isInformative }) => isInformative === true),
+          options.checkTimeoutMs,
+        )
+      : new Map<string, Outcome>();
+    const isWell = Array.from(deciding.values()).every(({ failure }) => failure === undefined);
+    const lines = [
+      ...Array.from(deciding, (entry) => lineOf(entry, '[-]', 'failed')),
+      ...Array.from(informative, (entry) => lineOf(entry, '[!]', 'failed, which does not count')),
+    ];
+    const verdict = `${name} check ${isWell ? 'passed' : 'failed'}\n`;
+    const text = !isWell || isVerbose ? lines.join('') + verdict : 'ok';
+    await send(context, isWell ? 200 : 503, 'text/plain; charset=utf-8', text);
+  });
+  return { prefix: `/${name}`, isOpen: true, router };
+}
+
+interface Outcome {
+  /** Why it failed. */
+  failure?: unknown;
+  word?: string;
+}
+
+/** By the names of the checks, in their order. */
+type Outcomes = ReadonlyMap<string, Outcome>;
+
+function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: string, what: string): string {
+  return failure === undefined
+    ? `[+]${name} ${word}\n`
+    : `${mark}${name} ${what}: ${failure instanceof NotReadyError ? failure.message : 'reason withheld'}\n`;
+}
+
+/** By check, why it failed when that was logged, and when. */
+type ToldFailures = Map<string, { why: string; at: number }>;
+
+/** One that fails for the same reason is told of once a minute: probes come every second. */
+const repeatMs = 60_000;
+
+function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'], told: ToldFailures): void {
+  for (const [check, { failure: err }] of outcomes) {
+    if (err === undefined) {
+      told.delete(check);
+      continue;
+    }
+    const why = err instanceof Error ? err.message : 'what it threw is no error';
+    const last = told.get(check);
+    if (last?.why === why && performance.now() - last.at < repeatMs) continue;
+    told.set(check, { why, at: performance.now() });
+    log.warn({ probe: name, check, ...(err instanceof NotReadyError ? {} : { err }) }, `health check failed: ${why}`);
+  }
+}
+
+async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Promise<Outcomes> {
+  const outcomes = await Promise.all(
+    checks.map(async (check): Promise<[string, Outcome]> => {
+      try {
+        const word = await withinTime(check, timeoutMs);
+        return [check.name, typeof word === 'string' ? { word } : {}];
+      } catch (error) {
+        return [check.name, { failure: error ?? 'failed' }];
+      }
+    }),
+  );
+  return new Map(outcomes);
+}
+
+async function withinTime(check: HealthCheck, timeoutMs: number): Promise<string | void> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      const error = new NotReadyError(`not done within ${timeoutMs} ms`);
+      reject(error);
+      controller.abort(error);
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([check.check(controller.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A router that serves one path, by GET and HEAD alone. */
+function getOnly(handle: (context: RequestContext) => Promise<void>): Router {
+  const router = Router({ strict: true });
+  router.get('/', (request: Request) => handle(contextOf(request)));
+  router.all('/', (_request: Request, response: Response) => {
+    response.setHeader('Allow', 'GET, HEAD');
+    throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  });
+  return router;
+}
+
+/** Clients choose how to talk by the Kubernetes version. Source: k8s.io/apimachinery/pkg/version Info. */
+function versionInfo(svcVersion: string, gitCommit: string): string {
+  return JSON.stringify({
+    major: '1',
+    minor: '33',
+    gitVersion: 'v1.33.0',
+    gitCommit,
+    gitTreeState: svcVersion.endsWith('.dirty') ? 'dirty' : 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: '',
+    compiler: '',
+    platform: `${process.platform}/${process.arch}`,
+    svcVersion,
+  });
+}

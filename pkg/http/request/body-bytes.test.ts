@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { EventLoopTurns } from '#pkg/apimachinery/index';
+import { readBody } from './read-body.ts';
+import { sendJson } from '../answer/respond.ts';
+import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { ByteBudget } from '../memory/byte-budget.ts';
+
+const kilobyte = 1024;
+let server: TestServer;
+
+afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
+
+/** Answers how long a body of at most 3 MiB was. */
+async function start(budget: ByteBudget): Promise<void> {
+  server = await startTestServer(async (context) => sendJson(context, 200, String((await readBody(context)).length)), {
+    memory: { budget },
+  });
+}
+
+const declared = (bytes: number): string => `Content-Length: ${bytes}`;
+const chunked = 'Transfer-Encoding: chunked';
+
+/** Of a body that arrives; `send` so many bytes of it, in one chunk. */
+async function begin(
+  length: string,
+): Promise<{ socket: Socket; send: (bytes: number) => void; answer: Promise<string> }> {
+  const socket = await server.open();
+  const answer = once(
+    socket.on('error', () => undefined),
+    'data',
+  ).then(([head]) => (head as Buffer).toString());
+  socket.write(`POST /x HTTP/1.1\r\nHost: h\r\n${length}\r\n\r\n`);
+  const send = (bytes: number): void => {
+    const text = 'x'.repeat(bytes);
+    socket.write(length === chunked ? `${bytes.toString(16)}\r\n${text}\r\n` : text);
+  };
+  return { socket, send, answer };
+}
+
+function keepBusy(ms: number): void {
+  const since = performance.now();
+  while (performance.now() - since < ms);
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate);
+}
+
+describe.each([
+  { kind: 'that says how long it is', length: declared(3_000_000) },
+  { kind: 'that does not', length: chunked },
+])('a body $kind', ({ length }) => {
+  test('counts by what has arrived of it', async () => {
+    const budget = new ByteBudget({ total: 200_000 * kilobyte, parsed: 1 });
+    await start(budget);
+    const { send, answer, socket } = await begin(length);
+    send(70_000);
+    await until(() => budget.moved.used > 0);
+    expect(budget.moved.used).toBe(128 * kilobyte);
+    send(130_000);
+    await until(() => budget.moved.used > 128 * kilobyte);
+    expect(budget.moved.used).toBe(256 * kilobyte);
+    send(2_800_000);
+    if (length === chunked) socket.write('0\r\n\r\n');
+    expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n3000000$/);
+    await until(() => budget.moved.used === 0);
+  });
+});
+
+test('a large body is taken in when nothing smaller wants the event loop', async () => {
+  await start(new ByteBudget({ total: 200_000 * kilobyte, parsed: 1 }));
+  const { send, answer } = await begin(declared(200_000));
+  const turns = new EventLoopTurns({ isLarge: true });
+  if (turns.due) await turns.next();
+  keepBusy(60);
+  let isAnswered = false;
+  // The event loop never has nothing to do, so that large work rests as long as it may.
+  const others = (): void => {
+    keepBusy(1);
+    if (!isAnswered) setImmediate(others);
+  };
+  others();
+  const begun = performance.now();
+  send(200_000);
+  expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n200000$/);
+  isAnswered = true;
+  expect(performance.now() - begun).toBeGreaterThan(300);
+});
+
+test('bodies of which little has arrived keep nobody out, whatever they say that will come', async () => {
+  const budget = new ByteBudget({ total: 16_000 * kilobyte, parsed: 1, maxWaitMs: 0 });
+  await start(budget);
+  const slow = await Promise.all(Array.from({ length: 40 }, () => begin(declared(3_000_000))));
+  for (const { send } of slow) send(70_000);
+  await until(() => budget.moved.used === 40 * 128 * kilobyte);
+  const { send, answer } = await begin(declared(1_000_000));
+  send(1_000_000);
+  expect(await answer).toMatch(/^HTTP\/1.1 200 /);
+});
+
+describe('bodies that each hold a part of all there is, and wait for more', () => {
+  test('come to their ends one after the other', async () => {
+    const budget = new ByteBudget({ total: 512 * kilobyte, parsed: 1, maxWaitMs: 60_000 });
+    await start(budget);
+    const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));
+    for (const { send } of bodies) send(70_000);
+    await until(() => budget.moved.used === 256 * kilobyte);
+    for (const { send } of bodies) send(530_000);
+    for (const { answer } of bodies) expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n600000$/);
+  });
+
+  test('are 429 when they have waited as long as a request may', async () => {
+    const budget = new ByteBudget({ total: 512 * kilobyte, parsed: 1, maxWaitMs: 50 });
+    await start(budget);
+    const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));
+    for (const { send } of bodies) send(70_000);
+    await until(() => budget.moved.used === 256 * kilobyte);
+    // Neither ends: the one that has more than there is goes on sending.
+    for (const { send } of bodies) send(520_000);
+    expect(await Promise.race(bodies.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 429 /);
+    for (const { send } of bodies) send(10_000);
+    const answers = await Promise.all(bodies.map(({ answer }) => answer));
+    expect(answers.map((answer) => answer.slice(9, 12)).toSorted()).toEqual(['200', '429']);
+  });
+});

@@ -1,0 +1,104 @@
+import { newBadRequest, newRequestEntityTooLarge, newUnsupportedMediaType, StatusError } from '#pkg/apimachinery/index';
+import { BodyBytes } from './body-bytes.ts';
+import type { RequestContext, Sender } from './request-context.ts';
+
+export interface ReadBodyOptions {
+  /** In bytes; default 3 MiB. */
+  limit?: number;
+  /** For the whole body to arrive; default 30 s. */
+  timeoutMs?: number;
+}
+
+/**
+ * The whole body of a request, as raw bytes.
+ *
+ * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server
+ * closes the connection after the answer); 415 for a compressed body: none of the clients sends one, and a small one
+ * may unpack to gigabytes; 408 where it does not arrive in time, or too slowly; 429 where too many are on their way,
+ * and where there is no room in memory for a large one; the signal's reason where the client went away. To be called
+ * once a request.
+ */
+export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
+  const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
+  const { request } = context;
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
+    throw newUnsupportedMediaType(['any without Content-Encoding']);
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  if (request.readableEnded || request.readableAborted) throw newBadRequest('the body was already read');
+  // A small body mostly comes with its head: nothing to wait for, and no need of a timer and listeners.
+  if (request.complete && request.readableLength <= limit) return (request.read() as Buffer | null) ?? Buffer.alloc(0);
+  const arrive = (sender?: Sender): Promise<Buffer> => {
+    sendContinue(context);
+    return collect(context, { limit, timeoutMs, sender });
+  };
+  return await (context.bodyTurn === undefined ? arrive() : context.bodyTurn.whileBodyArrives(arrive));
+}
+
+/** Tells a client that waits with `Expect: 100-continue` to send its body; to be called before the body is read. */
+export function sendContinue({ request, response }: RequestContext): void {
+  if (request.headers.expect !== undefined && !response.headersSent && !request.complete) response.writeContinue();
+}
+
+/** Does the request announce a body? */
+export function hasBody(headers: RequestContext['request']['headers']): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+export function newBodyTimeout(timeoutMs: number): StatusError {
+  return new StatusError(408, 'BadRequest', `the body of the request did not arrive within ${timeoutMs / 1000} s`);
+}
+
+function collect(
+  context: RequestContext,
+  { limit, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined },
+): Promise<Buffer> {
+  const { request, signal } = context;
+  return new Promise((resolve, reject) => {
+    const body = new BodyBytes(context, limit);
+    const onTimeout = (): void => settle(newBodyTimeout(timeoutMs));
+    let timer = setTimeout(onTimeout, timeoutMs);
+    let endsAt = performance.now() + timeoutMs;
+    let isSettled = false;
+    const settle = (error: unknown): void => {
+      isSettled = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      request.off('data', onData).off('end', onEnd).off('error', onError);
+      if (error === undefined) return resolve(body.whole());
+      request.pause();
+      reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      sender?.received(chunk.length);
+      if (body.size + chunk.length > limit) return settle(tooLarge(limit));
+      const room = body.add(chunk);
+      if (room === undefined) return;
+      request.pause();
+      clearTimeout(timer);
+      const since = performance.now();
+      room.then(() => readOn(performance.now() - since), settle);
+    };
+    // That others were waited for is not the client's fault.
+    const readOn = (waitedMs: number): void => {
+      if (isSettled) return;
+      endsAt += waitedMs;
+      timer = setTimeout(onTimeout, Math.max(0, endsAt - performance.now()));
+      request.resume();
+    };
+    const onEnd = (): void => settle(undefined);
+    const onError = (): void =>
+      settle(signal.aborted ? signal.reason : newBadRequest('the body of the request is incomplete'));
+    const onAbort = (): void => settle(signal.reason);
+    request.on('data', onData).on('end', onEnd).on('error', onError);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (sender !== undefined) sender.onCut = settle;
+    if (signal.aborted) onAbort();
+  });
+}
+
+function tooLarge(limit: number): StatusError {
+  return newRequestEntityTooLarge(`the body of the request is larger than ${limit} bytes`);
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { isStatusError, newBadRequest, type StatusError } from '#pkg/apimachinery/index';
+import { anonymousUser, type UserInfo } from '#pkg/identity/index';
+import type { TrustedProxies } from '../connection/client-address.ts';
+import { checkRequest, type RequestLimits } from '../request/check-request.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
+import { CountedRequestBytes, uncounted, type BytesObserver, type RequestBytes } from '../memory/request-bytes.ts';
+import { originForm } from '../request/origin-form.ts';
+import { parseRequestInfo, unparsedRequestInfo } from '../request/parse-request-info.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { BodyTurn, RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
+import { traceIdOf } from '../request/trace-parent.ts';
+import { parseQuery } from '../request/url-encoded.ts';
+
+/** The budget that a request shares with others, and who hears what it does. */
+export interface ContextMemory {
+  budget: ByteBudget;
+  observer?: BytesObserver;
+}
+
+interface ContextOptions {
+  log: Logger;
+  draining: AbortSignal;
+  limits: RequestLimits;
+  proxies: TrustedProxies;
+  refusal?: StatusError | undefined;
+  memory?: ContextMemory | undefined;
+  pipeline: Pipeline;
+}
+
+const idForm = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * The context HttpServer makes; what only some requests need (logger, abort controller) is made when it is asked for.
+ */
+export class ServerRequestContext implements RequestContext {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  readonly info: RequestInfo;
+  readonly rejection: StatusError | undefined;
+  user: UserInfo = anonymousUser;
+  impersonator: UserInfo | undefined;
+  readonly warnings: string[] = [];
+  readonly traceId: string | undefined;
+  route: string | undefined;
+  waitedMs = 0;
+  bodyTurn: BodyTurn | undefined;
+  readonly draining: AbortSignal;
+  private readonly serverLog: Logger;
+  private readonly proxies: TrustedProxies;
+  private readonly pipeline: Pipeline;
+  private address: string | undefined;
+  private requestLog: Logger | undefined;
+  private controller: AbortController | undefined;
+  private abortReason: Error | undefined;
+  private readonly memory: ContextMemory | undefined;
+  private counted: CountedRequestBytes | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, options: ContextOptions) {
+    this.request = request;
+    this.response = response;
+    this.serverLog = options.log;
+    this.memory = options.memory;
+    this.proxies = options.proxies;
+    this.draining = options.draining;
+    this.pipeline = options.pipeline;
+    const sentId = request.headers['x-request-id'];
+    this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
+    this.traceId = traceIdOf(request.headers['traceparent']);
+    const url = originForm(request.url ?? '');
+    // For whoever reads the request itself.
+    request.url = url;
+    const questionMark = url.indexOf('?');
+    const path = questionMark === -1 ? url : url.slice(0, questionMark);
+    const method = request.method ?? '';
+    let rejection = options.refusal ?? checkRequest(request, options.limits);
+    let info: RequestInfo | undefined;
+    let query = new URLSearchParams();
+    if (rejection === undefined) {
+      try {
+        if (questionMark !== -1) query = parseQuery(url.slice(questionMark + 1));
+        info = parseRequestInfo(method, path, query);
+      } catch (error) {
+        rejection = isStatusError(error) ? error : newBadRequest('the path cannot be read');
+      }
+    }
+    this.query = query;
+    this.info = info ?? unparsedRequestInfo(method, path.slice(0, 256));
+    this.rejection = rejection;
+  }
+
+  get clientAddress(): string {
+    this.address ??= this.proxies.addressOf(this.request);
+    return this.address;
+  }
+
+  get log(): Logger {
+    this.requestLog ??= this.serverLog.child(logNamesOf(this));
+    return this.requestLog;
+  }
+
+  get bytes(): RequestBytes {
+    if (this.memory === undefined) return uncounted;
+    return (this.counted ??= new CountedRequestBytes(this.memory.budget, this, this.memory.observer));
+  }
+
+  /** The handler is done. */
+  endParsing(): void {
+    this.counted?.endParsing();
+  }
+
+  /** The answer is sent, or cannot be, and the handler is done. */
+  endBytes(): void {
+    this.counted?.end();
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.abortReason !== undefined) this.controller.abort(this.abortReason);
+    }
+    return this.controller.signal;
+  }
+
+  dropPipelined(): void {
+    this.pipeline.dropWaiting();
+  }
+
+  abort(reason: Error): void {
+    this.abortReason ??= reason;
+    this.controller?.abort(this.abortReason);
+  }
+}
+
+/** What every log line of a request begins with. */
+export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId'>): {
+  requestId: string;
+  traceId?: string;
+} {
+  return traceId === undefined ? { requestId: id } : { requestId: id, traceId };
+}

@@ -1,0 +1,14 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readName } from './read-plugin-name.ts';
+
+/** The folders in a folder of plugins, which need not exist, whose manifest says this name. */
+export async function foldersNamed(dir: string, name: string): Promise<string[]> {
+  const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  });
+  const folders = entries.filter((entry) => !entry.startsWith('.')).map((entry) => join(dir, entry));
+  const names = await Promise.all(folders.map(readName));
+  return folders.filter((_, i) => names[i] === name);
+}

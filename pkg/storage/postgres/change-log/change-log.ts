@@ -1,0 +1,325 @@
+import type { Pool } from 'pg';
+import type { GroupResource } from '#pkg/apimachinery/index';
+import type { Log, Notifications } from '#pkg/database/index';
+import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../../change.ts';
+import type { ReadRoom } from '../../read-room.ts';
+import { StorageError } from '../../storage-error.ts';
+import type { LargeReads } from '../connection/large-reads.ts';
+import { type Peers, changesChannel } from '../connection/peers.ts';
+import { translated } from '../connection/translate-error.ts';
+import { checkEpoch, leaveEpoch } from '../history/epoch.ts';
+import type { TableCatalog } from '../table/table-catalog.ts';
+import type { Table } from '../table/table.ts';
+import type { BatchSink } from '../write/batch-runner.ts';
+import type { Operation } from '../write/operation.ts';
+import {
+  briefBytes,
+  changeFromRow,
+  markOf,
+  modelReadBytes,
+  readLogText,
+  readModelBrieflyText,
+  readModelText,
+  readRows,
+  timeOf,
+  type LogRow,
+} from './change-rows.ts';
+
+const pollInterval = 500;
+export interface ChangeLogOptions {
+  pool: Pool;
+  notifications: Notifications;
+  catalog: TableCatalog;
+  peers: Peers;
+  large: LargeReads;
+  log: Log;
+  /** See `EpochOptions`. */
+  ownsFiles: boolean;
+}
+
+/**
+ * The process's one reader of the log. It is woken by other processes' notifications, by outcomes that are not known,
+ * and every 500 ms; this process's own batches are told from memory where they follow the cursor without a gap.
+ * A batch's revisions are drawn under a lock that is held to its commit: whoever sees a revision sees all below it.
+ */
+export class ChangeLog implements ChangeFeed, BatchSink {
+  readonly #options: ChangeLogOptions;
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #waiters = new Set<() => void>();
+  #cursor = 0;
+  /**
+   * The newest revision that was drawn, as far as is known here: beyond the cursor where no write used it, so that no
+   * other process will ever hear of it.
+   */
+  #drawn = 0;
+  #currentAt = -Infinity;
+  #compacted = 0;
+  #epoch = 0;
+  /** The newest row that was told: where it is gone, or another, history took another course. */
+  #last: { revision: number; mark: string | null } = { revision: 0, mark: null };
+  #reading: Promise<void> | undefined;
+  #again = false;
+  /** One look after the other. */
+  #checking = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #unsubscribe: (() => void)[] = [];
+  #stopped = false;
+  #rewind: () => void = () => {};
+  /** See `Store.rewound`. */
+  readonly rewound: Promise<void>;
+
+  constructor(options: ChangeLogOptions) {
+    this.#options = options;
+    this.rewound = new Promise((resolve) => (this.#rewind = resolve));
+  }
+
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  get currentAt(): number {
+    return this.#currentAt;
+  }
+
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  /** Begins at the newest change: what came before is history. */
+  async start(): Promise<void> {
+    const { pool, notifications, peers } = this.#options;
+    const asked = performance.now();
+    const { rows } = await pool.query<{ newest: string; mark: string; compacted: string; epoch: number }>(
+      `SELECT rev AS newest, ${markOf} AS mark, compacted, epoch FROM platform.meta, platform.change_log ORDER BY rev DESC LIMIT 1`,
+    );
+    const row = rows[0]!;
+    this.#cursor = Number(row.newest);
+    this.#currentAt = asked;
+    this.#drawn = this.#cursor;
+    this.#last = { revision: this.#cursor, mark: row.mark };
+    this.#compacted = Number(row.compacted);
+    this.#epoch = row.epoch;
+    this.#unsubscribe.push(await notifications.on(changesChannel, (payload) => peers.heard(payload) && this.#wake()));
+    this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
+    peers.start();
+    this.#timer = setInterval(() => this.#wake(), pollInterval);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const wake of this.#waiters) wake();
+    await this.#options.peers.stop();
+    await this.#checking;
+    await this.#reading?.catch(() => undefined);
+    this.#listeners.clear();
+  }
+
+  subscribe(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  catchUp(): Promise<number> {
+    return translated(this.#catchUp());
+  }
+
+  async #catchUp(): Promise<number> {
+    const { rows } = await this.#options.pool.query<{ newest: string }>({
+      name: 'newest',
+      text: 'SELECT max(rev) AS newest FROM platform.change_log',
+    });
+    const newest = Number(rows[0]!.newest);
+    while (this.#cursor < newest && !this.#stopped) await this.#read();
+    if (this.#cursor < newest) throw new StorageError('Unavailable', 'changes are no longer followed');
+    return newest;
+  }
+
+  async waitFor(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#cursor >= revision) return true;
+    const deadline = performance.now() + timeoutMs;
+    while (this.#cursor < revision && !this.#stopped && performance.now() < deadline)
+      await this.#nextMove(deadline - performance.now());
+    return this.#cursor >= revision;
+  }
+
+  read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }> {
+    return translated(this.#readModel(resource, after, room));
+  }
+
+  async #readModel(
+    resource: GroupResource,
+    after: number,
+    room: ReadRoom | undefined,
+  ): Promise<{ changes: Change[]; upTo: number }> {
+    const upTo = this.#cursor;
+    const table = await this.#options.catalog.get(resource);
+    const rows = await this.#modelRows([after, upTo, table.id], room);
+    const compacted = Number(rows[0]!.compacted);
+    if (after < Math.max(compacted, table.replaces))
+      throw new StorageError('Compacted', 'this history is no longer kept');
+    const changes = rows.flatMap(changeFromRow);
+    const found = Number(rows[0]!.page_rows ?? 0);
+    const complete = found < readRows && rows.length >= found;
+    return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
+  }
+
+  async #modelRows(values: number[], room: ReadRoom | undefined): Promise<LogRow[]> {
+    const { pool, large } = this.#options;
+    const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBrieflyText, values });
+    const first = rows[0]!;
+    const all = Number(first.page_bytes ?? 0);
+    if (all <= briefBytes) return rows;
+    const bytes = Math.max(first.size ?? 0, Math.min(all, modelReadBytes));
+    await room?.admit(bytes);
+    return (
+      await large.run({ owner: room?.owner, bytes }, () =>
+        pool.query<LogRow>({ name: 'read-model', text: readModelText, values }),
+      )
+    ).rows;
+  }
+
+  /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */
+  async incarnationOf(resource: GroupResource): Promise<Incarnation | undefined> {
+    this.#options.catalog.forget(resource);
+    const table = await translated(this.#options.catalog.find(resource));
+    return table === undefined
+      ? undefined
+      : { modelId: table.id, replaces: table.replaces, computedSince: computedSince(table) };
+  }
+
+  committed(first: number, last: number, changes: readonly Change[], batch: string): void {
+    // Where the batch does not follow what is known, another process wrote in between: the log has both.
+    if (first - 1 !== this.#drawn) {
+      if (last > this.#drawn) this.#wake();
+      return;
+    }
+    this.#drawn = last;
+    const inOrder = changes.toSorted((a, b) => a.revision - b.revision);
+    const newest = inOrder.at(-1)?.revision;
+    if (newest === undefined) return;
+    this.#last = { revision: newest, mark: batch };
+    this.#tell(inOrder, newest);
+  }
+
+  uncertain(): void {
+    this.#wake();
+  }
+
+  stale(operations: readonly Operation[]): void {
+    for (const { table } of operations) this.#options.catalog.forget(table.resource);
+  }
+
+  /** Behind a new connection may be another server: a standby that took over, or a restored copy. */
+  #reconnected(): void {
+    this.#checking = this.#checking
+      .then(() => checkEpoch(this.#options))
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
+      .then(() => this.#wake());
+  }
+
+  #wake(): void {
+    if (this.#stopped) return;
+    if (this.#reading !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#read().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, 'the change log could not be read; trying again'),
+    );
+  }
+
+  /** One reader at a time; a caller that comes during a read waits for the next one, which sees what it wants. */
+  async #read(): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#again = true;
+      await this.#reading.catch(() => undefined);
+      return;
+    }
+    this.#reading = this.#readToEnd();
+    await this.#reading;
+  }
+
+  async #readToEnd(): Promise<void> {
+    try {
+      await this.#readWhileAsked();
+    } finally {
+      // In the same turn as the last look at `#again`: a wake between the two would be lost.
+      this.#reading = undefined;
+    }
+  }
+
+  async #readWhileAsked(): Promise<void> {
+    do {
+      this.#again = false;
+      const known = this.#last;
+      const asked = performance.now();
+      const { rows } = await this.#options.pool.query<LogRow>({
+        name: 'read-log',
+        text: readLogText,
+        values: [this.#cursor, known.revision],
+      });
+      if (this.#stopped) return;
+      const compacted = Number(rows[0]!.compacted);
+      const isThere = rows[0]!.known_mark === known.mark;
+      const isLost = known.revision > compacted && !isThere;
+      // What is declared void goes a little later: as long as it is there, it is told.
+      const isGone = compacted > this.#cursor && (!isThere || rows[0]!.known_spared);
+      if (isLost) await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision });
+      if (isLost || rows[0]!.epoch !== this.#epoch || isGone) {
+        // Changes that were never told are gone: what was derived from the feed cannot be mended, only made anew.
+        this.#stopped = true;
+        for (const wake of this.#waiters) wake();
+        this.#rewind();
+        return;
+      }
+      this.#compacted = compacted;
+      const newest = rows.at(-1)?.rev;
+      if (newest == null) {
+        this.#currentAt = asked;
+        continue;
+      }
+      if (Number(newest) > this.#last.revision) this.#last = { revision: Number(newest), mark: rows.at(-1)!.mark };
+      // An own batch may have moved the cursor while the rows were on their way.
+      const news = rows.filter((row) => Number(row.rev) > this.#cursor && row.type !== 'M');
+      this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(timeOf));
+      const found = Number(rows[0]!.page_rows);
+      if (found < readRows && rows.length >= found) this.#currentAt = asked;
+      else this.#again = true;
+    } while (this.#again && !this.#stopped);
+  }
+
+  #tell(changes: readonly Change[], cursor: number, writtenAt?: readonly number[]): void {
+    this.#cursor = cursor;
+    this.#drawn = Math.max(this.#drawn, cursor);
+    for (const listener of this.#listeners) {
+      try {
+        listener(changes, cursor, writtenAt);
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'a listener of the change feed failed');
+      }
+    }
+    for (const wake of this.#waiters) wake();
+  }
+
+  #nextMove(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, timeoutMs);
+      this.#waiters.add(wake);
+    });
+  }
+}
+
+function computedSince({ computed = [] }: Table): ReadonlyMap<string, number> {
+  return new Map(
+    computed.flatMap(({ index, state, since }) =>
+      state === 'ready' && since !== undefined ? [[index.computed.id, since]] : [],
+    ),
+  );
+}

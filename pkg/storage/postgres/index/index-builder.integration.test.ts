@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parseFieldSelector } from '#pkg/apimachinery/index';
+import { Database, silentLog } from '#pkg/database/index';
+import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
+import type { IndexState } from '../../store.ts';
+import { sampleKeyEvaluator } from '../../storetest/sample-key-evaluator.ts';
+import {
+  computedModel,
+  createOf,
+  resourceOf,
+  sampleModel,
+  sampleObject,
+  widgetIndexes,
+  type StoreModel,
+} from '../../storetest/sample-model.ts';
+import { PostgresStore } from '../postgres-store.ts';
+
+const model = sampleModel('indexed', { indexes: [] });
+const resource = resourceOf(model);
+const { slug, owner, tags } = widgetIndexes;
+let testDatabase: TestDatabase;
+let database: Database;
+let store: PostgresStore;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+  store = await PostgresStore.open({ database, log: silentLog, keyEvaluator: sampleKeyEvaluator });
+  await store.ensureModel(model);
+  const write = (i: number) =>
+    store.write(
+      createOf(
+        model,
+        sampleObject(`o-${i}`, {
+          spec: {
+            slug: `s${i}`,
+            owner: i % 2 === 0 ? 'even' : 'odd',
+            tags: [`t${i % 3}`],
+            text: 'x'.repeat(i % 50 === 0 ? 500_000 : 10),
+          },
+        }),
+      ),
+    );
+  await Promise.all(Array.from({ length: 600 }, (_, i) => write(i)));
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.close();
+  await testDatabase.drop();
+});
+
+async function settled(of: PostgresStore, indexed: StoreModel = model): Promise<IndexState[]> {
+  for (;;) {
+    const states = await of.indexStates(resourceOf(indexed));
+    if (states.every(({ state }) => state !== 'building')) return states;
+    await new Promise(setImmediate);
+  }
+}
+
+async function total(field: string): Promise<number> {
+  const selector = { labels: [], fields: parseFieldSelector([field], [slug, owner, tags]) };
+  return (await store.page(resource, { selector, sort: [], page: 1, size: 1, exactTotal: true, exactTotalLimit: 10 }))
+    .total;
+}
+
+test('indexes are brought to what is there, whatever size it is of, also where their sessions are ended', async () => {
+  await store.ensureModel(sampleModel('indexed', { indexes: [slug, owner, tags] }));
+  // Who holds the lock of a build loses it, and the next round goes on.
+  const { rowCount } = await database.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 817 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+  );
+  expect(rowCount).not.toBeNull();
+  expect(await settled(store)).toEqual([slug, owner, tags].map(({ name }) => ({ name, state: 'ready' })));
+  expect([await total('spec.owner=even'), await total('spec.slug=s77'), await total('spec.tags=t1')]).toEqual([
+    300, 1, 200,
+  ]);
+});
+
+test('an index that was finished when its builder died is kept, and one that was cut off is made anew', async () => {
+  const { rows } = await database.pool.query<{ id: number }>(
+    "SELECT id FROM platform.models WHERE resource = 'indexed'",
+  );
+  const names = [`m_${rows[0]!.id}_i_1`, `m_${rows[0]!.id}_i_2`];
+  const oids = async (): Promise<unknown[]> =>
+    (
+      await database.pool.query(
+        'SELECT c.oid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE relname = ANY ($1) AND indisvalid ORDER BY relname',
+        [names],
+      )
+    ).rows.map((row: { oid: unknown }) => row.oid);
+  const before = await oids();
+  await database.pool.query(
+    `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'platform.${names[1]}'::regclass`,
+  );
+  await database.pool.query(
+    "UPDATE platform.models SET columns = replace(columns::text, '\"ready\"', '\"building\"')::jsonb, shape = shape + 1 WHERE resource = 'indexed'",
+  );
+  await settled(store);
+  const after = await oids();
+  expect(after[0]).toEqual(before[0]);
+  expect(after[1]).not.toEqual(before[1]);
+});
+
+/** The model's functions as of one edit of their script. */
+function edited(edit: number): StoreModel {
+  const result = `(o) => 'v' + (o.spec.n + ${edit})`;
+  return computedModel('edited', { one: result, several: `(o) => [(${result})(o)]` }, [
+    { name: 'one', key: 'one', unique: true },
+    { name: 'several', key: 'several', multi: true },
+  ]);
+}
+
+async function found(of: StoreModel, field: string): Promise<string[]> {
+  const { items } = await store.page(resourceOf(of), {
+    selector: { labels: [], fields: parseFieldSelector([field], of.indexes) },
+    sort: [],
+    page: 1,
+    size: 10,
+    exactTotal: false,
+    exactTotalLimit: 10,
+  });
+  return items.map(({ name }) => name);
+}
+
+test('a script can be changed any number of times: what it computes is computed anew in the columns there are', async () => {
+  const first = edited(0);
+  await store.ensureModel(first);
+  for (const n of [1, 2, 3]) await store.write(createOf(first, sampleObject(`o-${n}`, { spec: { n } })));
+  for (const edit of [1, 2, 3]) {
+    await store.ensureModel(edited(edit));
+    expect((await settled(store, edited(edit))).map(({ state }) => state)).toEqual(['ready', 'ready']);
+    expect([await found(edited(edit), `one=v${edit + 1}`), await found(edited(edit), `several=v${edit + 2}`)]).toEqual([
+      ['o-1'],
+      ['o-2'],
+    ]);
+  }
+  const { rows } = await database.pool.query(
+    "SELECT attname FROM pg_attribute JOIN platform.models ON attrelid = ('platform.m_' || id)::regclass WHERE resource = 'edited' AND (attisdropped OR attname LIKE 'i\\_%') ORDER BY attname",
+  );
+  expect(rows).toEqual([{ attname: 'i_7' }, { attname: 'i_8' }]);
+});
+
+test('while keys are computed anew, those of before are neither found nor clashed with', async () => {
+  const fourth = edited(4);
+  const builder = await database.pool.connect();
+  try {
+    await builder.query("SELECT pg_advisory_lock(817, id) FROM platform.models WHERE resource = 'edited'");
+    await store.ensureModel(fourth);
+    await expect(found(fourth, 'one=v5')).rejects.toMatchObject({ code: 'IndexNotReady' });
+    await expect(found(edited(3), 'one=v4')).rejects.toMatchObject({ code: 'IndexNotReady' });
+    // Its key is what the key of another was.
+    const object = sampleObject('o-0', { spec: { n: 0 } });
+    await store.write(createOf(fourth, object), { dryRun: true });
+    await store.write(createOf(fourth, object));
+  } finally {
+    await builder.query('SELECT pg_advisory_unlock_all()');
+    builder.release();
+  }
+  await settled(store, fourth);
+  expect(await found(fourth, 'one>=v0')).toEqual(['o-0', 'o-1', 'o-2', 'o-3']);
+  await expect(store.write(createOf(fourth, sampleObject('o-9', { spec: { n: 3 } })))).rejects.toMatchObject({
+    code: 'UniqueClash',
+    index: 'one',
+  });
+});
+
+test('a table that takes no more columns says so', async () => {
+  const indexes = Array.from({ length: 1600 }, (_, i) => ({ ...owner, name: `x${i}` }));
+  await expect(store.ensureModel(sampleModel('wide', { indexes }))).rejects.toMatchObject({
+    code: 'InvalidKey',
+    causes: [{ message: expect.stringMatching(/takes no more columns/) }],
+  });
+});

@@ -1,0 +1,352 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import {
+  extractIndexKeys,
+  formatGroupResource,
+  isComputedIndex,
+  type ApiObject,
+  type GroupResource,
+  type IndexKey,
+} from '#pkg/apimachinery/index';
+import type { Database, Log } from '#pkg/database/index';
+import { classifyFailure, isStaleTable, violatedConstraint } from '../connection/database-failure.ts';
+import { revisionLock } from '../connection/revision-lock.ts';
+import { SessionLock } from '../connection/session-lock.ts';
+import { toSqlValue, arrayLiteral } from '../table/sql-value.ts';
+import type { TableCatalog } from '../table/table-catalog.ts';
+import { createIndexTexts, type TableDefiner } from '../table/table-definer.ts';
+import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
+import type { KeyComputer } from './key-computer.ts';
+import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
+
+/** Looked at, and written under one holding of the revision lock, at a time: rows, and bytes of their bodies. */
+const stepRows = 200;
+const stepBytes = 2 * 1024 * 1024;
+const retryPause = 2000;
+
+/**
+ * Brings indexes to data that is there already: fills their columns step by step, builds them without stopping writers,
+ * and drops those no longer declared. One replica at a time works on a model; whoever finds it busy looks again after a
+ * while.
+ */
+export class IndexBuilder {
+  readonly #database: Database;
+  readonly #pool: Pool;
+  readonly #definer: TableDefiner;
+  readonly #catalog: TableCatalog;
+  readonly #computer: KeyComputer;
+  readonly #log: Log;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
+  #isSweepTold = false;
+
+  constructor(options: {
+    database: Database;
+    pool: Pool;
+    definer: TableDefiner;
+    catalog: TableCatalog;
+    computer: KeyComputer;
+    log: Log;
+  }) {
+    this.#database = options.database;
+    this.#pool = options.pool;
+    this.#definer = options.definer;
+    this.#catalog = options.catalog;
+    this.#computer = options.computer;
+    this.#log = options.log;
+  }
+
+  /** Begins in the background; it goes on until nothing is left to do or `stop` is called. */
+  start(resource: GroupResource): void {
+    this.#begin(formatGroupResource(resource), () => this.#round(resource));
+  }
+
+  /** The same for an index of the change log that the migration left to be built without stopping writers. */
+  startLog(): void {
+    this.#begin('the change log', () => this.#logRound());
+  }
+
+  /** The same for the owners of objects in tables that an earlier release made. */
+  startOwners(): void {
+    this.#begin('the owners of objects', () => this.#ownersRound());
+  }
+
+  /** The same for the tables of models that are gone: they go when nobody reads them any more. */
+  startSweep(): void {
+    this.#begin('the tables of dropped models', () => this.#sweepRound());
+  }
+
+  #begin(key: string, round: () => Promise<boolean>): void {
+    if (this.#running.has(key) || this.#stopping.signal.aborted) return;
+    const work = this.#work(key, round).finally(() => this.#running.delete(key));
+    this.#running.set(key, work);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  /** Until a round answers that nothing is left to do. */
+  async #work(key: string, round: () => Promise<boolean>): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        if (await round()) return;
+      } catch (error) {
+        if (!this.#stopping.signal.aborted)
+          this.#log.warn({ err: error, model: key }, 'an index could not be built yet; trying again');
+      }
+      await delay(retryPause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  /** True when nothing is left to do. A session lock on a connection of its own keeps other replicas away. */
+  async #round(resource: GroupResource): Promise<boolean> {
+    this.#catalog.forget(resource);
+    const table = await this.#catalog.find(resource);
+    if (table === undefined) return true;
+    const lock = await SessionLock.open(this.#database);
+    try {
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [
+        table.id,
+      ]);
+      if (rows[0]?.locked !== true) return false;
+      for (const column of table.columns) if (column.state === 'building') await this.#build(lock, table, column);
+      await this.#dropUnused(resource);
+    } finally {
+      await lock.release();
+    }
+    // What was declared while this was being done is the next round's.
+    this.#catalog.forget(resource);
+    return (await this.#catalog.find(resource))?.columns.every(({ state }) => state !== 'building') ?? true;
+  }
+
+  async #logRound(): Promise<boolean> {
+    if (await isValid(this.#pool, 'change_log_model')) return true;
+    const lock = await SessionLock.open(this.#database);
+    try {
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, 0) AS locked');
+      if (rows[0]?.locked !== true) return false;
+      await this.#cancellable(lock, () =>
+        createIndex(
+          lock,
+          'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)',
+          this.#stopping.signal,
+        ),
+      );
+      return true;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async #ownersRound(): Promise<boolean> {
+    if ((await tablesWithoutOwners(this.#pool)).length === 0) return true;
+    const lock = await SessionLock.open(this.#database);
+    try {
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, -1) AS locked');
+      if (rows[0]?.locked !== true) return false;
+      const signal = AbortSignal.any([lock.lost, this.#stopping.signal]);
+      let isDone = true;
+      for (const id of await tablesWithoutOwners(this.#pool))
+        isDone = (await indexOwners(this.#pool, id, signal)) && isDone;
+      return isDone;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** What PostgreSQL refuses, as for a table of another owner, is the next start's to try again. */
+  async #sweepRound(): Promise<boolean> {
+    try {
+      const left = await this.#definer.sweep(this.#stopping.signal);
+      if (left > 0 && !this.#isSweepTold)
+        this.#log.info(
+          { tables: left },
+          'tables of deleted definitions are still being read, by a backup perhaps; they go when that is over',
+        );
+      this.#isSweepTold = left > 0;
+      return left === 0;
+    } catch (error) {
+      if (classifyFailure(error) !== 'refused') throw error;
+      this.#log.warn({ err: error }, 'a table of a deleted definition cannot be dropped');
+      return true;
+    }
+  }
+
+  async #build(lock: SessionLock, table: Table, column: Column): Promise<void> {
+    let message = await this.#fill(lock, table, column);
+    for (const text of createIndexTexts(table, column, true)) {
+      message ??= await this.#cancellable(lock, () => createIndex(lock, text, this.#stopping.signal));
+    }
+    lock.lost.throwIfAborted();
+    await this.#definer.changeColumns(table.resource, async (columns) =>
+      columns.map((known) =>
+        known.name === column.name && known.state === 'building' ? finished(known, message) : known,
+      ),
+    );
+  }
+
+  /**
+   * Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it
+   * already. Answers why an object's keys cannot be computed.
+   */
+  async #fill(lock: SessionLock, table: Table, column: Column): Promise<string | undefined> {
+    let after = { namespace: '', name: '' };
+    for (;;) {
+      this.#stopping.signal.throwIfAborted();
+      lock.lost.throwIfAborted();
+      const { rows } = await this.#pool.query<FillRow>(
+        `SELECT namespace, name, rev, terminating, body FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY namespace, name) - octet_length(body) AS before FROM (` +
+          `SELECT namespace, name, rev, deleted IS NOT NULL AS terminating, body FROM ${tableName(table)} WHERE (namespace, name) > ($1, $2) ORDER BY namespace, name LIMIT ${stepRows}) step) sized ` +
+          `WHERE before < ${stepBytes} ORDER BY namespace, name`,
+        [after.namespace, after.name],
+      );
+      if (rows.length === 0) return undefined;
+      const { keys, faults } = await this.#keysOf(table, column, rows);
+      await this.#fillRows(table, column, rows, keys);
+      for (const fault of faults)
+        if (await this.#isPresent(table, fault))
+          return `the function fails for ${[fault.namespace, fault.name].filter((part) => part !== '').join('/')}`;
+      after = rows.at(-1)!;
+    }
+  }
+
+  /**
+   * A value that the index cannot hold counts as none. Faults are the objects that a function fails for, but for those
+   * on their way out: its words are not for whoever reads definitions.
+   */
+  async #keysOf(
+    table: Table,
+    { index, ...column }: Column,
+    rows: readonly FillRow[],
+  ): Promise<{ keys: IndexKey[]; faults: FillRow[] }> {
+    if (!isComputedIndex(index))
+      return {
+        keys: rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!),
+        faults: [],
+      };
+    const computed = await this.#computer.ofBodies(
+      table,
+      [{ index, ...column }],
+      rows.map(({ body }) => body),
+    );
+    // Another replica declared something else: the next round begins with that.
+    if (computed === undefined) throw new Error('the functions of this index are others by now');
+    const faults = rows.filter((row, i) => !row.terminating && computed[i]!.isFault);
+    return { keys: computed.map(({ keys }) => keys[index.computed.id]!), faults };
+  }
+
+  /** Is the row still what it was? What has been written since was judged when it was. */
+  async #isPresent(table: Table, { namespace, name, rev }: FillRow): Promise<boolean> {
+    const { rows } = await this.#pool.query(
+      `SELECT FROM ${tableName(table)} WHERE namespace = $1 AND name = $2 AND rev = $3`,
+      [namespace, name, rev],
+    );
+    return rows.length > 0;
+  }
+
+  async #fillRows(
+    table: Table,
+    { name, index }: Column,
+    rows: readonly FillRow[],
+    keys: readonly IndexKey[],
+  ): Promise<void> {
+    const type = sqlType(index);
+    const isDate = index.type === 'date';
+    const filled = `held.value${index.multi ? `::${type}[]` : ''}`;
+    const values = keys.map((key) =>
+      Array.isArray(key)
+        ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate))))
+        : index.multi
+          ? '{}'
+          : toSqlValue(key, isDate),
+    );
+    await this.#pool.query(
+      `WITH filled AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::${index.multi ? 'text' : type}[]) AS f(namespace, name, rev, value)), ` +
+        // Rows first and in key order, then the lock: as a batch does, so that neither waits for the other in a circle.
+        `held AS MATERIALIZED (SELECT m.namespace, m.name, filled.value FROM filled JOIN ${tableName(table)} m ON m.namespace = filled.namespace AND m.name = filled.name ` +
+        `WHERE m.rev = filled.rev AND m.${name} IS DISTINCT FROM filled.value${index.multi ? `::${type}[]` : ''} ORDER BY m.namespace, m.name FOR UPDATE OF m), ` +
+        `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM held) h WHERE n > 0) ` +
+        `UPDATE ${tableName(table)} m SET ${name} = ${filled} FROM held, locked WHERE m.namespace = held.namespace AND m.name = held.name`,
+      [rows.map((row) => row.namespace), rows.map((row) => row.name), rows.map((row) => row.rev), values],
+    );
+  }
+
+  /** A statement that waits for others' transactions would keep `stop` waiting with it. */
+  async #cancellable<T>(lock: SessionLock, work: () => Promise<T>): Promise<T> {
+    const { signal } = this.#stopping;
+    const { rows } = await lock.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    let cancelling: Promise<unknown> | undefined;
+    const cancel = (): void => {
+      cancelling = this.#pool.query('SELECT pg_cancel_backend($1)', [rows[0]!.pid]).catch(() => undefined);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      await cancelling;
+    }
+  }
+
+  async #dropUnused(resource: GroupResource): Promise<void> {
+    try {
+      await this.#definer.changeColumns(resource, async (columns, client, table) => {
+        const unused = columns.filter(({ state }) => state === 'dropping');
+        if (unused.length === 0) return columns;
+        await client.query('SET LOCAL lock_timeout = 200');
+        for (const { name } of unused)
+          await client.query(`ALTER TABLE ${tableName(table)} DROP COLUMN IF EXISTS ${name}`);
+        return columns.filter(({ state }) => state !== 'dropping');
+      });
+    } catch (error) {
+      if (!isStaleTable(error)) throw error;
+    }
+  }
+}
+
+interface FillRow {
+  namespace: string;
+  name: string;
+  rev: string;
+  terminating: boolean;
+  body: string;
+}
+
+function finished({ name, index }: Column, message: string | undefined): Column {
+  return message === undefined ? { name, index, state: 'ready' } : { name, index, state: 'failed', message };
+}
+
+/**
+ * Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index,
+ * which goes first; a valid one is kept.
+ */
+async function createIndex(lock: SessionLock, text: string, signal: AbortSignal): Promise<string | undefined> {
+  // Cancelled is what is under way: what comes after must not begin.
+  const run = async (statement: string): Promise<void> => {
+    signal.throwIfAborted();
+    await lock.run(statement);
+  };
+  const name = /CONCURRENTLY (\S+) ON/.exec(text)![1]!;
+  if (await isValid(lock, name)) return undefined;
+  const drop = `DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`;
+  await run('SET lock_timeout = 0');
+  await run(drop);
+  try {
+    await run(text);
+    return undefined;
+  } catch (error) {
+    if (violatedConstraint(error) === undefined) throw error;
+    await run(drop);
+    return 'several objects have the same value';
+  }
+}
+
+async function isValid(session: { query(text: string): Promise<{ rows: object[] }> }, name: string): Promise<boolean> {
+  const { rows } = await session.query(
+    `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('platform.${name}')`,
+  );
+  return rows.some((row) => 'valid' in row && row.valid === true);
+}

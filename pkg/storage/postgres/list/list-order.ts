@@ -1,0 +1,123 @@
+import {
+  compareBySort,
+  compileSelector,
+  EventLoopTurns,
+  extractIndexKey,
+  isComputedIndex,
+  type ApiObject,
+  type ComputedKeys,
+  type IndexDefinition,
+  type IndexValue,
+  type ObjectKey,
+  type Sort,
+  type Sortable,
+} from '#pkg/apimachinery/index';
+import type { ChunkPosition, ChunkQuery, StoredObject } from '../../store.ts';
+import { selects, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
+
+type SortValue = IndexValue | null;
+
+/** Where in the order of a list something is. */
+export type Place = Sortable & { keys: SortValue[] };
+
+/** An object with what it is ordered by. */
+export interface Placed extends Place {
+  object: StoredObject;
+}
+
+/** An object's row; its sort keys come as `k_0`, `k_1` and so on. */
+export interface PlacedRow extends ObjectRow, Record<`k_${number}`, unknown> {}
+
+/** Of the log: what an object was before its first change after a snapshot. */
+export interface ChangedRow {
+  namespace: string;
+  name: string;
+  prev: string | null;
+  old: string;
+  old_fingerprint: string;
+  /** Where the list asks for what is computed. */
+  old_keys?: string | null;
+}
+
+/** Is anything computed asked for? */
+export function readsComputed({ selector, sort }: Pick<ChunkQuery, 'selector' | 'sort'>): boolean {
+  return (
+    selector.fields.some(({ index }) => isComputedIndex(index)) || sort.some(({ index }) => isComputedIndex(index))
+  );
+}
+
+/**
+ * The sort keys of a row are in its columns: a list that is sorted reads no bodies. A date is milliseconds, as in
+ * memory.
+ */
+export function keyColumns(list: CompiledList, sort: Sort): string {
+  const columns = sort.map(({ index }, i) => {
+    const { sql } = list.order[i]!;
+    return `, ${index.type === 'date' ? `(extract(epoch FROM ${sql}) * 1000)::bigint` : sql} AS k_${i}`;
+  });
+  return columns.join('');
+}
+
+export function placedRow(row: PlacedRow, sort: Sort): Placed {
+  const { namespace, name } = row;
+  return {
+    namespace,
+    name,
+    object: storedObject(row),
+    keys: sort.map(({ index }, i) => ownKey(index, row) ?? keyFromRow(index, row[`k_${i}`])),
+  };
+}
+
+/** Of `pg`, a bigint comes as a string. */
+function keyFromRow({ type }: IndexDefinition, value: unknown): SortValue {
+  if (value === null || value === undefined) return null;
+  return type === 'integer' || type === 'date' ? Number(value) : (value as IndexValue);
+}
+
+/** Name and namespace are those of the place itself: an object of a cluster has none in its body, and '' in its row. */
+function ownKey({ name }: IndexDefinition, place: ObjectKey): string | undefined {
+  if (name === 'metadata.name') return place.name;
+  return name === 'metadata.namespace' ? place.namespace : undefined;
+}
+
+/**
+ * @throws KeyNotComputed. What changed objects were, of those that belong to the chunk. Large bodies take a while to
+ * read: others have their turn between them.
+ */
+export async function placedOld(
+  rows: readonly ChangedRow[],
+  { selector, sort, after }: ChunkQuery,
+  upTo: Place | undefined,
+): Promise<Placed[]> {
+  const matches = compileSelector(selector);
+  const compare = compareBySort(sort);
+  const position = after === undefined ? undefined : { ...after, keys: positionKeys(sort, after) };
+  const isRead = selects({ selector }) || sort.some(({ index }) => ownKey(index, rows[0]!) === undefined);
+  const turns = new EventLoopTurns();
+  const placed: Placed[] = [];
+  for (const row of rows) {
+    if (row.prev === null) continue;
+    if (turns.due) await turns.next();
+    const body = isRead ? (JSON.parse(row.old) as ApiObject) : undefined;
+    const computed = row.old_keys == null ? undefined : (JSON.parse(row.old_keys) as ComputedKeys);
+    if (body !== undefined && !matches(body, computed)) continue;
+    const { namespace, name } = row;
+    const keys = sort.map(
+      ({ index }) =>
+        ownKey(index, row) ?? (body === undefined ? null : (extractIndexKey(index, body, computed) as SortValue)),
+    );
+    const item = { namespace, name, keys, object: storedOld(row) };
+    if ((position === undefined || compare(item, position) > 0) && (upTo === undefined || compare(item, upTo) <= 0))
+      placed.push(item);
+  }
+  return placed;
+}
+
+function storedOld({ namespace, name, prev, old, old_fingerprint }: ChangedRow): StoredObject {
+  return { namespace, name, revision: Number(prev), fingerprint: old_fingerprint, body: old };
+}
+
+/** The sort keys of a position; name and namespace are never taken from its keys. */
+export function positionKeys(sort: Sort, after: ChunkPosition): SortValue[] {
+  return sort.map(({ index }, i) => ownKey(index, after) ?? after.keys[i] ?? null);
+}

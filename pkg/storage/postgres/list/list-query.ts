@@ -1,0 +1,122 @@
+import type { QueryResultRow } from 'pg';
+import type { Selector, Sort } from '#pkg/apimachinery/index';
+import type { StoredObject } from '../../store.ts';
+import { compileSelectorSql, orderBy, Parameters, sortColumns, type SortColumn } from './query-compiler.ts';
+import { tableName, type Table } from '../table/table.ts';
+
+/** Matches that are gathered and sorted; beyond it an ordered scan finds a page sooner. */
+export const sparseLimit = 10_000;
+/**
+ * In force where lists run: whatever gives the order or the matches, it is an index. Up to PostgreSQL 17 a plan that
+ * had to do without one is given an absurd cost, at which every statement would be compiled first: 200 ms for a list
+ * that takes one. A bitmap of a million rows is to stay exact, and no list is to take every core.
+ */
+export const readSettings = {
+  enable_seqscan: 'off',
+  jit: 'off',
+  work_mem: '32MB',
+  max_parallel_workers_per_gather: '0',
+};
+
+/** A selector, an order and what lies behind a position, ready to be put into a statement. */
+export interface CompiledList {
+  table: Table;
+  from: string;
+  where: string;
+  narrows: boolean;
+  order: SortColumn[];
+  parameters: Parameters;
+}
+
+export function compileList(
+  table: Table,
+  query: { namespace?: string; selector: Selector; sort: Sort },
+  mode: 'ordered' | 'gathered',
+): CompiledList {
+  const parameters = new Parameters();
+  const { where, narrows } = compileSelectorSql(table, query, parameters, mode);
+  return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
+}
+
+/** Does a list ask for less than everything there is? */
+export function selects({ selector }: { selector: Selector }): boolean {
+  return selector.labels.length > 0 || selector.fields.length > 0;
+}
+
+/** Select list of an object's columns. */
+export const objectColumns = 't.namespace, t.name, t.rev, t.fingerprint, t.body';
+
+export interface ObjectRow extends QueryResultRow {
+  namespace: string;
+  name: string;
+  rev: string | null;
+  fingerprint: string;
+  body: string;
+}
+
+/** One whose body is left out where that is large. */
+export interface BriefRow extends QueryResultRow {
+  namespace: string;
+  name: string;
+  rev: string | null;
+  fingerprint: string;
+  body: string | null;
+}
+
+export function hasBody<Row extends BriefRow>(row: Row): row is Row & { body: string } {
+  return row.body !== null;
+}
+
+export function storedObject(
+  row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' | 'fingerprint' | 'body'>,
+): StoredObject {
+  return {
+    namespace: row.namespace,
+    name: row.name,
+    revision: Number(row.rev),
+    fingerprint: row.fingerprint,
+    body: row.body,
+  };
+}
+
+/** Bodies read at once. */
+export interface PageBound {
+  bytes: number;
+  /** And the object that goes beyond: one comes however large. */
+  oneMore: boolean;
+}
+
+/**
+ * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of
+ * bodies. `more`: columns of `t` besides, each with a comma before it.
+ */
+export function boundedObjects(
+  list: CompiledList,
+  { bytes, oneMore }: PageBound,
+  condition: string,
+  more = '',
+): string {
+  return (
+    `SELECT * FROM (SELECT keys.position, ${objectColumns}${more}, sum(octet_length(t.body)) OVER (ORDER BY keys.position)${oneMore ? ' - octet_length(t.body)' : ''} AS upto ` +
+    `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE upto < ${bytes}`
+  );
+}
+
+/** Columns of the order under names of their own, for statements that gather keys first. */
+export function orderAliases(list: CompiledList): { select: string; order: string } {
+  const aliased = list.order.map((column, i) => ({ ...column, sql: `o_${i}` }));
+  return { select: list.order.map(({ sql }, i) => `${sql} AS o_${i}`).join(', '), order: orderBy(aliased) };
+}
+
+/**
+ * A relation `keys` of the first matches: all are found by the selectors' indexes, since OFFSET 0 keeps the planner
+ * from walking the order's.
+ */
+export function topmostKeys(
+  list: CompiledList,
+  { skip, take, where = list.where }: { skip: number; take: number; where?: string },
+): string {
+  const { select, order } = orderAliases(list);
+  const top = `SELECT * FROM (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${where} OFFSET 0) matches ORDER BY ${order} LIMIT ${skip + take}`;
+  return `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM (${top}) top ORDER BY position LIMIT ${take} OFFSET ${skip})`;
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Database, silentLog } from '#pkg/database/index';
+import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
+import type { ReadRoom } from '../../read-room.ts';
+import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
+import { PostgresStore } from '../postgres-store.ts';
+
+const model = sampleModel('roomy', { indexes: [] });
+const limit = 10;
+const largeText = 'x'.repeat(300_000);
+let testDatabase: TestDatabase;
+let database: Database;
+let store: PostgresStore;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+  store = await PostgresStore.open({ database, log: silentLog });
+  await store.ensureModel(model);
+  const objects = ['large', 'small'].flatMap((namespace) =>
+    Array.from({ length: 3 }, (_, i) =>
+      sampleObject(`o-${i}`, { namespace, spec: { text: namespace === 'large' ? largeText : 'x' } }),
+    ),
+  );
+  await Promise.all(objects.map((object) => store.write(createOf(model, object))));
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** How many bytes a list asked room for. */
+type List = (namespace: string) => Promise<{ found: number; asked: number[] }>;
+
+function listOf(read: (namespace: string, room: ReadRoom) => Promise<{ items: unknown[] }>): List {
+  return async (namespace) => {
+    const asked: number[] = [];
+    const { items } = await read(namespace, {
+      owner: 'user:a',
+      admit: async (bytes) => void asked.push(bytes),
+      settle: () => undefined,
+    });
+    return { found: items.length, asked };
+  };
+}
+
+const query = { selector: { labels: [], fields: [] }, sort: [] };
+
+test.each<[string, List]>([
+  ['chunks', listOf((namespace, room) => store.chunk(resourceOf(model), { ...query, namespace, limit, room }))],
+  [
+    'pages',
+    listOf((namespace, room) =>
+      store.page(resourceOf(model), {
+        ...query,
+        namespace,
+        page: 1,
+        size: limit,
+        exactTotal: false,
+        exactTotalLimit: 10,
+        room,
+      }),
+    ),
+  ],
+])('%s of a namespace ask for room by the size of its own objects', async (_kind, list) => {
+  // The first is read anew once its objects are seen to be large; the next asks at once.
+  expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
+  expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
+  expect(await list('small')).toEqual({ found: 3, asked: [] });
+  expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
+});
+
+test('a continued chunk asks room for what changed since its snapshot, and counts what it answers of it', async () => {
+  const namespace = 'changed';
+  const written = await Promise.all(
+    Array.from({ length: 4 }, (_, i) =>
+      store.write(createOf(model, sampleObject(`o-${i}`, { namespace, spec: { text: largeText } }))),
+    ),
+  );
+  const { next: after } = await store.chunk(resourceOf(model), { ...query, namespace, limit: 1 });
+  const resource = resourceOf(model);
+  await Promise.all(
+    written.map((from, i) =>
+      store.write({
+        type: 'update',
+        resource,
+        object: sampleObject(`o-${i}`, { namespace, spec: { text: 'x' } }),
+        fingerprint: 'f1',
+        from,
+      }),
+    ),
+  );
+  const asked: number[] = [];
+  const settled: number[] = [];
+  const room = {
+    owner: 'user:a',
+    admit: async (bytes: number) => void asked.push(bytes),
+    settle: (bytes: number) => void settled.push(bytes),
+  };
+  const { items } = await store.chunk(resource, { ...query, namespace, limit, after: after!, room });
+  expect(items.map(({ body }) => body.length > largeText.length)).toEqual([true, true, true]);
+  // Once for the rows, by the size of those before, and once for what they were.
+  expect(asked).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(settled.at(-1)).toBe(items.reduce((sum, { body }) => sum + body.length, 0));
+});

@@ -1,0 +1,53 @@
+import type { Fence } from '#pkg/apimachinery/index';
+import { StorageError } from '../../storage-error.ts';
+import type { Table } from './table.ts';
+
+/** The model whose objects fences name; the second that the store knows by name, after namespaces. */
+export const leases = { group: 'coordination.k8s.io', resource: 'leases' };
+
+export function isLeases({ resource }: Pick<Table, 'resource'>): boolean {
+  return resource.group === leases.group && resource.resource === leases.resource;
+}
+
+/**
+ * What a write of a lease takes, and each write fenced by it shares: the two never go in one batch. There the fence
+ * would be checked before either is written, and the fenced write could have the later revision of the two.
+ */
+export function fenceKey(namespace: string, lease: string): string {
+  return `fence/${namespace}/${lease}`;
+}
+
+export function isSameFence(a: Fence, b: Fence): boolean {
+  return a.transitions === b.transitions && a.lease === b.lease && a.namespace === b.namespace;
+}
+
+/** In the order of `leaseHeld`'s parameters. */
+export function fenceValues({
+  namespace,
+  lease,
+  transitions,
+}: Fence): [namespace: string, lease: string, transitions: number] {
+  return [namespace, lease, transitions];
+}
+
+/**
+ * Does somebody hold the lease, after so many transitions? VOLATILE and in plpgsql, so that it is never inlined: called
+ * after the revision lock was won, it sees what was committed before, not the statement's older snapshot. Whoever
+ * changes the lease commits under the same lock: if this says yes, the lease changes only after the fenced write. An
+ * absent number counts as 0, as a new leader takes it.
+ */
+export function leaseHeld(table: string): string {
+  return `CREATE OR REPLACE FUNCTION platform.lease_held(wanted_namespace text, wanted text, transitions int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+    DECLARE spec jsonb;
+    BEGIN
+      SELECT m.body::jsonb -> 'spec' INTO spec FROM ${table} m WHERE m.namespace = wanted_namespace AND m.name = wanted;
+      RETURN coalesce(spec ->> 'holderIdentity', '') <> '' AND coalesce(spec ->> 'leaseTransitions', '0') = transitions::text;
+    END $$`;
+}
+
+export function fenceLost({ namespace, lease, transitions }: Fence): StorageError {
+  return new StorageError(
+    'FenceLost',
+    `the lease ${namespace}/${lease} is no longer held after ${transitions} transitions: another leads, or nobody does`,
+  );
+}

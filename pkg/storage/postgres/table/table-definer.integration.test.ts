@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from 'pg';
+import { Database, silentLog, type Log } from '#pkg/database/index';
+import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
+import {
+  createOf,
+  resourceOf,
+  sampleModel,
+  sampleObject,
+  widgetIndexes,
+  type StoreModel,
+} from '../../storetest/sample-model.ts';
+import { PostgresStore } from '../postgres-store.ts';
+import { TableCatalog } from './table-catalog.ts';
+import { tableName } from './table.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+/** A dump, say. */
+let reader: Client;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+  // For the migrations. Its sweep is over when it is closed: it would drop the tables of no model that tests make.
+  await (await PostgresStore.open({ database, log: silentLog })).close();
+  reader = await database.newClient();
+});
+
+afterEach(() => reader.query('ROLLBACK'));
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const tableOf = async (model: StoreModel): Promise<string> =>
+  tableName(await new TableCatalog(database.pool).get(resourceOf(model)));
+const read = (table: string): Promise<unknown> => reader.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`);
+const exists = async (table: string): Promise<boolean> =>
+  (await database.pool.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0]!
+    .there;
+
+test('a start does not wait for who reads the table of a model that is gone; it goes when they are done', async () => {
+  const left = ['platform.m_998', 'platform.m_999'];
+  for (const table of left) await database.pool.query(`CREATE TABLE ${table} (n int)`);
+  await read(left[0]!);
+  const told: unknown[] = [];
+  const log: Log = { ...silentLog, info: (details) => told.push(details) };
+  const started = await PostgresStore.open({ database, log });
+  await waitUntil(async () => told.length > 0 && !(await exists(left[1]!)));
+  expect(told).toEqual([{ tables: 1 }]);
+  await started.ensureModel(sampleModel('meanwhile'));
+  await reader.query('COMMIT');
+  await waitUntil(async () => !(await exists(left[0]!)));
+  expect(told).toHaveLength(1);
+  await started.close();
+});
+
+test('a table that cannot be dropped is told of once, and a start goes on', async () => {
+  await database.pool.query(
+    'CREATE TABLE platform.m_997 (n int); CREATE VIEW public.looks AS SELECT n FROM platform.m_997',
+  );
+  const told: string[] = [];
+  const started = await PostgresStore.open({
+    database,
+    log: { ...silentLog, warn: (_details, message) => told.push(message) },
+  });
+  await waitUntil(() => Promise.resolve(told.length > 0));
+  await started.ensureModel(sampleModel('viewed'));
+  await started.close();
+  expect(told).toEqual(['a table of a deleted definition cannot be dropped']);
+  await database.pool.query('DROP VIEW public.looks; DROP TABLE platform.m_997');
+});
+
+test('the table of a model that was made while others were looked at stays', async () => {
+  const table = 'platform.m_1000';
+  await database.pool.query(`CREATE TABLE ${table} (n int)`);
+  await reader.query('BEGIN; SELECT pg_advisory_xact_lock(818)');
+  const started = await PostgresStore.open({ database, log: silentLog });
+  await waitUntil(
+    async () =>
+      (
+        await database.pool.query(
+          "SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 818 AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        )
+      ).rowCount === 1,
+  );
+  await reader.query(
+    "INSERT INTO platform.models (id, api_group, resource, namespaced, columns, columns_made) OVERRIDING SYSTEM VALUE VALUES (1000, '', 'late', false, '[]', 0)",
+  );
+  await reader.query('COMMIT');
+  await started.close();
+  expect(await exists(table)).toBe(true);
+  await database.pool.query(`DELETE FROM platform.models WHERE id = 1000; DROP TABLE ${table}`);
+});
+
+describe('a store that is open', () => {
+  let store: PostgresStore;
+  beforeAll(async () => {
+    store = await PostgresStore.open({ database, log: silentLog });
+  });
+  afterAll(() => store.close());
+
+  test('a model is dropped while its table is being read, which goes later', async () => {
+    const model = sampleModel('dropped', { indexes: [] });
+    await store.ensureModel(model);
+    const table = await tableOf(model);
+    await read(table);
+    await store.dropModel(resourceOf(model));
+    expect(await exists(table)).toBe(true);
+    await store.ensureModel(model);
+    await reader.query('COMMIT');
+    await waitUntil(async () => !(await exists(table)));
+    await store.write(createOf(model, sampleObject('a')));
+  });
+
+  test('indexes do not change while the table is being read, which is said; it holds up no other model, and is done when asked again', async () => {
+    const before = sampleModel('dumped', { indexes: [] });
+    const after = sampleModel('dumped', { indexes: [widgetIndexes.owner] });
+    await store.ensureModel(before);
+    await read(await tableOf(before));
+    await expect(store.ensureModel(after, 300)).rejects.toMatchObject({
+      code: 'TableInUse',
+      message: expect.stringMatching(/a backup or a dump perhaps/),
+    });
+    expect(await store.indexStates(resourceOf(before))).toEqual([]);
+    await store.ensureModel(sampleModel('beside'));
+    await store.write(createOf(before, sampleObject('a')));
+    await reader.query('COMMIT');
+    await store.ensureModel(after);
+    await waitUntil(async () => (await store.indexStates(resourceOf(after))).every(({ state }) => state === 'ready'));
+  });
+});

@@ -1,0 +1,278 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import { isComputedIndex, type GroupResource } from '#pkg/apimachinery/index';
+import { runTransaction } from '#pkg/database/index';
+import { StorageError } from '../../storage-error.ts';
+import type { StoredModel } from '../../store.ts';
+import { isLockTimeout } from '../connection/database-failure.ts';
+import { revisionLock } from '../connection/revision-lock.ts';
+import { planIndexes } from './index-planner.ts';
+import { isLeases, leaseHeld } from './lease-fence.ts';
+import { ownersTrigger } from './owner-elements.ts';
+import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
+import { indexName, isNamespaces, sqlType, tableName, type Column, type Table } from './table.ts';
+
+/** Held by whoever changes the tables of models: one at a time over all replicas. */
+const definitionLock = 818;
+/**
+ * Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries
+ * again.
+ */
+const lockWait = 200;
+/** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
+const defaultPatience = 10_000;
+const shortestPause = 200;
+const longestPause = 2_000;
+/**
+ * Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up.
+ * Milliseconds.
+ */
+const begin = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
+/**
+ * Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst
+ * of writes.
+ */
+const ginOptions = 'WITH (fastupdate = off)';
+
+const tableInUse =
+  'the table of this model cannot be changed at present: a long transaction uses it, of a backup or a dump perhaps; try again when that is over';
+
+/**
+ * Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision
+ * lock.
+ */
+export class TableDefiner {
+  readonly #pool: Pool;
+  readonly #catalog: TableCatalog;
+
+  constructor(pool: Pool, catalog: TableCatalog) {
+    this.#pool = pool;
+    this.#catalog = catalog;
+  }
+
+  /**
+   * Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed
+   * within `patience`.
+   */
+  async ensure(model: StoredModel, patience = defaultPatience): Promise<boolean> {
+    const resource = { group: model.group, resource: model.names.plural };
+    const unfinished = await withLockRetries(patience, () =>
+      this.#inTransaction(async (client) => {
+        const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
+        return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
+      }),
+    );
+    this.#catalog.forget(resource);
+    return unfinished;
+  }
+
+  /**
+   * Answers the number of the model's table, if there was one. The model is gone at once; a table that is being read
+   * waits for `sweep`.
+   */
+  async drop(resource: GroupResource): Promise<{ id: number; isTableGone: boolean } | undefined> {
+    const id = await this.#inTransaction(async (client) => {
+      await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+      const { rows } = await client.query<{ id: number }>(
+        'DELETE FROM platform.models WHERE api_group = $1 AND resource = $2 RETURNING id',
+        [resource.group, resource.resource],
+      );
+      if (rows[0] === undefined) return undefined;
+      await client.query(
+        'INSERT INTO platform.dropped_models SELECT $1, $2, max(rev) FROM platform.change_log ON CONFLICT (api_group, resource) DO UPDATE SET rev = excluded.rev',
+        [resource.group, resource.resource],
+      );
+      return rows[0].id;
+    });
+    this.#catalog.forget(resource);
+    return id === undefined ? undefined : { id, isTableGone: await this.#dropTable({ id }) };
+  }
+
+  /**
+   * Drops the tables without a model, of those that were read then or whose process died. Answers how many are still
+   * being read.
+   */
+  async sweep(signal: AbortSignal): Promise<number> {
+    const { rows } = await this.#pool.query<{ id: number }>(
+      `SELECT substr(relname, 3)::int AS id FROM pg_class WHERE relnamespace = 'platform'::regnamespace AND relkind = 'r' AND relname ~ '^m_[0-9]+$'
+         AND NOT EXISTS (SELECT FROM platform.models WHERE models.id = substr(relname, 3)::int)`,
+    );
+    let left = 0;
+    for (const table of rows) {
+      signal.throwIfAborted();
+      if (!(await this.#dropTable(table))) left += 1;
+    }
+    return left;
+  }
+
+  /** False where it is being read. A model may have been made with this number since it was found to be nobody's. */
+  async #dropTable(table: Pick<Table, 'id'>): Promise<boolean> {
+    try {
+      await this.#inTransaction(async (client) => {
+        const { rows } = await client.query('SELECT FROM platform.models WHERE id = $1', [table.id]);
+        if (rows.length > 0) return;
+        await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
+        await client.query(`DROP TABLE IF EXISTS ${tableName(table)}`);
+      });
+      return true;
+    } catch (error) {
+      if (isLockTimeout(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Changes what is known of a model's columns; the row is gone if the model was dropped meanwhile. */
+  async changeColumns(
+    resource: GroupResource,
+    change: (columns: Column[], client: PoolClient, table: Pick<Table, 'id'>) => Promise<Column[]>,
+  ): Promise<void> {
+    await this.#inTransaction(async (client) => {
+      const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
+      const row = rows[0];
+      if (row === undefined) return;
+      const columns = await change(row.columns, client, row);
+      if (columns !== row.columns) await saveColumns(client, row.id, columns);
+    });
+    this.#catalog.forget(resource);
+  }
+
+  async #create(client: PoolClient, model: StoredModel): Promise<boolean> {
+    const { added, made } = planIndexes([], model.indexes, 0);
+    const columns = added.map((column) => ({
+      ...column,
+      state: 'ready' as const,
+      ...(isComputedIndex(column.index) ? { since: 0 } : {}),
+    }));
+    const { rows } = await client.query<{ id: number }>(
+      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, key_script, owners_indexed, replaces)
+         VALUES ($1, $2, $3, $4, $5, $6, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
+      [
+        model.group,
+        model.names.plural,
+        model.scope === 'Namespaced',
+        JSON.stringify(columns),
+        made,
+        model.keyScript ?? null,
+      ],
+    );
+    const table = { id: rows[0]!.id };
+    const name = tableName(table);
+    // A table of this number can only be what an incomplete restore of an older dump left.
+    await client.query(`DROP TABLE IF EXISTS ${name}`);
+    await client.query(
+      `CREATE TABLE ${name} (namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, rev bigint NOT NULL, uid uuid NOT NULL, ` +
+        `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL` +
+        `${columns.map((column) => `, ${columnDefinition(column)}`).join('')}, PRIMARY KEY (namespace, name)) WITH (fillfactor = 85)`,
+    );
+    await client.query(ownersTrigger(table));
+    await client.query(`CREATE INDEX m_${table.id}_labels ON ${name} USING gin (labels) ${ginOptions}`);
+    await client.query(`CREATE INDEX m_${table.id}_created ON ${name} (created NULLS FIRST, namespace, name)`);
+    await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
+    if (model.scope === 'Namespaced')
+      await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
+    for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
+    if (isNamespaces({ resource: { group: model.group, resource: model.names.plural } }))
+      await client.query(namespaceExists(name));
+    if (isLeases({ resource: { group: model.group, resource: model.names.plural } }))
+      await client.query(leaseHeld(name));
+    return false;
+  }
+
+  async #adapt(client: PoolClient, row: ModelRow, model: Pick<StoredModel, 'indexes' | 'keyScript'>): Promise<boolean> {
+    const plan = planIndexes(row.columns, model.indexes, row.columns_made);
+    const failed = plan.columns.filter(({ state }) => state === 'failed');
+    if (plan.unchanged && failed.length === 0) return row.columns.some(({ state }) => state !== 'ready');
+    // The data may have been mended since.
+    const columns = plan.columns.map((column) =>
+      column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column,
+    );
+    await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
+    for (const { from, to } of plan.reused) for (const text of reuseTexts(row, from, to)) await client.query(text);
+    for (const column of plan.added)
+      await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
+    await client.query('UPDATE platform.models SET columns_made = $2, key_script = $3 WHERE id = $1', [
+      row.id,
+      plan.made,
+      model.keyScript ?? null,
+    ]);
+    await saveColumns(client, row.id, columns);
+    return true;
+  }
+
+  #inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const locked = async (client: PoolClient): Promise<T> => {
+      await client.query(`SELECT pg_advisory_xact_lock(${definitionLock})`);
+      return work(client);
+    };
+    return runTransaction(this.#pool, locked, { begin });
+  }
+}
+
+async function withLockRetries<T>(patience: number, work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + patience;
+  for (let pause = shortestPause; ; pause = Math.min(pause * 2, longestPause)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (performance.now() + pause > deadline) throw new StorageError('TableInUse', tableInUse, { cause: error });
+      await delay(pause);
+    }
+  }
+}
+
+/** Under the revision lock, taken last: whoever writes next sees the new shape. */
+async function saveColumns(client: PoolClient, id: number, columns: readonly Column[]): Promise<void> {
+  await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+  await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [
+    id,
+    JSON.stringify(await withSince(client, columns)),
+  ]);
+}
+
+/** From the moment that a computed column is ready, the log has its keys. */
+async function withSince(client: PoolClient, columns: readonly Column[]): Promise<readonly Column[]> {
+  const isNew = ({ index, state, since }: Column): boolean =>
+    isComputedIndex(index) && state === 'ready' && since === undefined;
+  if (!columns.some(isNew)) return columns;
+  const { rows } = await client.query<{ newest: string }>('SELECT max(rev) AS newest FROM platform.change_log');
+  const since = Number(rows[0]!.newest);
+  return columns.map((column) => (isNew(column) ? { ...column, since } : column));
+}
+
+function columnDefinition({ name, index }: Column): string {
+  const type = sqlType(index);
+  const collation = index.type === 'string' ? ' COLLATE "C"' : '';
+  // A row without keys has an empty set, also before it is filled in: a constant default costs no rewrite.
+  return index.multi ? `${name} ${type}[]${collation} NOT NULL DEFAULT '{}'` : `${name} ${type}${collation}`;
+}
+
+/**
+ * Whoever still knows the column finds none of its name. Its indexes go: old values beside new ones would clash where
+ * none do.
+ */
+function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[] {
+  const indexes = (['order', 'unique'] as const).map((kind) => `platform.${indexName(table, from, kind)}`);
+  return [
+    `ALTER TABLE ${tableName(table)} RENAME COLUMN ${from} TO ${to.name}`,
+    `DROP INDEX IF EXISTS ${indexes.join(', ')}`,
+  ];
+}
+
+/** One statement an index: the ordering or GIN index, and the constraint where values are unique. */
+export function createIndexTexts(table: Pick<Table, 'id'>, { name, index }: Column, concurrently = false): string[] {
+  const create = (unique: boolean): string =>
+    `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${concurrently ? 'CONCURRENTLY ' : ''}`;
+  const on = `ON ${tableName(table)}`;
+  if (index.multi) return [`${create(false)}${indexName(table, name)} ${on} USING gin (${name}) ${ginOptions}`];
+  return [
+    `${create(false)}${indexName(table, name)} ${on} (${name} NULLS FIRST, namespace, name)`,
+    ...(index.unique ? [`${create(true)}${indexName(table, name, 'unique')} ${on} (${name})`] : []),
+  ];
+}
+
+/** A namespace that is being deleted takes no new objects. */
+export function namespaceExists(table: string): string {
+  return `CREATE OR REPLACE FUNCTION platform.namespace_exists(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+    BEGIN RETURN EXISTS (SELECT FROM ${table} WHERE namespace = '' AND name = wanted AND deleted IS NULL); END $$`;
+}

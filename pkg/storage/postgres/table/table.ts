@@ -1,0 +1,81 @@
+import { isComputedIndex, type ComputedIndex, type GroupResource, type IndexDefinition } from '#pkg/apimachinery/index';
+
+/** The column that holds the keys of one declared index. */
+export interface Column {
+  /** `i_3`; never given to another index of the model again. */
+  name: string;
+  index: IndexDefinition;
+  /** `dropping`: the index is no longer declared, its column still there. */
+  state: 'ready' | 'building' | 'failed' | 'dropping';
+  message?: string;
+  /** Of computed keys: the log has those of every change after this revision, before and after it. */
+  since?: number;
+}
+
+/** Where the objects of one model are, as of one shape. */
+export interface Table {
+  id: number;
+  resource: GroupResource;
+  namespaced: boolean;
+  /** Grows with every change that writers must know of. */
+  shape: number;
+  /** Up to this revision, history under this name is that of a model dropped before; 0 where there was none. */
+  replaces: number;
+  /** Does the index on labels hold the owners of every object? */
+  ownersIndexed: boolean;
+  /** Declared indexes without those being dropped. */
+  columns: Column[];
+  /** Those whose keys are computed; undefined, and never empty, for most tables. */
+  computed: ComputedColumn[] | undefined;
+}
+
+export type ComputedColumn = Column & { index: ComputedIndex };
+
+export function computedColumns(columns: readonly Column[]): ComputedColumn[] | undefined {
+  const computed = columns.filter((column): column is ComputedColumn => isComputedIndex(column.index));
+  return computed.length === 0 ? undefined : computed;
+}
+
+/** Schema-qualified name; safe to put into SQL. */
+export function tableName(table: Pick<Table, 'id'>): string {
+  return `platform.m_${table.id}`;
+}
+
+/** Name of a column's ordering or GIN index, or of the constraint behind `unique`. */
+export function indexName(table: Pick<Table, 'id'>, column: string, kind: 'order' | 'unique' = 'order'): string {
+  return kind === 'unique' ? `m_${table.id}_${column}_unique` : `m_${table.id}_${column}`;
+}
+
+/** Element type of a column, as PostgreSQL calls it. */
+export function sqlType(index: Pick<IndexDefinition, 'type'>): string {
+  return sqlTypes[index.type];
+}
+
+const sqlTypes = {
+  string: 'text',
+  integer: 'bigint',
+  number: 'double precision',
+  boolean: 'boolean',
+  date: 'timestamptz',
+} as const;
+
+const builtinColumns = new Map([
+  ['metadata.name', 'name'],
+  ['metadata.namespace', 'namespace'],
+  ['metadata.creationTimestamp', 'created'],
+  ['metadata.deletionTimestamp', 'deleted'],
+]);
+
+/** The column a selector or a sort key reads; undefined for an index this table does not have. */
+export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'name' | 'state' | 'message'> | undefined {
+  const builtin = builtinColumns.get(index.name);
+  if (builtin !== undefined) return { name: builtin, state: 'ready' };
+  // What another function computes is another index: a definition may be ahead of its table, or behind it.
+  return table.columns.find(
+    (column) => column.index.name === index.name && column.index.computed?.id === index.computed?.id,
+  );
+}
+
+export function isNamespaces({ resource }: Pick<Table, 'resource'>): boolean {
+  return resource.group === '' && resource.resource === 'namespaces';
+}

@@ -1,0 +1,338 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { becauseOf } from '#pkg/database/index';
+import type { Change } from '../../change.ts';
+import { StorageError } from '../../storage-error.ts';
+import type { BatchReport, StoreObserver } from '../../store-observer.ts';
+import { classifyFailure, isClaimTaken, isDiskFull, violatedConstraint } from '../connection/database-failure.ts';
+import type { Peers } from '../connection/peers.ts';
+import { translateError } from '../connection/translate-error.ts';
+import { fenceLost } from '../table/lease-fence.ts';
+import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
+import { constraintFailure, explainFailure } from './explain-failure.ts';
+import { claimTaken, takenClaims } from './idempotency-claims.ts';
+import { changeTypes, type Operation } from './operation.ts';
+import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
+import { withKeys } from './write-keys.ts';
+import type { Session, WriterConnection } from './writer-connection.ts';
+
+const maxTries = 5;
+
+/** A write that waits for its outcome. `prepare` is called anew when the model's shape has changed. */
+export interface PendingWrite {
+  /** When it was asked for: `performance.now()`. */
+  since: number;
+  requestId?: string;
+  operation: Operation;
+  prepare(): Promise<Operation>;
+  done(revision: number): void;
+  failed(error: unknown): void;
+}
+
+/** Where a batch's changes go before its writers hear of them. */
+export interface BatchSink {
+  /** Every change up to here has been told. */
+  readonly cursor: number;
+  /**
+   * `first` to `last` are the revisions the batch drew; `changes` those that were used; `batch` is its mark in the log.
+   */
+  committed(first: number, last: number, changes: readonly Change[], batch: string): void;
+  /** Something may have been committed that was not told. */
+  uncertain(): void;
+  /** Forget what is known of these tables. */
+  stale(operations: readonly Operation[]): void;
+}
+
+/** A batch's mark in the log, and the revision it must lie above. */
+interface SentBatch {
+  id: string;
+  after: number;
+}
+
+export interface BatchRunnerOptions {
+  connection: WriterConnection;
+  pool: Pool;
+  origin: string;
+  peers: Pick<Peers, 'present'>;
+  sink: BatchSink;
+  /** How long a write may stay without an outcome while the database is away. Milliseconds. */
+  outageLimit: number;
+  observer?: StoreObserver | undefined;
+}
+
+/** Sends batches and gives each write its own outcome, whatever happens to the statement. */
+export class BatchRunner {
+  readonly #options: BatchRunnerOptions;
+
+  constructor(options: BatchRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when every write of the batch has its outcome; never rejects. */
+  async run(writes: readonly PendingWrite[], tries = 0): Promise<void> {
+    if (writes.length === 0) return;
+    try {
+      await this.#send(writes, tries);
+    } catch (error) {
+      for (const write of writes) write.failed(error);
+    }
+  }
+
+  async #send(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const batch = { id: randomUUID(), after: this.#options.sink.cursor };
+    const start = performance.now();
+    let rows: BatchRow[];
+    try {
+      rows = await this.#write(
+        writes.map(({ operation }) => operation),
+        batch.id,
+      );
+    } catch (error) {
+      this.#report(writes, batch.id, start);
+      await this.#recover(writes, batch, error, tries);
+      return;
+    }
+    this.#report(writes, batch.id, start, rows);
+    await this.#settle(writes, rows, tries, batch.id);
+  }
+
+  #report(writes: readonly PendingWrite[], id: string, start: number, rows?: readonly BatchRow[]): void {
+    const { observer } = this.#options;
+    if (observer === undefined) return;
+    const bytes = writes.reduce((sum, { operation }) => sum + operation.size, 0);
+    const named = (): ReturnType<BatchReport['writes']> =>
+      writes.map(({ requestId }, i) => {
+        const revision = rows?.[i]?.rev;
+        return {
+          ...(requestId === undefined ? {} : { requestId }),
+          ...(revision == null ? {} : { revision: Number(revision) }),
+        };
+      });
+    observer.batch({
+      id,
+      size: writes.length,
+      bytes,
+      ms: performance.now() - start,
+      failed: rows === undefined,
+      writes: named,
+    });
+  }
+
+  /** One alone takes the smaller statement. */
+  async #write(operations: readonly Operation[], batch: string): Promise<BatchRow[]> {
+    const { connection, peers, origin } = this.#options;
+    const mark = { batch, origin: peers.present ? origin : undefined };
+    const [first] = operations;
+    if (first === undefined || operations.length > 1 || first.claim !== undefined) {
+      return batchRows(operations.length, (await connection.run<SentRow>(batchStatement(operations, mark))).rows);
+    }
+    const { rows } = await connection.run<SingleRow>(singleStatement(first, mark));
+    return rows.map((row) => batchRowOf(first, row));
+  }
+
+  async #settle(
+    writes: readonly PendingWrite[],
+    rows: readonly BatchRow[],
+    tries: number,
+    batch: string,
+  ): Promise<void> {
+    const header = rows[0];
+    if (header?.shapes_match === false) return this.#again(writes, tries);
+    const done = writes.flatMap((write, i) => (rows[i]?.rev == null ? [] : [{ write, revision: Number(rows[i].rev) }]));
+    if (header?.first != null && header.last != null) {
+      this.#options.sink.committed(
+        Number(header.first),
+        Number(header.last),
+        done.map(({ write, revision }) => changeOf(write.operation, revision)),
+        batch,
+      );
+    }
+    for (const { write, revision } of done) write.done(revision);
+    const undone = writes.flatMap((write, i) => (rows[i]?.rev == null ? [{ write, row: rows[i] }] : []));
+    const explained = await Promise.all(
+      undone.map(async ({ write, row }) => ({ write, isOver: await this.#explain(write, row) })),
+    );
+    const left = explained.flatMap(({ write, isOver }) => (isOver ? [] : [write]));
+    if (left.length > 0) await this.#again(left, tries);
+  }
+
+  /** False if nothing stands in the write's way any more. */
+  async #explain(write: PendingWrite, row: BatchRow | undefined): Promise<boolean> {
+    const { operation } = write;
+    const { fence } = operation;
+    const found = row?.found == null ? undefined : Number(row.found);
+    try {
+      const isFenceLost = fence !== undefined && row?.fence_holds === false;
+      const failure = isFenceLost ? fenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
+      if (failure !== undefined) write.failed(failure);
+      return failure !== undefined;
+    } catch (error) {
+      write.failed(translateError(error));
+      return true;
+    }
+  }
+
+  async #recover(writes: readonly PendingWrite[], batch: SentBatch, error: unknown, tries: number): Promise<void> {
+    const failure = classifyFailure(error);
+    if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
+    if (isDiskFull(error) && writes.length > 1) return this.#deletionsFirst(writes, tries);
+    if (failure === 'refused') {
+      // The session itself may be what is refused: one of a standby, say. A full disk is full for all sessions, and the
+      // next write may need less of it.
+      if (!isDiskFull(error)) await this.#options.connection.drop();
+      throw translateError(error);
+    }
+    // Tried twice together: from then on one that has to wait does not keep the others.
+    if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
+    if (writes.length > 1) return isClaimTaken(error) ? this.#dropTaken(writes, tries) : this.#halve(writes, tries);
+    const write = writes[0]!;
+    if (failure === 'stale') return this.#again(writes, tries, error);
+    if (isClaimTaken(error)) return write.failed(claimTaken());
+    const constraint = violatedConstraint(error);
+    write.failed(constraint === undefined ? error : constraintFailure(write.operation, constraint));
+  }
+
+  /** Those whose claim somebody has used fail; the others go again, together. */
+  async #dropTaken(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const taken = await takenClaims(
+      this.#options.pool,
+      writes.map(({ operation }) => operation.claim),
+    ).catch(() => new Set<number>());
+    // It has expired meanwhile, or the database does not say.
+    if (taken.size === 0) return this.#halve(writes, tries);
+    for (const i of taken) writes[i]!.failed(claimTaken());
+    await this.run(
+      writes.filter((_, i) => !taken.has(i)),
+      tries,
+    );
+  }
+
+  /**
+   * On a full disk what is small, and above all a deletion, may have the room that others have not: none fails because
+   * of another.
+   */
+  async #deletionsFirst(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const ordered = writes.toSorted((a, b) => Number(isDeletion(b)) - Number(isDeletion(a)));
+    for (const write of ordered) await this.run([write], tries);
+  }
+
+  async #halve(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const middle = Math.ceil(writes.length / 2);
+    await this.run(writes.slice(0, middle), tries);
+    await this.run(writes.slice(middle), tries);
+  }
+
+  /** Reads the tables anew and sends the writes again. */
+  async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
+    if (tries >= maxTries)
+      throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
+    await delay(tries * 20);
+    this.#options.sink.stale(writes.map(({ operation }) => operation));
+    const prepared: PendingWrite[] = [];
+    for (const write of writes) {
+      try {
+        prepared.push({ ...write, operation: await write.prepare() });
+      } catch (failure) {
+        write.failed(failure);
+      }
+    }
+    await this.run(prepared, tries + 1);
+  }
+
+  /** The connection is gone: make sure that the statement is over, then ask the log what it did. */
+  async #resolveUnknown(
+    writes: readonly PendingWrite[],
+    batch: SentBatch,
+    error: unknown,
+    tries: number,
+  ): Promise<void> {
+    const { connection, outageLimit, sink } = this.#options;
+    const lost = connection.session;
+    await connection.drop();
+    const deadline = performance.now() + outageLimit;
+    for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
+      try {
+        if (lost !== undefined) await this.#endSession(lost);
+        const revisions = await this.#readLog(batch);
+        if (revisions.size > 0) await this.#awaitStandbys();
+        sink.uncertain();
+        const undone = writes.filter((write) => {
+          const revision = revisions.get(keyOf(write.operation));
+          if (revision !== undefined) write.done(revision);
+          return revision === undefined;
+        });
+        return revisions.size > 0 ? await this.run(undone, tries) : await this.#again(undone, tries, error);
+      } catch (failure) {
+        if (failure instanceof StorageError) throw failure;
+        if (performance.now() > deadline) {
+          throw new StorageError('Timeout', `whether the write was made is not known${becauseOf(failure)}`, {
+            cause: failure,
+          });
+        }
+        await delay(wait);
+      }
+    }
+  }
+
+  /** Ends what may still be running in a session, and returns when it is gone. */
+  async #endSession({ pid, startedAt }: Session): Promise<void> {
+    const { rows } = await this.#options.pool.query<{ alive: boolean }>(
+      'SELECT pg_terminate_backend(pid, 5000) AS alive FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND pid <> pg_backend_pid()',
+      [pid, startedAt],
+    );
+    if (rows[0]?.alive === false) throw new Error('the lost session is still there');
+  }
+
+  /**
+   * What the log shows may be on this server alone: a session that is ended while it waits for a synchronous standby
+   * leaves its commit behind, visible. A commit after it, which waits in its turn, is acknowledged when both are where
+   * they have to be.
+   */
+  async #awaitStandbys(): Promise<void> {
+    await this.#options.pool.query("SELECT pg_logical_emit_message(true, 'svc', '')");
+  }
+
+  async #readLog({ id, after }: SentBatch): Promise<Map<string, number>> {
+    const { rows } = await this.#options.pool.query<{
+      compacted: string;
+      rev: string | null;
+      model: number;
+      namespace: string;
+      name: string;
+    }>(
+      'SELECT meta.compacted, c.rev, c.model, c.namespace, c.name FROM platform.meta LEFT JOIN platform.change_log c ON c.batch = $1 AND c.rev > $2',
+      [id, after],
+    );
+    if (Number(rows[0]!.compacted) > after)
+      throw new StorageError('Timeout', 'whether the write was made can no longer be known');
+    return new Map(
+      rows
+        .filter(({ rev }) => rev !== null)
+        .map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]),
+    );
+  }
+}
+
+function isDeletion({ operation }: PendingWrite): boolean {
+  return operation.type === 'D';
+}
+
+function keyOf({ table, namespace, name }: Operation): string {
+  return `${table.id}/${namespace}/${name}`;
+}
+
+function changeOf(operation: Operation, revision: number): Change {
+  const { table, type, namespace, name, body, fingerprint, from, computed } = operation;
+  const change: Change = {
+    revision,
+    modelId: table.id,
+    type: changeTypes[type],
+    namespace,
+    name,
+    body,
+    fingerprint,
+    ...(from === undefined ? {} : { old: { revision: from.revision, body: from.body, fingerprint: from.fingerprint } }),
+  };
+  return computed === undefined ? change : withKeys(change, computed.text, computed.oldText);
+}
