@@ -1,8 +1,8 @@
 /**
- * Checks the documentation's links: `node hack/verify-links.mjs [root]`. Every relative link of README.md,
- * CONTRIBUTING.md, CHANGELOG.md, pkg/README.md and docs/ leads to a file, its anchor to a heading; every path in
- * backticks in docs/contributing exists. So does every page that a file elsewhere names as docs/<page>.md. Prints each
- * violation, exits 1 on any.
+ * Checks the links of the documentation: `node hack/verify-links.mjs [root]`. It reads README.md, CONTRIBUTING.md,
+ * CHANGELOG.md, pkg/README.md and docs/. Every relative link leads to a file, and its anchor to a heading. Every path of
+ * a source in backticks exists; in docs/contributing every path does. Every page that another file names as
+ * docs/<page>.md exists. Prints each violation, exits 1 on any.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { findAnchors, findLinks, findPaths } from './docs/markdown-links.mjs';
 
 const root = resolve(process.argv[2] ?? join(dirname(fileURLToPath(import.meta.url)), '..'));
-const folders = ['bench', 'cmd', 'config', 'deploy', 'docs', 'hack', 'pkg', 'test'];
+const sources = ['bench', 'cmd', 'hack', 'pkg', 'test'];
+/** An installation has files in config, data and deploy that the repository has not. */
+const folders = [...sources, 'config', 'deploy', 'docs'];
 const pages = [
   ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'pkg/README.md'].filter((page) => existsSync(join(root, page))),
   ...listFiles('docs').filter((file) => file.endsWith('.md')),
@@ -22,8 +24,7 @@ let count = 0;
 for (const page of pages) {
   const text = readFileSync(join(root, page), 'utf8');
   for (const { target, line } of findLinks(text)) check(page, line, target, dirname(page));
-  if (!page.startsWith('docs/contributing/')) continue;
-  for (const { path, line } of findPaths(text, folders)) {
+  for (const { path, line } of findPaths(text, page.startsWith('docs/contributing/') ? folders : sources)) {
     count += 1;
     if (!existsSync(join(root, path))) violations.push(`${page}:${line}: there is no ${path}`);
   }

@@ -56,9 +56,14 @@ const planted: { reason: string; files: Record<string, string>; says: RegExp }[]
     says: /docs\/a\.md:3: b\.md leads to no file/,
   },
   {
-    reason: 'a path in a page for contributors',
-    files: { 'docs/contributing/a.md': 'See `pkg/gone.ts`.' },
-    says: /docs\/contributing\/a\.md:1: there is no pkg\/gone\.ts/,
+    reason: 'a path of a source',
+    files: { 'docs/a.md': 'See `pkg/gone.ts`.' },
+    says: /docs\/a\.md:1: there is no pkg\/gone\.ts/,
+  },
+  {
+    reason: 'any path in a page for contributors',
+    files: { 'docs/contributing/a.md': 'See `deploy/gone.yaml`.' },
+    says: /docs\/contributing\/a\.md:1: there is no deploy\/gone\.yaml/,
   },
   {
     reason: 'a page that a comment names',
@@ -83,7 +88,7 @@ test('what resolves is let through', async () => {
     'README.md':
       '[a](docs/a.md#what-svcx-is-2023) [b](https://example.com/x.md) `[c](gone.md)`\n\n```md\n[d](gone.md)\n```\n',
     'docs/a.md':
-      '# What `svc.x` is (2023)\n\n## Again\n\n## Again\n\n[a](#again-1), [code](../pkg/a.ts), `pkg/gone.ts`\n',
+      '# What `svc.x` is (2023)\n\n## Again\n\n## Again\n\n[a](#again-1), [code](../pkg/a.ts), `deploy/secrets`\n',
     'docs/contributing/b.md': '`pkg/a.ts`, `pkg/<package>/index.ts`, `pkg/{a,b}`, `make all`, [a](../a.md)\n',
     'pkg/a.ts': '// docs/a.md\n',
   });
