@@ -14,6 +14,7 @@ const rows = [
     { name: 'lint', command: [node, 'node_modules/oxlint/bin/oxlint', '--type-aware'] },
     { name: 'imports', command: [node, 'hack/verify-imports.mjs'] },
     { name: 'lock file', command: [node, 'hack/check-lock.mjs'] },
+    { name: 'links', command: [node, 'hack/verify-links.mjs'] },
     {
       name: 'format',
       command: [node, 'node_modules/prettier/bin/prettier.cjs', '--check', '--cache', '--log-level=warn', '.'],
