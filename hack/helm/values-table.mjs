@@ -9,8 +9,8 @@ import { isMap, isScalar, parseDocument } from 'yaml';
 
 const valuesFile = fileURLToPath(new URL('../../deploy/helm/svc/values.yaml', import.meta.url));
 const page = fileURLToPath(new URL('../../docs/kubernetes.md', import.meta.url));
-const begin = '<!-- values: written by hack/helm/values-table.mjs -->';
-const end = '<!-- end of values -->';
+const begin = '<!-- values: written by hack/helm/values-table.mjs -->\n<!-- prettier-ignore-start -->';
+const end = '<!-- prettier-ignore-end -->\n<!-- end of values -->';
 
 /**
  * Each leaf of values.yaml: its path, its default, its comment (undefined: it has none). A map without entries is a

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,6 +9,9 @@ import type { TestRun } from './test-run.ts';
 
 const PREFIX = 'svc-jest-';
 
+/** More than a run's databases take at a time. */
+const roomBytes = 4 * 1024 ** 3;
+
 const log: Log = {
   info: () => {},
   warn: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)}\n`),
@@ -17,7 +20,7 @@ const log: Log = {
 
 /**
  * One PostgreSQL per run, for all test files: its connection is in SVC_TEST_DATABASE, as JSON.
- * SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
+ * SVC_TEST_RUN tells that nobody else uses it. SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
  */
 export default async function globalSetup({ rootDir }: { rootDir: string }): Promise<void> {
   const { EmbeddedPostgres, removeAbandoned, processorSlowness, bundlePackages } = await loadModules(rootDir);
@@ -28,21 +31,41 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
     process.env['SVC_TEST_DATABASE'] = JSON.stringify({ connectionString: url });
     return;
   }
-  // A temporary folder of root's own would be closed to PostgreSQL's user.
-  const folder = process.getuid?.() === 0 ? '/tmp' : tmpdir();
+  const folder = await databaseFolder();
   await removeAbandoned(folder, PREFIX);
   const dataDir = await mkdtemp(join(folder, PREFIX));
   // mkdtemp makes it 0700, and PostgreSQL's own user has to pass when we are root.
   if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
   const stopGuard = startGuard(rootDir, dataDir);
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
+  const settings = {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    wal_level: 'minimal',
+    max_wal_senders: '0',
+    max_connections: '200',
+    max_wal_size: '256MB',
+    // Each database that is dropped is looked for in all of them.
+    shared_buffers: '128MB',
+    // No statement of a test runs long enough to gain from it.
+    jit: 'off',
+  };
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
   process.env['SVC_TEST_DATABASE'] = JSON.stringify(server.connection);
+  process.env['SVC_TEST_RUN'] = String(process.pid);
   (globalThis as TestRun).stopTestDatabase = async () => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
     stopGuard();
   };
+}
+
+/** In memory where there is room: every test file makes a database of a thousand files, and removes it. */
+async function databaseFolder(): Promise<string> {
+  const memory = await statfs('/dev/shm').catch(() => undefined);
+  if (memory !== undefined && memory.bavail * memory.bsize > roomBytes) return '/dev/shm';
+  // A temporary folder of root's own would be closed to PostgreSQL's user.
+  return process.getuid?.() === 0 ? '/tmp' : tmpdir();
 }
 
 /**

@@ -26,11 +26,9 @@ export function errorPage(context: RequestContext, failure: AccessError): Answer
     status,
     title: titles[status] ?? 'Something went wrong',
     isProblem: true,
-    body: html`<div class="card">
-      <p>${textOf(failure)}</p>
-      ${status >= 500 && html`<p>If it goes on, tell an administrator the number of this request: <code>${context.id}</code></p>`}
-      <p><a href="/settings/">Go to your settings</a></p>
-    </div>`,
+    body: html`<div class="card"><p>${textOf(failure)}</p>
+${status >= 500 && html`<p>If it goes on, tell an administrator the number of this request: <code>${context.id}</code></p>`}
+<p><a href="/settings/">Go to your settings</a></p></div>`,
   });
 }
 

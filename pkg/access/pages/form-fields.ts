@@ -39,29 +39,27 @@ export function field({
   const described = [hint !== undefined && `${id}-hint`, wrong.length > 0 && `${id}-wrong`]
     .filter((part) => part !== false)
     .join(' ');
-  const attributes = html`id="${id}" name="${name}" autocomplete="${autocomplete}" ${required && html`required`}
-  ${isFirst && html`autofocus`} ${maxLength !== undefined && html`maxlength="${maxLength}"`}
-  ${described !== '' && html`aria-describedby="${described}"`} ${wrong.length > 0 && html`aria-invalid="true"`}
-  ${autocomplete === 'username' && html`autocapitalize="none" spellcheck="false"`}`;
+  const attributes = html`id="${id}" name="${name}" autocomplete="${autocomplete}" ${required && html`required`} ${isFirst && html`autofocus`}
+${maxLength !== undefined && html`maxlength="${maxLength}"`} ${described !== '' && html`aria-describedby="${described}"`} ${wrong.length > 0 && html`aria-invalid="true"`}
+${autocomplete === 'username' && html`autocapitalize="none" spellcheck="false"`}`;
   return html`<div class="field">
-    <label for="${id}">${label}</label>
-    ${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}
-    ${wrong.length > 0 && html`<p class="wrong" id="${id}-wrong">${wrong.join(' ')}</p>`}
-    ${
-      rows === undefined
-        ? html`<input type="${type}" value="${value}" ${attributes} />`
-        : html`<textarea rows="${rows}" ${attributes}>${value}</textarea>`
-    }
-  </div>`;
+<label for="${id}">${label}</label>
+${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+${wrong.length > 0 && html`<p class="wrong" id="${id}-wrong">${wrong.join(' ')}</p>`}
+${
+  rows === undefined
+    ? html`<input type="${type}" value="${value}" ${attributes}>`
+    : html`<textarea rows="${rows}" ${attributes}>
+${value}</textarea>`
+}
+</div>`;
 }
 
 /** Of a form that was sent and refused: first on the page, and read out. */
 export function problemNote(problems: Problems | undefined): Html | undefined {
   if (problems === undefined || Object.keys(problems).length === 0) return undefined;
   const general = problems[''] ?? [];
-  return html`<div class="note bad" role="alert">
-    <p>${general.length > 0 ? general.join(' ') : 'Nothing was changed. Please look at the fields that are marked.'}</p>
-  </div>`;
+  return html`<div class="note bad" role="alert"><p>${general.length > 0 ? general.join(' ') : 'Nothing was changed. Please look at the fields that are marked.'}</p></div>`;
 }
 
 /** That something was done. */
@@ -79,16 +77,12 @@ export interface SelectOptions extends Pick<FieldOptions, 'name' | 'label' | 'pr
 export function select({ name, label, value, options, problems = {} }: SelectOptions): Html {
   const wrong = problems[name] ?? [];
   return html`<div class="field">
-    <label for="${name}">${label}</label>
-    ${wrong.length > 0 && html`<p class="wrong" id="${name}-wrong">${wrong.join(' ')}</p>`}
-    <select
-      id="${name}"
-      name="${name}"
-      ${wrong.length > 0 && html`aria-invalid="true" aria-describedby="${name}-wrong"`}
-    >
-      ${options.map(([each, text]) => html`<option value="${each}" ${each === value && html`selected`}>${text}</option>`)}
-    </select>
-  </div>`;
+<label for="${name}">${label}</label>
+${wrong.length > 0 && html`<p class="wrong" id="${name}-wrong">${wrong.join(' ')}</p>`}
+<select id="${name}" name="${name}" ${wrong.length > 0 && html`aria-invalid="true" aria-describedby="${name}-wrong"`}>
+${options.map(([each, text]) => html`<option value="${each}" ${each === value && html`selected`}>${text}</option>`)}
+</select>
+</div>`;
 }
 
 export interface ChoiceOptions {
@@ -102,9 +96,5 @@ export interface ChoiceOptions {
 
 /** One box or button to check; several of them belong in a fieldset. */
 export function choice({ type, name, id, label, value, isChecked }: ChoiceOptions): Html {
-  return html`<div class="choice">
-    <input type="${type}" id="${id}" name="${name}" value="${value}" ${isChecked && html`checked`} /><label for="${id}"
-      >${label}</label
-    >
-  </div>`;
+  return html`<div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}" ${isChecked && html`checked`}><label for="${id}">${label}</label></div>`;
 }

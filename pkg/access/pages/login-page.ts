@@ -157,14 +157,15 @@ function loginForm(
       'Set-Cookie': formatCookie(formCookie, token, { httpOnly: true, secure: request.isSecure }),
     },
     body: html`<div class="card">
-      ${doneNote(done)} ${problemNote(problems)}
-      <form method="post" action="/login/">
-        ${csrfField(token)}
-        <input type="hidden" name="next" value="${next}" />
-        ${field({ name: 'username', label: 'Username or e-mail address', value: username, autocomplete: 'username', required: true, problems })}
-        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, problems })}
-        <p data-reveal><button class="main" type="submit">Log in</button></p>
-      </form>
-    </div>`,
+${doneNote(done)}
+${problemNote(problems)}
+<form method="post" action="/login/">
+${csrfField(token)}
+<input type="hidden" name="next" value="${next}">
+${field({ name: 'username', label: 'Username or e-mail address', value: username, autocomplete: 'username', required: true, problems })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, problems })}
+<p data-reveal><button class="main" type="submit">Log in</button></p>
+</form>
+</div>`,
   });
 }

@@ -40,31 +40,30 @@ export function pageAnswer({
   headers = {},
 }: PageOptions): Answer {
   const page = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${isProblem ? 'Problem: ' : ''}${title} - Access management</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/assets/style.css" />
-        <script src="/assets/pages.js" defer></script>
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the content</a>
-        <header class="top">
-          <div>
-            <p class="brand">Access management</p>
-            ${user && userBar(user)}
-          </div>
-        </header>
-        <main id="content" tabindex="-1" ${isNarrow && html`class="narrow"`}>
-          ${navigation}
-          <h1>${title}</h1>
-          ${body}
-        </main>
-        <footer class="foot"><a href="/api/docs/">API reference</a></footer>
-      </body>
-    </html> `;
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${isProblem ? 'Problem: ' : ''}${title} - Access management</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/assets/style.css">
+<script src="/assets/pages.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top"><div>
+<p class="brand">Access management</p>
+${user && userBar(user)}
+</div></header>
+<main id="content" tabindex="-1" ${isNarrow && html`class="narrow"`}>
+${navigation}
+<h1>${title}</h1>
+${body}
+</main>
+<footer class="foot"><a href="/api/docs/">API reference</a></footer>
+</body>
+</html>
+`;
   // A form's Origin header would be `null` with no referrer at all.
   return {
     status,
@@ -81,12 +80,12 @@ export function seeOther(path: string, headers: AnswerHeaders = {}): Answer {
 
 function userBar({ username, csrfToken }: PageUser): Html {
   return html`<div class="who">
-    <p>Logged in as <strong>${username}</strong></p>
-    <form method="post" action="/logout/">${csrfField(csrfToken)}<button type="submit">Log out</button></form>
-  </div>`;
+<p>Logged in as <strong>${username}</strong></p>
+<form method="post" action="/logout/">${csrfField(csrfToken)}<button type="submit">Log out</button></form>
+</div>`;
 }
 
 /** First in every form that changes something. */
 export function csrfField(token: string): Html {
-  return html`<input type="hidden" name="csrfmiddlewaretoken" value="${token}" />`;
+  return html`<input type="hidden" name="csrfmiddlewaretoken" value="${token}">`;
 }

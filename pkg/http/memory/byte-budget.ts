@@ -31,7 +31,8 @@ export class ByteBudget {
 
 /**
  * What a body of so many bytes takes while it is parsed, validated and stored, at most: texts of it in several forms,
- * each of two bytes a character where one character needs them, and up to 100 000 values. Checked by test/system/tenants.
+ * each of two bytes a character where one character needs them, and up to 100 000 values. Checked by
+ * test/system/tenants.
  */
 export function parsedBytesOf(bytes: number): number {
   return 10 * bytes + 50 * Math.min(bytes, 400_000);

@@ -90,70 +90,32 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
 }
 
 function newKeyForm(call: Call, { outcome: { problems }, ipGroup }: { outcome: PageOutcome; ipGroup: string }): Html {
-  return html`<section class="card" aria-labelledby="new">
-    <h2 id="new">New access key</h2>
-    <form method="post" action="${path}">
-      ${csrfField(pageUserOf(call).csrfToken)}
-      ${field({ name: 'ip_group', label: 'Addresses it may be used from', value: ipGroup, rows: 2, hint, required: true, problems })}
-      <button class="main" type="submit">Create access key</button>
-    </form>
-  </section>`;
+  return html`<section class="card" aria-labelledby="new"><h2 id="new">New access key</h2>
+<form method="post" action="${path}">
+${csrfField(pageUserOf(call).csrfToken)}
+${field({ name: 'ip_group', label: 'Addresses it may be used from', value: ipGroup, rows: 2, hint, required: true, problems })}
+<button class="main" type="submit">Create access key</button>
+</form></section>`;
 }
 
 function keyList(call: Call, list: readonly AccessKey[]): Html {
   const csrf = csrfField(pageUserOf(call).csrfToken);
-  return html`<p>
-      With an access key a program signs what it asks of this service: see <a href="/api/docs/">the API reference</a>.
-      You may have ${maxAccessKeys}.
-    </p>
-    ${
-      list.length === 0
-        ? html`<p class="card">You have no access keys.</p>`
-        : html`<ul class="list">
-            ${list.map((key) => keyCard(key, csrf))}
-          </ul>`
-    }`;
+  return html`<p>With an access key a program signs what it asks of this service: see <a href="/api/docs/">the API reference</a>. You may have ${maxAccessKeys}.</p>
+${list.length === 0 ? html`<p class="card">You have no access keys.</p>` : html`<ul class="list">${list.map((key) => keyCard(key, csrf))}</ul>`}`;
 }
 
 function keyCard({ id, isActive, ipGroup, dateCreated, dateLastUsed }: AccessKey, csrf: Html): Html {
   const ofKey = html`<span class="visually-hidden"> of key ${id}</span>`;
-  return html`<li class="card">
-    <h2>
-      <code>${id}</code>
-      ${isActive ? html`<span class="mark good">active</span>` : html`<span class="mark bad">disabled</span>`}
-    </h2>
-    <dl>
-      <dt>From</dt>
-      <dd>${ipGroup.join(', ')}</dd>
-      <dt>Created</dt>
-      <dd>${timeOf(dateCreated)}</dd>
-      <dt>Last used</dt>
-      <dd>${timeOf(dateLastUsed)}</dd>
-    </dl>
-    <div class="actions">
-      <form method="post" action="${path}${id}/">
-        ${csrf}<input type="hidden" name="is_active" value="${String(!isActive)}" /><button type="submit">
-          ${isActive ? 'Disable' : 'Enable'}<span class="visually-hidden"> key ${id}</span>
-        </button>
-      </form>
-      <details>
-        <summary>Change addresses${ofKey}</summary>
-        <form method="post" action="${path}${id}/">
-          ${csrf}
-          ${field({ name: 'ip_group', id: `ip_group-${id}`, label: 'Addresses it may be used from', value: ipGroup.join('\n'), rows: 3, hint, required: true })}
-          <button type="submit">Save addresses${ofKey}</button>
-        </form>
-      </details>
-      <details class="bad">
-        <summary>Delete<span class="visually-hidden"> key ${id}</span></summary>
-        <form method="post" action="${path}${id}/">
-          ${csrf}
-          <p>Programs that use it are refused from then on.</p>
-          <button class="bad" type="submit" name="action" value="delete">
-            Delete for good<span class="visually-hidden"> key ${id}</span>
-          </button>
-        </form>
-      </details>
-    </div>
-  </li>`;
+  return html`<li class="card"><h2><code>${id}</code> ${isActive ? html`<span class="mark good">active</span>` : html`<span class="mark bad">disabled</span>`}</h2>
+<dl><dt>From</dt><dd>${ipGroup.join(', ')}</dd><dt>Created</dt><dd>${timeOf(dateCreated)}</dd><dt>Last used</dt><dd>${timeOf(dateLastUsed)}</dd></dl>
+<div class="actions">
+<form method="post" action="${path}${id}/">${csrf}<input type="hidden" name="is_active" value="${String(!isActive)}"><button type="submit">${isActive ? 'Disable' : 'Enable'}<span class="visually-hidden"> key ${id}</span></button></form>
+<details><summary>Change addresses${ofKey}</summary>
+<form method="post" action="${path}${id}/">${csrf}
+${field({ name: 'ip_group', id: `ip_group-${id}`, label: 'Addresses it may be used from', value: ipGroup.join('\n'), rows: 3, hint, required: true })}
+<button type="submit">Save addresses${ofKey}</button></form></details>
+<details class="bad"><summary>Delete<span class="visually-hidden"> key ${id}</span></summary>
+<form method="post" action="${path}${id}/">${csrf}<p>Programs that use it are refused from then on.</p>
+<button class="bad" type="submit" name="action" value="delete">Delete for good<span class="visually-hidden"> key ${id}</span></button></form></details>
+</div></li>`;
 }

@@ -44,20 +44,17 @@ export function newTokenForm({ path, csrfToken, roles, sent = blank, problems = 
       isChecked: sent.roles.includes(role),
     }),
   );
-  return html`<section class="card" aria-labelledby="new">
-    <h2 id="new">New personal token</h2>
-    <form method="post" action="${path}">
-      ${csrfField(csrfToken)}
-      ${field({ name: 'displayName', label: 'What it is for', value: sent.displayName, hint: 'So that you know it again, for example: backup of the shop.', maxLength: 253, problems })}
-      ${select({ name: 'expiresAt', label: 'Expires', value: sent.days, options: lifetimes, problems })}
-      <fieldset ${wrong.length > 0 && html`aria-describedby="roles-wrong"`}>
-        <legend>What it may do</legend>
-        ${wrong.length > 0 && html`<p class="wrong" id="roles-wrong">${wrong.join(' ')}</p>`}
-        ${choice({ type: 'radio', name: 'scope', id: 'scope-all', label: 'Everything that I may do', value: 'all', isChecked: !sent.isNarrowed })}
-        ${roles.length > 0 && choice({ type: 'radio', name: 'scope', id: 'scope-roles', label: 'Only what these roles permit:', value: 'roles', isChecked: sent.isNarrowed })}
-        ${roles.length > 0 && html`<div class="choices" role="group" aria-label="Roles">${boxes}</div>`}
-      </fieldset>
-      <button class="main" type="submit">Create personal token</button>
-    </form>
-  </section>`;
+  return html`<section class="card" aria-labelledby="new"><h2 id="new">New personal token</h2>
+<form method="post" action="${path}">
+${csrfField(csrfToken)}
+${field({ name: 'displayName', label: 'What it is for', value: sent.displayName, hint: 'So that you know it again, for example: backup of the shop.', maxLength: 253, problems })}
+${select({ name: 'expiresAt', label: 'Expires', value: sent.days, options: lifetimes, problems })}
+<fieldset ${wrong.length > 0 && html`aria-describedby="roles-wrong"`}><legend>What it may do</legend>
+${wrong.length > 0 && html`<p class="wrong" id="roles-wrong">${wrong.join(' ')}</p>`}
+${choice({ type: 'radio', name: 'scope', id: 'scope-all', label: 'Everything that I may do', value: 'all', isChecked: !sent.isNarrowed })}
+${roles.length > 0 && choice({ type: 'radio', name: 'scope', id: 'scope-roles', label: 'Only what these roles permit:', value: 'roles', isChecked: sent.isNarrowed })}
+${roles.length > 0 && html`<div class="choices" role="group" aria-label="Roles">${boxes}</div>`}
+</fieldset>
+<button class="main" type="submit">Create personal token</button>
+</form></section>`;
 }

@@ -44,21 +44,16 @@ function show(call: Call, { isRevoking = false, ...outcome }: PageOutcome & { is
     path,
     done,
     ...outcome,
-    body: html`<section class="card" aria-labelledby="change">
-      <h2 id="change">Change your password</h2>
-      <form method="post" action="${path}">
-        ${csrfField(csrfToken)}
-        <input type="text" name="username" value="${username}" autocomplete="username" readonly hidden />
-        ${field({ name: 'old_password', label: 'Current password', type: 'password', autocomplete: 'current-password', required: true, problems })}
-        ${field({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters, and none of the passwords that everybody tries first.', required: true, problems })}
-        ${field({ name: 'new_password_again', label: 'New password again', type: 'password', autocomplete: 'new-password', required: true, problems })}
-        ${choice({ type: 'checkbox', name: revokeField, id: revokeField, label: 'End my personal tokens, access keys and private token, too: somebody else may know them', value: 'true', isChecked: isRevoking })}
-        <p data-reveal>
-          Your other sessions end, and all Bearer tokens. Personal tokens, access keys and the private token stay unless
-          you tick the box.
-        </p>
-        <button class="main" type="submit">Change password</button>
-      </form>
-    </section>`,
+    body: html`<section class="card" aria-labelledby="change"><h2 id="change">Change your password</h2>
+<form method="post" action="${path}">
+${csrfField(csrfToken)}
+<input type="text" name="username" value="${username}" autocomplete="username" readonly hidden>
+${field({ name: 'old_password', label: 'Current password', type: 'password', autocomplete: 'current-password', required: true, problems })}
+${field({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters, and none of the passwords that everybody tries first.', required: true, problems })}
+${field({ name: 'new_password_again', label: 'New password again', type: 'password', autocomplete: 'new-password', required: true, problems })}
+${choice({ type: 'checkbox', name: revokeField, id: revokeField, label: 'End my personal tokens, access keys and private token, too: somebody else may know them', value: 'true', isChecked: isRevoking })}
+<p data-reveal>Your other sessions end, and all Bearer tokens. Personal tokens, access keys and the private token stay unless you tick the box.</p>
+<button class="main" type="submit">Change password</button>
+</form></section>`,
   });
 }

@@ -121,52 +121,23 @@ function readDays(text: string): number {
 }
 
 function tokenList(list: readonly PersonalToken[], csrf: Html): Html {
-  return html`<p>
-      A personal token lets a program in at the content platform, as you: <code>Authorization: Bearer pat_...</code>
-    </p>
-    ${
-      list.length === 0
-        ? html`<p class="card">You have no personal tokens.</p>`
-        : html`<ul class="list">
-            ${list.map((token) => tokenCard(token, csrf))}
-          </ul>`
-    }`;
+  return html`<p>A personal token lets a program in at the content platform, as you: <code>Authorization: Bearer pat_...</code></p>
+${list.length === 0 ? html`<p class="card">You have no personal tokens.</p>` : html`<ul class="list">${list.map((token) => tokenCard(token, csrf))}</ul>`}`;
 }
 
 function tokenCard({ metadata: { name, creationTimestamp }, spec, status }: PersonalToken, csrf: Html): Html {
   const ofToken = html`<span class="visually-hidden"> token ${name}</span>`;
   const button = (action: Action, text: string): Html =>
-    html`<button type="submit" name="action" value="${action}" ${action === 'remove' && html`class="bad"`}>
-      ${text}${ofToken}
-    </button>`;
-  return html`<li class="card">
-    <h2>${spec.displayName ?? name} ${stateOf({ spec, status })}</h2>
-    <dl>
-      <dt>Name</dt>
-      <dd><code>${name}</code></dd>
-      <dt>May do</dt>
-      <dd>${spec.roles === undefined ? 'everything that you may do' : spec.roles.join(', ')}</dd>
-      <dt>Created</dt>
-      <dd>${timeOf(creationTimestamp)}</dd>
-      <dt>Expires</dt>
-      <dd>${timeOf(spec.expiresAt)}</dd>
-      <dt>Last used</dt>
-      <dd>${timeOf(status.lastUsed)}</dd>
-    </dl>
-    <div class="actions">
-      <form method="post" action="${path}${name}/">
-        ${csrf}${spec.revoked ? button('restore', 'Restore') : button('revoke', 'Revoke')}
-      </form>
-      <details class="bad">
-        <summary>Delete${ofToken}</summary>
-        <form method="post" action="${path}${name}/">
-          ${csrf}
-          <p>Programs that use it are refused from then on.</p>
-          ${button('remove', 'Delete for good')}
-        </form>
-      </details>
-    </div>
-  </li>`;
+    html`<button type="submit" name="action" value="${action}" ${action === 'remove' && html`class="bad"`}>${text}${ofToken}</button>`;
+  return html`<li class="card"><h2>${spec.displayName ?? name} ${stateOf({ spec, status })}</h2>
+<dl><dt>Name</dt><dd><code>${name}</code></dd>
+<dt>May do</dt><dd>${spec.roles === undefined ? 'everything that you may do' : spec.roles.join(', ')}</dd>
+<dt>Created</dt><dd>${timeOf(creationTimestamp)}</dd><dt>Expires</dt><dd>${timeOf(spec.expiresAt)}</dd><dt>Last used</dt><dd>${timeOf(status.lastUsed)}</dd></dl>
+<div class="actions">
+<form method="post" action="${path}${name}/">${csrf}${spec.revoked ? button('restore', 'Restore') : button('revoke', 'Revoke')}</form>
+<details class="bad"><summary>Delete${ofToken}</summary>
+<form method="post" action="${path}${name}/">${csrf}<p>Programs that use it are refused from then on.</p>${button('remove', 'Delete for good')}</form></details>
+</div></li>`;
 }
 
 function stateOf({ spec, status }: Pick<PersonalToken, 'spec' | 'status'>): Html {

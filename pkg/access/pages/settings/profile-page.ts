@@ -70,31 +70,21 @@ function profileForm(
   { outcome: { problems }, sent }: { outcome: PageOutcome; sent?: ProfileValues },
 ): Html {
   const { name, email, comment } = sent ?? { ...record, email: record.email ?? '' };
-  return html`<section class="card" aria-labelledby="account">
-      <h2 id="account">Account</h2>
-      <dl>
-        <dt>Username</dt>
-        <dd>${record.username}</dd>
-        <dt>Roles</dt>
-        <dd>${record.system_roles.map(({ display_name: role }) => role).join(', ') || 'none'}</dd>
-        <dt>Groups</dt>
-        <dd>${record.groups.join(', ') || 'none'}</dd>
-        <dt>Since</dt>
-        <dd>${timeOf(record.date_joined)}</dd>
-        <dt>Expires</dt>
-        <dd>${timeOf(record.date_expired)}</dd>
-        <dt>Last login</dt>
-        <dd>${timeOf(record.last_login)}</dd>
-      </dl>
-    </section>
-    <section class="card" aria-labelledby="you">
-      <h2 id="you">About you</h2>
-      <form method="post" action="${path}">
-        ${csrfField(pageUserOf(call).csrfToken)}
-        ${field({ name: 'name', label: 'Name', value: name, autocomplete: 'name', required: true, maxLength: 128, problems })}
-        ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', required: record.email !== null, maxLength: 254, problems })}
-        ${field({ name: 'comment', label: 'Comment', value: comment, rows: 3, maxLength: 2000, problems })}
-        <button class="main" type="submit">Save</button>
-      </form>
-    </section>`;
+  return html`<section class="card" aria-labelledby="account"><h2 id="account">Account</h2>
+<dl>
+<dt>Username</dt><dd>${record.username}</dd>
+<dt>Roles</dt><dd>${record.system_roles.map(({ display_name: role }) => role).join(', ') || 'none'}</dd>
+<dt>Groups</dt><dd>${record.groups.join(', ') || 'none'}</dd>
+<dt>Since</dt><dd>${timeOf(record.date_joined)}</dd>
+<dt>Expires</dt><dd>${timeOf(record.date_expired)}</dd>
+<dt>Last login</dt><dd>${timeOf(record.last_login)}</dd>
+</dl></section>
+<section class="card" aria-labelledby="you"><h2 id="you">About you</h2>
+<form method="post" action="${path}">
+${csrfField(pageUserOf(call).csrfToken)}
+${field({ name: 'name', label: 'Name', value: name, autocomplete: 'name', required: true, maxLength: 128, problems })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', required: record.email !== null, maxLength: 254, problems })}
+${field({ name: 'comment', label: 'Comment', value: comment, rows: 3, maxLength: 2000, problems })}
+<button class="main" type="submit">Save</button>
+</form></section>`;
 }

@@ -69,33 +69,16 @@ function sessionList(call: Call, rows: readonly SessionRow[]): Html {
   const csrf = csrfField(pageUserOf(call).csrfToken);
   const current = call.caller.session!.id;
   return html`<p>Each is a browser in which you have logged in. A session that is not used for long ends by itself.</p>
-    <ul class="list">
-      ${rows.map((row) => sessionCard(row, { csrf, isCurrent: row.id === current }))}
-    </ul>
-    ${rows.length > 1 && html`<form method="post" action="${path}others/">${csrf}<button class="bad" type="submit">End all other sessions</button></form>`}`;
+<ul class="list">${rows.map((row) => sessionCard(row, { csrf, isCurrent: row.id === current }))}</ul>
+${rows.length > 1 && html`<form method="post" action="${path}others/">${csrf}<button class="bad" type="submit">End all other sessions</button></form>`}`;
 }
 
 function sessionCard(
   { id, remote_addr: address, user_agent: browser, created, last_seen: lastSeen }: SessionRow,
   { csrf, isCurrent }: { csrf: Html; isCurrent: boolean },
 ): Html {
-  return html`<li class="card">
-    <h2>${address} ${isCurrent && html`<span class="mark good">this one</span>`}</h2>
-    <dl>
-      <dt>Browser</dt>
-      <dd>${browser || 'unknown'}</dd>
-      <dt>Since</dt>
-      <dd>${timeOf(created)}</dd>
-      <dt>Last used</dt>
-      <dd>${timeOf(lastSeen)}</dd>
-    </dl>
-    ${
-      !isCurrent &&
-      html`<form method="post" action="${path}${id}/">
-        ${csrf}<button class="bad" type="submit">
-          End this session<span class="visually-hidden"> from ${address}, begun ${timeOf(created)}</span>
-        </button>
-      </form>`
-    }
-  </li>`;
+  return html`<li class="card"><h2>${address} ${isCurrent && html`<span class="mark good">this one</span>`}</h2>
+<dl><dt>Browser</dt><dd>${browser || 'unknown'}</dd><dt>Since</dt><dd>${timeOf(created)}</dd><dt>Last used</dt><dd>${timeOf(lastSeen)}</dd></dl>
+${!isCurrent && html`<form method="post" action="${path}${id}/">${csrf}<button class="bad" type="submit">End this session<span class="visually-hidden"> from ${address}, begun ${timeOf(created)}</span></button></form>`}
+</li>`;
 }

@@ -49,9 +49,7 @@ export function settingsPage(
 }
 
 function navigationOf(here: SettingsPath): Html {
-  return html`<nav aria-label="Settings">
-    <ul>
-      ${Object.entries(sections).map(([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`)}
-    </ul>
-  </nav>`;
+  return html`<nav aria-label="Settings"><ul>
+${Object.entries(sections).map(([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`)}
+</ul></nav>`;
 }

@@ -111,7 +111,7 @@ test('PostgreSQL has connections for four of each server, as the page says, and 
   );
   // The formula of docs/sizing.md.
   expect(Number(connections)).toBeGreaterThanOrEqual((4 + 1) * 49 + (4 + 1) * 22 + 10);
-  expect(page).toContain(
+  expect(page.replaceAll(/\s+/g, ' ')).toContain(
     `\`max_connections\` of PostgreSQL is ${connections}, enough for four apiservers and four access-servers`,
   );
 });

@@ -108,7 +108,9 @@ test('the page has the same options for two machines as the sample, and where pr
 test('the page switches to a version in a line of its own, and in an upgrade once that was copied and checked', () => {
   for (const line of page.split('\n').filter((text) => text.includes('ln -sfn')))
     expect(line).toMatch(/^# ln -sfn \S+ \/opt\/svc$/);
-  const [, upgrade] = /^An upgrade, one machine after another[^\n]*\n\n```console\n([\s\S]*?)^```/m.exec(page)!;
+  const [, upgrade] = /^An upgrade, one machine after another(?:[^\n]|\n(?!\n))*\n\n```console\n([\s\S]*?)^```/m.exec(
+    page,
+  )!;
   expect(upgrade).toMatch(/cp -a [\s\S]* migrate --check [\s\S]*^# ln -sfn [\s\S]*^# systemctl restart /m);
 });
 
