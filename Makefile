@@ -16,7 +16,7 @@ lint: node_modules ## static checks of the code
 test: node_modules ## all tests, on a PostgreSQL of their own
 	npm test
 
-verify: node_modules ## types, lint, arrows between wings, lock file, and the documentation, executed
+verify: node_modules ## types, lint, who imports what, lock file, and the documentation, executed
 	npm run verify
 
 bench: build ## ratios against bare servers and plain SQL, one run (ARGS='--quick', '--only=get', '--large=1000000')

@@ -4,7 +4,7 @@
  * build` before it. The ports of the server that a reader runs beside it are held. Where a page says
  * http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as
  * $BASE too. What must hold wherever controllers run is executed twice: in one process, and with API and controllers in
- * processes of their own.
+ * processes of their own. Two pages are executed at a time.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -28,12 +28,23 @@ const readersPorts = [8090, 8091, 8443, 8444];
 /** Pages that are executed in separate processes, too. */
 const inBothWays = new Set(['docs/plugins.md']);
 
-let failures = 0;
-for (const file of files) {
+const pages = files.flatMap((file) => {
   const name = relative(root, file);
   const blocks = shellBlocks(readFileSync(file, 'utf8'));
-  if (blocks.length === 0) continue;
-  for (const inParts of inBothWays.has(name) ? [false, true] : [false]) {
+  if (blocks.length === 0) return [];
+  return (inBothWays.has(name) ? [false, true] : [false]).map((inParts) => ({ name, blocks, inParts }));
+});
+
+let failures = 0;
+const release = await holdPorts(readersPorts);
+const waiting = pages.values();
+await Promise.all([verifyPages(waiting), verifyPages(waiting)]);
+await release();
+process.exitCode = failures === 0 ? 0 : 1;
+
+/** Takes one page after another of those that nobody has taken yet. */
+async function verifyPages(untaken) {
+  for (const { name, blocks, inParts } of untaken) {
     const problem = await problemOf(blocks, inParts);
     if (problem !== undefined) failures += 1;
     const how = inParts ? ' in separate processes' : '';
@@ -44,7 +55,6 @@ for (const file of files) {
     );
   }
 }
-process.exitCode = failures === 0 ? 0 : 1;
 
 function listMarkdown(folder) {
   if (!existsSync(folder)) return [];
@@ -55,7 +65,6 @@ function listMarkdown(folder) {
 /** Undefined where every block ran and printed what it should. */
 async function problemOf(blocks, inParts) {
   const server = await startServer(root, { inParts });
-  const release = await holdPorts(readersPorts);
   try {
     const addresses = {
       'http:8090': server.url,
@@ -80,7 +89,6 @@ async function problemOf(blocks, inParts) {
     if (wrong !== -1) return `${blocks[wrong].line}: the block printed something else:\n${outputs[wrong]}`;
     return undefined;
   } finally {
-    await release();
     await server.stop();
   }
 }

@@ -1,4 +1,4 @@
-/** Tables in Markdown, as docs/scaling.md shows them, told as they come. */
+/** Tables in Markdown, as docs/sizing.md shows them, told as they come. */
 export class CapacityReport {
   readonly #tell: (text: string) => void;
   #failures = 0;

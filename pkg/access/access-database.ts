@@ -36,3 +36,8 @@ export class AccessDatabase {
     return runTransaction(this.pool, work);
   }
 }
+
+/** Is it PostgreSQL's word for what is there already? */
+export function isDuplicate(error: unknown): boolean {
+  return (error as { code?: string } | null)?.code === '23505';
+}

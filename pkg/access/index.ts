@@ -28,5 +28,5 @@ export { openKeyRing } from './secrets/open-key-ring.ts';
 export { rotateKeys, type RotationResult } from './secrets/rotate-keys.ts';
 export { SecretBox } from './secrets/secret-box.ts';
 export { SecretError, SecretKeyError } from './secrets/secret-error.ts';
-export { fold } from './users/fold-case.ts';
+export { fold } from './names/fold-case.ts';
 export type { SubjectCheck } from './users/user-parts.ts';

@@ -1,14 +1,14 @@
 /**
  * The language everyone speaks: objects, models, selectors, failures and watch events, as types and pure functions.
- * No I/O, and no import of any other wing.
+ * No I/O, and no import of any other package.
  */
-export * from './client/abort-error.ts';
+export * from './abort/abort-error.ts';
 export * from './client/call-rules.ts';
 export * from './client/client.ts';
 export * from './client/gather-list.ts';
 export * from './client/fence.ts';
 export * from './client/resource-type.ts';
-export * from './client/within-time.ts';
+export * from './abort/within-time.ts';
 export * from './meta/object.ts';
 export * from './schema/group-version.ts';
 export * from './scheme/computed-key.ts';
@@ -49,4 +49,4 @@ export * from './validation/nearest-name.ts';
 export * from './validation/object-meta.ts';
 export * from './validation/platform-key-findings.ts';
 export * from './validation/qualified-key.ts';
-export * from './validation/timestamp.ts';
+export * from './serializer/timestamp.ts';

@@ -1,4 +1,4 @@
-/** Where this wing writes its log lines; a pino logger fits. */
+/** Where this package writes its log lines; a pino logger fits. */
 export interface DatabaseLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;

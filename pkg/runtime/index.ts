@@ -11,7 +11,7 @@ export { Informer } from './cache/informer.ts';
 export { Lister } from './cache/lister.ts';
 export { Reflector, type ReflectorSink } from './cache/reflector.ts';
 export * from './conditions/conditions.ts';
-export * from './controller/controller-definition.ts';
+export * from './definition/controller-definition.ts';
 export { Controller, type ControllerObserver, type ReconcileOutcome } from './controller/controller.ts';
 export type { ObjectEvent } from './event/object-event.ts';
 export * from './finalizer/finalizer.ts';

@@ -1,6 +1,6 @@
 import type { AccessDatabase } from '../access-database.ts';
-import type { OrgRole, SystemRole } from '../principals/caller.ts';
-import { fold } from '../users/fold-case.ts';
+import type { OrgRole, SystemRole } from '../http/caller.ts';
+import { fold } from '../names/fold-case.ts';
 
 export { defaultOrgId, rootOrgId } from '../orgs/organization.ts';
 

@@ -7,7 +7,7 @@ import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential, Proof } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
-import type { Principal } from '../principals/caller.ts';
+import type { Principal } from '../http/caller.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
 import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../principals/caller.ts';
+import type { Caller } from './caller.ts';
 import type { Throttle } from '../throttle/throttle.ts';
 import { isAccessError, newThrottled } from './access-error.ts';
 import type { AccessRequest } from './access-request.ts';

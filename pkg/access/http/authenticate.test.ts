@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { TrustedProxies, type RequestContext } from '#pkg/http/index';
-import type { Principal } from '../principals/caller.ts';
+import type { Principal } from './caller.ts';
 import { AccessRequest } from './access-request.ts';
 import { newAuthenticationFailed } from './access-error.ts';
 import { authenticate, valueOfScheme } from './authenticate.ts';

@@ -1,5 +1,4 @@
-import type { Caller } from '../principals/caller.ts';
-import type { Principals } from '../principals/principals.ts';
+import type { Caller, Principal } from './caller.ts';
 import { newAuthenticationFailed, newNotAuthenticated } from './access-error.ts';
 import type { AccessRequest } from './access-request.ts';
 import type { Credential, Proof } from './credential.ts';
@@ -7,7 +6,8 @@ import type { Credential, Proof } from './credential.ts';
 export interface AuthenticationParts {
   /** In the order in which they decide. */
   credentials: readonly Credential[];
-  principals: Pick<Principals, 'find'>;
+  /** Undefined where there is no such user, or who may not come in. */
+  principals: { find(userId: string): Promise<Principal | undefined> };
 }
 
 const knownSchemes: ReadonlySet<string> = new Set(['signature', 'token', 'bearer']);

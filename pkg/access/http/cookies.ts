@@ -1,3 +1,6 @@
+/** The cookie of a session of the pages. */
+export const sessionCookie = 'svc_sessionid';
+
 const maxCookies = 100;
 
 /**

@@ -1,6 +1,5 @@
 import { authorizationKey, secretKey, type CredentialKey, type CredentialReader } from '#pkg/http/index';
-import { sessionCookie } from '../sessions/session-cookies.ts';
-import { readCookies } from './cookies.ts';
+import { readCookies, sessionCookie } from './cookies.ts';
 
 const keyIdOfDraft = /^signature\s[^]*?\bkeyid\s*=\s*"?([0-9a-f-]{36})/i;
 const keyIdOfMessage = /;\s*keyid="([0-9a-f-]{36})"/i;

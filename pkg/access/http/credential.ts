@@ -1,4 +1,4 @@
-import type { Principal } from '../principals/principal.ts';
+import type { Principal } from './principal.ts';
 import type { AccessRequest } from './access-request.ts';
 
 /** Whose credential it was. */

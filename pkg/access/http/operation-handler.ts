@@ -4,7 +4,7 @@ import type { AccessRequest } from './access-request.ts';
 import type { AccessResponse, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
 import { isFromElsewhere } from './same-site.ts';
-import type { Caller } from '../principals/caller.ts';
+import type { Caller } from './caller.ts';
 
 /** Answers a request of a caller, or of nobody who is known. */
 export type OperationHandler = (request: AccessRequest, caller: Caller | undefined) => Promise<void>;

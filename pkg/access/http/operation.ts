@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
 import type { AnswerHeaders, PageFile } from '#pkg/http/index';
-import type { Caller } from '../principals/caller.ts';
+import type { Caller } from './caller.ts';
 import type { AccessRequest } from './access-request.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -4,7 +4,7 @@ import type { Audit, LoginEntry } from '../audit/audit.ts';
 import { FailedUseQuota } from '../audit/failed-use-quota.ts';
 import type { PasswordHasher, PasswordCheck } from '../passwords/password-hasher.ts';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
-import { fold } from '../users/fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { AttemptTurns } from './attempt-turns.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
 import {

@@ -11,7 +11,7 @@ import { jsonAnswer, type Operation } from '../http/operation.ts';
 import { PasswordHasher } from '../passwords/password-hasher.ts';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 import { Users } from '../users/users.ts';
-import { loginOperations } from './login-operations.ts';
+import { loginOperations } from '../login-operations.ts';
 import { LoginService } from './login-service.ts';
 
 const path = '/api/v1/authentication/auth/';

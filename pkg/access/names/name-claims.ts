@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { type AccessDatabase, type Queryable, isDuplicate } from '../access-database.ts';
 import { newFieldErrors } from '../http/access-error.ts';
-import { isDuplicate } from '../users/unique-fields.ts';
 import { confusablesVersion } from './confusables-data.ts';
 import { skeletonKeys } from './skeleton.ts';
 

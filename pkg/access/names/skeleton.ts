@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { fold } from '../users/fold-case.ts';
+import { fold } from './fold-case.ts';
 import { confusables } from './confusables-data.ts';
 
 const BASE = 36;

@@ -1,10 +1,10 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ListSource } from '../http/list-answer.ts';
-import { isAuditor, type Principal } from '../principals/caller.ts';
+import { isAuditor, type Principal } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
-import { fold } from '../users/fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { organizationColumns, presentOrganization, type Organization } from './organization.ts';
 
 /** The first is the usual one. */

@@ -1,7 +1,7 @@
 import { newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation } from '../http/operation.ts';
-import { isAdministrator, isAuditor } from '../principals/caller.ts';
+import { isAdministrator, isAuditor } from '../http/caller.ts';
 import { listOrgs } from './list-orgs.ts';
 import { orgDocuments } from './org-documents.ts';
 import { presentOrganization, type Organization } from './organization.ts';

@@ -1,6 +1,6 @@
 import type { AccessDatabase } from '../access-database.ts';
 import { isUuid } from '../records/uuid.ts';
-import { fold } from '../users/fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { organizationColumns, type Organization } from './organization.ts';
 
 /** Of a name, folded. In UTF-16 units. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { setTimeout } from 'node:timers/promises';
 import { startAccessTest, type AccessAnswer, type AccessTest } from '../accesstest/start-access-test.ts';
-import type { OrgRole, SystemRole } from '../principals/caller.ts';
+import type { OrgRole, SystemRole } from '../http/caller.ts';
 import type { Namespaces } from './namespaces.ts';
 import { NameClaims } from '../names/name-claims.ts';
 import { OrgNamespaces } from './org-namespaces.ts';

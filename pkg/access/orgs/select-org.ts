@@ -1,6 +1,6 @@
 import { newDetail, newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
-import { isAuditor, type Principal } from '../principals/caller.ts';
+import { isAuditor, type Principal } from '../http/caller.ts';
 import { defaultOrgId, type Organization } from './organization.ts';
 import type { Organizations } from './organizations.ts';
 

@@ -1,13 +1,13 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
+import { isDuplicate } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
+import { fold } from '../names/fold-case.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { isUuid } from '../records/uuid.ts';
-import { fold } from '../users/fold-case.ts';
-import { isDuplicate } from '../users/unique-fields.ts';
-import { organizationColumns, type Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
+import { organizationColumns, type Organization } from './organization.ts';
 
 interface OrgFields {
   name: string | undefined;

@@ -2,20 +2,20 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AnswerHeaders } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
-import { formatCookie } from '../http/cookies.ts';
 import type { AccessRequest } from '../http/access-request.ts';
-import { isFromElsewhere } from '../http/same-site.ts';
+import { formatCookie, sessionCookie } from '../http/cookies.ts';
 import type { AccessResponse, OpenCall, Operation } from '../http/operation.ts';
+import { isFromElsewhere } from '../http/same-site.ts';
 import type { LoginService } from '../login/login-service.ts';
 import { readCredentials } from '../login/read-credentials.ts';
-import { endSessionCookies, sessionCookie, sessionCookies } from '../sessions/session-cookies.ts';
-import type { NewSession, Sessions } from '../sessions/sessions.ts';
 import { endSession } from '../sessions/end-session.ts';
+import { endSessionCookies, sessionCookies } from '../sessions/session-cookies.ts';
+import type { NewSession, Sessions } from '../sessions/sessions.ts';
 import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
+import { unlessRefused } from './form-refusal.ts';
 import { html } from './html.ts';
 import { ownPath } from './own-path.ts';
 import { csrfField, pageAnswer, seeOther } from './page.ts';
-import { unlessRefused } from './form-refusal.ts';
 
 export interface LoginPageParts {
   login: Pick<LoginService, 'login'>;

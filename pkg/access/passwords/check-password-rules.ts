@@ -1,4 +1,4 @@
-import { fold } from '../users/fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
 const SHORTEST = 8;

@@ -1,6 +1,6 @@
 import { systemAuthenticated, systemMasters, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
-import type { OrgRole, Principal, SystemRole } from './caller.ts';
+import type { OrgRole, Principal, SystemRole } from '../http/caller.ts';
 
 /** A row of the view `principals`, as pg gives it. */
 export interface PrincipalRow {

@@ -4,7 +4,7 @@ import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
-import { fold } from '../users/fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { PrivateTokenError } from './private-token-error.ts';
 
 const { purposeOf, lookupPurpose } = sealedTables.privateTokens;

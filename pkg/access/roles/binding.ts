@@ -1,4 +1,4 @@
-import { findRole, type AccessRole, type RoleName } from './role.ts';
+import { findRole, type AccessRole, type RoleName } from '../principals/role.ts';
 
 /** A role that a user has: in the system as a whole, or in one organization. */
 export interface Binding {

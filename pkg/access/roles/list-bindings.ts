@@ -4,12 +4,12 @@ import type { ListSource } from '../http/list-answer.ts';
 import type { Call } from '../http/operation.ts';
 import { isRoot } from '../orgs/organization.ts';
 import { askedOrg, selectOrg } from '../orgs/select-org.ts';
-import { isAuditor, type Principal } from '../principals/caller.ts';
+import { isAuditor, type Principal } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
 import { bindingColumns, bindingsFrom, presentBinding, type Binding, type RoleScope } from './binding.ts';
-import { findRole } from './role.ts';
+import { findRole } from '../principals/role.ts';
 import type { RoleParts } from './role-parts.ts';
 
 /** The first is the usual one: by the index. */

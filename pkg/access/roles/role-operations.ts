@@ -4,7 +4,7 @@ import { jsonAnswer, noContent, type Call, type Operation } from '../http/operat
 import { isUuid } from '../records/uuid.ts';
 import { presentBinding, type Binding, type RoleScope } from './binding.ts';
 import { listBindings, readableOrgs } from './list-bindings.ts';
-import { findRole, roles, type AccessRole } from './role.ts';
+import { findRole, roles, type AccessRole } from '../principals/role.ts';
 import { bindingDocuments, roleDocuments } from './role-documents.ts';
 import type { RoleParts } from './role-parts.ts';
 import { createBinding, findBinding, removeBinding } from './write-binding.ts';

@@ -1,15 +1,14 @@
-import type { Queryable } from '../access-database.ts';
+import { type Queryable, isDuplicate } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { holdsIn, isAdministrator } from '../http/caller.ts';
 import type { Call } from '../http/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { selectOrg } from '../orgs/select-org.ts';
-import { holdsIn, isAdministrator } from '../principals/caller.ts';
+import { findRole } from '../principals/role.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { refuseLastAdministrator } from '../users/administrators.ts';
-import { isDuplicate } from '../users/unique-fields.ts';
 import { bindingColumns, bindingsFrom, titleOf, type Binding, type RoleScope } from './binding.ts';
-import { findRole } from './role.ts';
 import type { RoleParts } from './role-parts.ts';
 
 /** `{user, role}`, and of an organization `org`; without it in the one the call is made in. */

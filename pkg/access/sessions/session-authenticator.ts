@@ -1,11 +1,10 @@
 import { newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
 import { becauseOf } from '#pkg/database/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
-import { readCookies } from '../http/cookies.ts';
+import { readCookies, sessionCookie } from '../http/cookies.ts';
 import { isSameSite, type SameSiteOptions } from '../http/same-site.ts';
 import { userInfoOf } from '../principals/principals.ts';
 import { isCsrfTokenOf } from './csrf-token.ts';
-import { sessionCookie } from './session-cookies.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface SessionAuthenticatorOptions extends SameSiteOptions {

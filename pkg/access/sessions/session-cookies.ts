@@ -1,6 +1,5 @@
-import { formatCookie } from '../http/cookies.ts';
+import { formatCookie, sessionCookie } from '../http/cookies.ts';
 
-export const sessionCookie = 'svc_sessionid';
 /** Readable by the pages' scripts, which send it back in a header. */
 export const csrfCookie = 'svc_csrftoken';
 

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import type { Principal } from '../http/caller.ts';
+import { sessionCookie } from '../http/cookies.ts';
 import type { Credential } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
-import type { Principal } from '../principals/caller.ts';
 import { isUuid } from '../records/uuid.ts';
 import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
 import { csrfTokenOf, isCsrfTokenOf } from './csrf-token.ts';
-import { sessionCookie } from './session-cookies.ts';
 
 export interface SessionsOptions {
   database: AccessDatabase;

@@ -6,7 +6,7 @@ import type { Call } from '../http/operation.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { refuseLastAdministrator } from './administrators.ts';
 import { searchText } from './create-user.ts';
-import { fold } from './fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { readNewPassword } from './new-password.ts';
 import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
 import { withUniqueFields } from './unique-fields.ts';

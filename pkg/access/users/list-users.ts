@@ -4,7 +4,7 @@ import { isRoot, type Organization } from '../orgs/organization.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
-import { fold } from './fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { presentUser, userColumns, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { defaultOrgId, rootOrgId } from '../orgs/organization.ts';
-import type { OrgRole, SystemRole } from '../principals/caller.ts';
+import type { OrgRole, SystemRole } from '../http/caller.ts';
 import { startTestUsers, type TestUsers } from './start-test-users.ts';
 import { userSchema } from './user-documents.ts';
 

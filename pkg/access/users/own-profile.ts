@@ -3,7 +3,7 @@ import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { rootOrgId } from '../orgs/organization.ts';
-import type { Caller } from '../principals/caller.ts';
+import type { Caller } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { changedFields, setPassword, storeChange, type UserChange } from './change-user.ts';
 import { readNewPassword } from './new-password.ts';

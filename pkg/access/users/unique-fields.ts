@@ -1,15 +1,10 @@
+import { type Queryable, isDuplicate } from '../access-database.ts';
 import { newFieldErrors } from '../http/access-error.ts';
-import type { Queryable } from '../access-database.ts';
 
 const taken = 'This field must be unique.';
 
 /** Of a name that cannot be had: another has it, or it is not to be given. */
 export const newUsernameTaken = (): Error => newFieldErrors({ username: [taken] });
-
-/** Is it PostgreSQL's word for what is there already? */
-export function isDuplicate(error: unknown): boolean {
-  return (error as { code?: string } | null)?.code === '23505';
-}
 
 /**
  * Carries out a write of a user, and turns the database's refusal of a username or an address that another one has into

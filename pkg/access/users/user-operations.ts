@@ -5,10 +5,10 @@ import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation }
 import { accountKey } from '../login/login-failures.ts';
 import { rootOrgId, type Organization } from '../orgs/organization.ts';
 import { askedOrg, selectOrg } from '../orgs/select-org.ts';
-import { holdsIn, isAdministrator, isAuditor } from '../principals/caller.ts';
+import { holdsIn, isAdministrator, isAuditor } from '../http/caller.ts';
 import { changeUser } from './change-user.ts';
 import { createUser } from './create-user.ts';
-import { fold } from './fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { listUsers } from './list-users.ts';
 import { profileOperations } from './profile-operations.ts';
 import { removeUser } from './remove-user.ts';

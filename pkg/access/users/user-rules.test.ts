@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { emailFault, groupFault, usernameFault } from './user-rules.ts';
-import { fold } from './fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 
 describe('a username', () => {
   test.each(['mia', 'Mia.M-2_x', 'ärger', '李雷', "o'neil", 'a+b', 'admin'])('%s', (text) =>

@@ -1,6 +1,6 @@
 import type { FieldReader } from '../records/field-reader.ts';
 import { isUuid } from '../records/uuid.ts';
-import { fold } from './fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 
 const longestUsername = 128;
 /** Source: RFC 5321, with the angle brackets away. */

@@ -1,4 +1,4 @@
-import { presentRole, type RoleName } from '../roles/role.ts';
+import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 
 /** A row of `access.users`, as pg gives it. */

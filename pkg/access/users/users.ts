@@ -1,7 +1,7 @@
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import { isUuid } from '../records/uuid.ts';
-import { fold } from './fold-case.ts';
+import { fold } from '../names/fold-case.ts';
 import { userColumns, type UserRow, type UserWithRoles } from './user.ts';
 
 /** All but `search_text`. */

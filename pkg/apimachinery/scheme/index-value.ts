@@ -1,5 +1,5 @@
 import { isInexactNumber, numberText, textViolation } from '../serializer/value-rules.ts';
-import { parseTimestamp } from '../validation/timestamp.ts';
+import { parseTimestamp } from '../serializer/timestamp.ts';
 import type { IndexType, IndexValue } from './index-definition.ts';
 
 const integerSyntax = /^-?\d{1,16}$/;

@@ -1,4 +1,4 @@
-import { abortError } from '../client/abort-error.ts';
+import { abortError } from '../abort/abort-error.ts';
 import { newWork, TurnScheduler, type Work } from './turn-scheduler.ts';
 
 /** Of the process: its works share one event loop. */

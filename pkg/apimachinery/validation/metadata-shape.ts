@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts';
 import { formatPath, type PathSegment } from '../serializer/field-path.ts';
 import { newBadRequest } from '../status/status-error.ts';
-import { formatTimestamp, parseTimestamp } from './timestamp.ts';
+import { formatTimestamp, parseTimestamp } from '../serializer/timestamp.ts';
 
 /** What JSON a field may hold; objects name their fields, and maps and arrays the shape of each member. */
 type Shape =

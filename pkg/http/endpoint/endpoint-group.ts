@@ -1,7 +1,7 @@
 import type { Router } from 'express';
 import type { RequestInfo } from '../request/request-info.ts';
 
-/** The port through which other wings and plugins serve paths of their own. */
+/** The port through which other packages and plugins serve paths of their own. */
 export interface EndpointGroup {
   /**
    * `/livez`, `/apis/api.blog.example.com/v1`: no trailing slash; it owns this path and all below, unless `owns` says

@@ -20,7 +20,7 @@ const plainName = /^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$/;
  * What a request is about, by the rules of Kubernetes; `path` is the raw path, without the query.
  *
  * Segments are split before they are decoded, so no encoding can move a boundary. A path that is not plain (an empty
- * segment, `.` or `../..`, broken percent-encoding, an encoded slash, a control character, anything that is not ASCII) is
+ * segment, `.` or `..`, broken percent-encoding, an encoded slash, a control character, anything that is not ASCII) is
  * a StatusError 400. A path that ends in a slash is no resource: it ends as 404. `?watch` counts unless its first value
  * is `0` or `false`, and only without a name in the path. A list or watch by `fieldSelector=metadata.name=x` carries
  * that name (see `selectedName`), so that permissions limited to names apply to it; a handler tells by the verb.
@@ -138,7 +138,7 @@ function plainSegment(part: string): string {
   } catch {
     throw newBadRequest('the path has malformed percent-encoding');
   }
-  if (text === '.' || text === '../..') throw newBadRequest('the path must not have "." or "../.." segments');
+  if (text === '.' || text === '..') throw newBadRequest('the path must not have "." or ".." segments');
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
     if (code < 0x20 || code === 0x7f || code === 47 || code === 92)

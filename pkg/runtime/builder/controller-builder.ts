@@ -7,7 +7,7 @@ import type {
   ReconcileFunction,
   ResumeOptions,
   WatchDefinition,
-} from '../controller/controller-definition.ts';
+} from '../definition/controller-definition.ts';
 import { enqueueObject, enqueueOwner, type EventHandler, type OwnerOptions } from '../handler/event-handler.ts';
 import type { Predicate } from '../predicate/predicate.ts';
 

@@ -15,7 +15,7 @@ import { Resume } from '../resume/resume.ts';
 import { informerSource } from '../source/source.ts';
 import { guardedLimiter } from '../workqueue/rate-limiter.ts';
 import { Controller, type ControllerObserver } from './controller.ts';
-import type { ControllerDefinition } from './controller-definition.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import { noticingLoss } from './noticing-loss.ts';
 import type { ReconcileFailures } from './reconcile-failures.ts';
 

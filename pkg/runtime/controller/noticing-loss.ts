@@ -2,7 +2,7 @@ import type { ObjectEvent } from '../event/object-event.ts';
 import { enqueueObject } from '../handler/event-handler.ts';
 import { and } from '../predicate/predicate.ts';
 import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
-import type { WatchDefinition } from './controller-definition.ts';
+import type { WatchDefinition } from '../definition/controller-definition.ts';
 import type { ReconcileFailures } from './reconcile-failures.ts';
 
 export interface NoticingLossOptions {

@@ -1,5 +1,5 @@
 import { formatGroupResource } from '#pkg/apimachinery/index';
-import type { CacheIndex, ControllerDefinition } from '../controller/controller-definition.ts';
+import type { CacheIndex, ControllerDefinition } from '../definition/controller-definition.ts';
 
 /**
  * What no trying again would mend. @throws TypeError if two controllers have one name, or two indexes of a type: it

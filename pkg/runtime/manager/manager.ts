@@ -5,7 +5,7 @@ import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
 import { buildController, type ControllerEnvironment } from '../controller/build-controller.ts';
 import type { Controller, ControllerObserver } from '../controller/controller.ts';
-import type { ControllerDefinition } from '../controller/controller-definition.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import { ReconcileFailures, type FailureSummary } from '../controller/reconcile-failures.ts';
 import { LeaderElector, type Leadership, type LeaderElectorOptions } from '../leaderelection/leader-elector.ts';
 import type { Log } from '../log.ts';

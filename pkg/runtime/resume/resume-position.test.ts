@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { WatchDefinition } from '../controller/controller-definition.ts';
+import type { WatchDefinition } from '../definition/controller-definition.ts';
 import { enqueueObject } from '../handler/event-handler.ts';
 import { formatPosition, maxOpenRequests, parsePosition, resumeSignature } from './resume-position.ts';
 

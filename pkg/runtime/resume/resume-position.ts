@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject } from '#pkg/apimachinery/index';
-import type { WatchDefinition } from '../controller/controller-definition.ts';
+import type { WatchDefinition } from '../definition/controller-definition.ts';
 
 /**
  * How far a controller is: every event of its watches up to their revisions has been handled, but for those that the

@@ -3,7 +3,7 @@ import { newNotFound, newServiceUnavailable, type AnyObject, type Client } from 
 import { Informer } from '../cache/informer.ts';
 import { ScriptedApi, scriptedObject, scriptedType } from '../cache/scripted-api.ts';
 import { Controller } from '../controller/controller.ts';
-import type { WatchDefinition } from '../controller/controller-definition.ts';
+import type { WatchDefinition } from '../definition/controller-definition.ts';
 import { enqueueObject } from '../handler/event-handler.ts';
 import type { Log } from '../log.ts';
 import { formatRequest, type ReconcileResult } from '../reconcile/reconciler.ts';

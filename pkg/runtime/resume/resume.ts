@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isFenceLost, isStatusError, withinTime, type AnyObject, type Client } from '#pkg/apimachinery/index';
 import type { Informer } from '../cache/informer.ts';
-import type { ResumeOptions, WatchDefinition } from '../controller/controller-definition.ts';
+import type { ResumeOptions, WatchDefinition } from '../definition/controller-definition.ts';
 import type { Log } from '../log.ts';
 import { parseRequest } from '../reconcile/reconciler.ts';
 import type { Source } from '../source/source.ts';

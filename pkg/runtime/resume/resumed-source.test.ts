@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { newExpired, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
 import { Informer } from '../cache/informer.ts';
 import { ScriptedApi, scriptedObject, scriptedType, type ScriptedWatch } from '../cache/scripted-api.ts';
-import type { WatchDefinition } from '../controller/controller-definition.ts';
+import type { WatchDefinition } from '../definition/controller-definition.ts';
 import { enqueueObject } from '../handler/event-handler.ts';
 import { ResumedSource } from './resumed-source.ts';
 

@@ -1,6 +1,6 @@
 import { withinTime, type AnyObject, type ClientEvent, type Watcher } from '#pkg/apimachinery/index';
 import type { Informer } from '../cache/informer.ts';
-import type { WatchDefinition } from '../controller/controller-definition.ts';
+import type { WatchDefinition } from '../definition/controller-definition.ts';
 import type { ObjectEvent } from '../event/object-event.ts';
 import { enqueueObject } from '../handler/event-handler.ts';
 import type { Log } from '../log.ts';

@@ -3,7 +3,7 @@ import type { FuzzCase } from './fuzz-case.ts';
 import { FuzzReport } from './fuzz-report.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
 import { HoldCheck } from './hold-check.ts';
-import { runCase, type CaseContext, type CaseRun } from './run-case.ts';
+import { runCase, type CaseContext, type CaseRun, type Ran } from './run-case.ts';
 import { shrinkCase } from './shrink-case.ts';
 import { violation, type Violation } from './violation.ts';
 import { showRequest } from './wire/encode-request.ts';
@@ -23,16 +23,6 @@ export interface FuzzRunOptions<W = World> extends CaseSource<W> {
   slow: boolean;
   /** For an answer, milliseconds. Default 45 s: a request may take 30. */
   limitMs?: number;
-}
-
-/** What ran in a batch, for those who look for the guilty afterwards. */
-export interface Ran {
-  number: number;
-  fuzzCase: FuzzCase;
-  began: number;
-  ended: number;
-  /** Sent and received: who moves much is who holds long. */
-  bytes: number;
 }
 
 /** Sends cases by their numbers, in batches, and looks after each whether the server is what it was. */

@@ -1,8 +1,7 @@
 import { processorSlowness } from '../../../hack/jest/processor-slowness.ts';
 import type { FuzzCase } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
-import type { Ran } from './fuzz-run.ts';
-import type { CaseRun } from './run-case.ts';
+import type { CaseRun, Ran } from './run-case.ts';
 
 /**
  * Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add; longer

@@ -68,3 +68,13 @@ function describe({ method, target, raw }: FuzzRequest, { answers }: Outcome): s
   const statuses = answers.map(({ status }) => status).join(', ');
   return `${raw === undefined ? `${method} ${target.slice(0, 200)}` : 'raw bytes'}, answered ${statuses === '' ? 'not at all' : statuses}`;
 }
+
+/** What ran in a batch, for those who look for the guilty afterwards. */
+export interface Ran {
+  number: number;
+  fuzzCase: FuzzCase;
+  began: number;
+  ended: number;
+  /** Sent and received: who moves much is who holds long. */
+  bytes: number;
+}

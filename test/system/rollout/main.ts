@@ -1,6 +1,6 @@
 /**
  * Runs the chart on this machine, on PostgreSQL with a standby, and upgrades it, kills its processes and fails its
- * database over under load: `make rollout`. See docs/availability.md.
+ * database over under load: `make rollout`. See docs/reliability.md#replicas-and-failover.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
  * `make upgrade`: earlier versions of this program, built from their commits, fill a database through their own API;
  * this version takes it over, and all must be there. Then the version before runs beside this one on one PostgreSQL,
- * under load. Exits 1 on anything that docs/upgrade.md promises and does not hold.
+ * under load. Exits 1 on anything that docs/deploy.md#upgrading promises and does not hold.
  */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
+import { sessionCookie } from '../../http/cookies.ts';
 import type { AccessResponse, Call, OpenOperation } from '../../http/operation.ts';
 import { csrfTokenOf } from '../../sessions/csrf-token.ts';
-import { sessionCookie } from '../../sessions/session-cookies.ts';
 import { seeOther, type PageUser } from '../page.ts';
 
 export interface SettingsOperation extends Pick<OpenOperation, 'operationId' | 'path'> {

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { TrustedProxies, type RequestContext } from '#pkg/http/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
-import { AccessRequest } from './access-request.ts';
-import { authenticate } from './authenticate.ts';
-import type { Credential } from './credential.ts';
+import { AccessRequest } from '../http/access-request.ts';
+import { authenticate } from '../http/authenticate.ts';
+import type { Credential } from '../http/credential.ts';
 import { metricsCredentials } from './metrics-credentials.ts';
 
 const [whole, forMonitoring, forReading, unknown] = [

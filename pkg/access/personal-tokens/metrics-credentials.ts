@@ -1,8 +1,8 @@
 import { isPersonalToken } from '#pkg/identity/index';
-import type { PersonalTokenAuthenticator } from '../personal-tokens/personal-token-authenticator.ts';
-import { newAuthenticationFailed, newPermissionDenied } from './access-error.ts';
-import { valueOfScheme } from './authenticate.ts';
-import type { Credential } from './credential.ts';
+import type { PersonalTokenAuthenticator } from './personal-token-authenticator.ts';
+import { newAuthenticationFailed, newPermissionDenied } from '../http/access-error.ts';
+import { valueOfScheme } from '../http/authenticate.ts';
+import type { Credential } from '../http/credential.ts';
 
 /** The content platform's role for whoever watches it. */
 const monitoringRole = 'system:monitoring';

@@ -1,4 +1,4 @@
-import type { OrgRole, SystemRole } from '../principals/caller.ts';
+import type { OrgRole, SystemRole } from '../http/caller.ts';
 
 export type RoleName = SystemRole | OrgRole;
 

@@ -5,7 +5,7 @@ import { listAnswer } from '../http/list-answer.ts';
 import type { AccessResponse, Call, UserOperation } from '../http/operation.ts';
 import type { Organizations } from '../orgs/organizations.ts';
 import { selectOrg } from '../orgs/select-org.ts';
-import { holdsIn, isAuditor } from '../principals/caller.ts';
+import { holdsIn, isAuditor } from '../http/caller.ts';
 import { auditDocuments } from './audit-documents.ts';
 import { loginLogs, operateLogs } from './log-lists.ts';
 

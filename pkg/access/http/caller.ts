@@ -1,4 +1,4 @@
-import type { Credential, SessionProof } from '../http/credential.ts';
+import type { Credential, SessionProof } from './credential.ts';
 import type { OrgRole, Principal } from './principal.ts';
 
 export type * from './principal.ts';

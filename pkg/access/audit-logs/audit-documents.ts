@@ -1,7 +1,7 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 import { objectSchema, type OperationDocument } from '../http/operation.ts';
 import { listSchema, orderParameter, pageParameters } from '../records/list-documents.ts';
-import { auditActions } from './audit.ts';
+import { auditActions } from '../audit/audit.ts';
 import { logOrders } from './log-lists.ts';
 
 const text: JsonSchema = { type: 'string' };

@@ -1,4 +1,4 @@
-import type { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
+import type { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
 import {
   jsonAnswer,
   objectSchema,
@@ -6,15 +6,15 @@ import {
   type OpenCall,
   type OpenOperation,
   type OperationDocument,
-} from '../http/operation.ts';
-import { schemaReference } from '../openapi/shared-components.ts';
-import { rootOrgId } from '../orgs/organization.ts';
-import { presentUser } from '../users/user.ts';
-import { userSchema } from '../users/user-documents.ts';
-import type { Users } from '../users/users.ts';
-import { newPasswordChanged } from './login-error.ts';
-import type { LoginService } from './login-service.ts';
-import { readCredentials } from './read-credentials.ts';
+} from './http/operation.ts';
+import { schemaReference } from './openapi/shared-components.ts';
+import { rootOrgId } from './orgs/organization.ts';
+import { presentUser } from './users/user.ts';
+import { userSchema } from './users/user-documents.ts';
+import type { Users } from './users/users.ts';
+import { newPasswordChanged } from './login/login-error.ts';
+import type { LoginService } from './login/login-service.ts';
+import { readCredentials } from './login/read-credentials.ts';
 
 export interface LoginOperationParts {
   login: LoginService;

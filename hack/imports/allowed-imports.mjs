@@ -1,0 +1,49 @@
+/**
+ * Which package may import which; `pkg/README.md` draws it. A folder under pkg that is not here is a violation.
+ * `import type` counts, too: it makes a package depend on another as any import does.
+ */
+export const allowedImports = new Map([
+  ['apimachinery', []],
+  ['database', []],
+  ['identity', ['apimachinery']],
+  ['apis', ['apimachinery']],
+  ['client', ['apimachinery']],
+  ['storage', ['apimachinery', 'database']],
+  ['http', ['apimachinery', 'identity']],
+  ['backup', ['apimachinery', 'database']],
+  ['runtime', ['apimachinery', 'apis', 'client']],
+  ['apiserver', ['apimachinery', 'apis', 'identity', 'http', 'storage']],
+  ['access', ['apimachinery', 'identity', 'http', 'database']],
+  ['controllers', ['apimachinery', 'apis', 'client', 'runtime']],
+  ['plugin', ['apimachinery', 'apis', 'identity', 'client', 'http', 'runtime']],
+  ['index', ['apimachinery', 'client', 'runtime', 'plugin']],
+  ['testenv', 'any'],
+]);
+
+/** What the tests of a package may import besides: a test on a real database opens one. */
+export const allowedInTests = ['testenv', 'database'];
+
+/** Tests, and what only tests use; the product imports neither. */
+export const testFiles = String.raw`\.test\.ts$|/[a-z]+test/|/start-test-[^/]*\.ts$|^pkg/testenv/`;
+
+/** A worker loads the bundle of its plugin, which is no file of ours: the only import() of a computed module. */
+export const computedImports = ['pkg/plugin/worker/load-bundle.ts'];
+
+/** Suites that still import another suite, or bench. What they share belongs into test/system/harness. */
+export const suiteExceptions = [
+  'test/system/attack -> test/system/faults',
+  'test/system/attack -> test/system/fuzz',
+  'test/system/attack -> test/system/matrix',
+  'test/system/backup -> test/system/upgrade',
+  'test/system/image -> test/system/faults',
+  'test/system/image -> test/system/rollout',
+  'test/system/matrix -> test/system/fuzz',
+  'test/system/rollout -> test/system/faults',
+  'test/system/tenants -> bench',
+  'test/system/tenants -> test/system/rollout',
+  'test/system/timing -> test/system/fuzz',
+  'test/system/upgrade -> test/system/faults',
+];
+
+/** Imports between folders of a package that close a cycle of folders, each with the reason why it is there. */
+export const folderExceptions = new Map([]);

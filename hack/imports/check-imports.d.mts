@@ -1,0 +1,4 @@
+export function checkImports(
+  root: string,
+  exceptions?: { suites: readonly string[]; folders: readonly string[] },
+): Promise<{ files: number; violations: string[] }>;
