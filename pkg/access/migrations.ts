@@ -32,8 +32,9 @@ export const accessMigrations: readonly Migration[] = [
 ];
 
 /**
- * `*_key` columns hold folded text (`users/fold-case.ts`), as this database's locale knows nothing of Unicode. Credentials
- * are looked up by a hash; what must be readable again is sealed under a key that is not in the database (`secrets/`).
+ * `*_key` columns hold folded text (`users/fold-case.ts`), as this database's locale knows nothing of Unicode.
+ * Credentials are looked up by a hash; what must be readable again is sealed under a key that is not in the database
+ * (`secrets/`).
  */
 const identitySchema: readonly string[] = [
   `CREATE TABLE users (

@@ -5,9 +5,9 @@ import { BackupError } from './backup-error.ts';
 import { dropContents } from './drop-contents.ts';
 
 /**
- * Makes room for a restore, within its transaction, and keeps servers that start meanwhile waiting as for a migration.
- * Answers the state of each schema that was emptied. Throws BackupError where there is something and it is not to be
- * replaced, or somebody uses it.
+ * Drops existing schemas in the transaction of a restore. Servers that start meanwhile wait, as for a migration.
+ * Answers the state of each dropped schema.
+ * @throws BackupError if schemas exist and must not be replaced, or if servers use them
  */
 export async function clearPlace(
   client: ClientBase,
@@ -48,8 +48,8 @@ async function refuseInUse(client: ClientBase): Promise<void> {
 }
 
 /**
- * One that has no connection at the moment comes back within seconds, and waits for a table that is dropped here and
- * not gone yet. One that starts waits, too, but for the migrations' lock, and may.
+ * A running server without a connection reconnects within seconds, and then waits for a table that this transaction has
+ * dropped. A starting server waits for the lock of migrations instead, which is fine.
  */
 async function refuseWaiting(client: ClientBase, forMs: number): Promise<void> {
   const end = performance.now() + forMs;
@@ -78,7 +78,7 @@ function refuse(count: number): void {
     );
 }
 
-/** Undefined where what is there is not this program's, or only a part of it. */
+/** Undefined if the schemas are not those of this program, or incomplete. */
 async function stateOf(client: ClientBase, schema: BackedUpSchema): Promise<SchemaState | undefined> {
   if (schema.readState === undefined) return undefined;
   await client.query('SAVEPOINT state');

@@ -25,22 +25,22 @@ const serverWait = 9_000;
 export interface RestoreOptions {
   readonly database: Database;
   readonly schemas: readonly BackedUpSchema[];
-  /** Drop the schemas that are there, in the same transaction. */
+  /** Drops existing schemas in the same transaction. */
   readonly replace: boolean;
-  /** Ends it at once, with the signal's reason, and nothing changed. */
+  /** Aborts the restore with the signal's reason; nothing is changed. */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
-  /** Without a byte read for so long, it ends. Milliseconds, 10 minutes by default. */
+  /** The restore fails after this time without a byte of the backup. Milliseconds, default 10 minutes. */
   readonly stallLimit?: number;
   /**
-   * How long servers that have no connection are looked for before what is there is replaced. Milliseconds, 9 seconds
-   * by default.
+   * How long the restore looks for servers that reconnect before it replaces existing schemas. Milliseconds, default
+   * 9000.
    */
   readonly serverWait?: number;
 }
 
 export interface RestoreSummary {
-  /** Of the program that made the backup. */
+  /** Version of the program that wrote the backup. */
   readonly version: string;
   readonly created: string;
   readonly tables: number;
@@ -48,10 +48,11 @@ export interface RestoreSummary {
 }
 
 /**
- * Brings back what `backUp` wrote, in one transaction: all of it, or nothing. The schemas are as of the backup's
- * version afterwards; the next start of a server migrates on. Throws BackupError where there are schemas already and
- * `replace` is not given, where servers use them, and for a backup that is damaged, cut short, forged or of a newer
- * version; UnansweredCommit where the connection was lost, or `signal` aborted, after the last word.
+ * Restores what `backUp` wrote, in one transaction. The schemas then have the version of the backup; the next start of
+ * a server migrates them.
+ * @throws BackupError if schemas exist and `replace` is not set, if servers use them, and for a backup that is damaged,
+ * truncated, forged or of a newer version; UnansweredCommit if the connection was lost, or `signal` aborted, after
+ * COMMIT was sent
  */
 export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
   const stall = new Stall(options.signal, options.stallLimit ?? stallLimit);

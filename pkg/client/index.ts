@@ -1,5 +1,5 @@
 /**
- * The doors of Client that lead out of the process or into it from a worker: over HTTP, and over a MessagePort.
+ * The transports of Client that cross a process or thread: HTTP, and a worker's MessagePort.
  * The third, within the server's process, is the server's own.
  */
 export type { ActAs } from './rest/acting-as.ts';

@@ -42,7 +42,7 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** How long to wait for a connection, in milliseconds; 10 000 by default. */
   readonly connectionTimeoutMs?: number;
-  /** How long `connect` tries again where nobody answers or PostgreSQL is starting, in milliseconds; 0 by default. */
+  /** How long `connect` retries while PostgreSQL is unreachable or starting. Milliseconds, default 0. */
   readonly startTimeoutMs?: number;
   readonly observer?: DatabaseObserver;
 }

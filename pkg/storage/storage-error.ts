@@ -16,7 +16,7 @@ export type StorageErrorCode =
   | 'NamespaceNotFound'
   /** A namespace that still holds objects cannot go. */
   | 'NamespaceNotEmpty'
-  /** The idempotency key has been used: recall it. */
+  /** The idempotency key has been used: read the outcome with `findRememberedWrite`. */
   | 'IdempotencyKeyUsed'
   | 'ModelNotFound'
   /** The revision asked for is no longer kept. */

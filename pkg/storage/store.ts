@@ -30,7 +30,7 @@ export type Write =
 export interface StoreWriteOptions {
   /** Checks name, revision and unique values, and writes nothing; the answer's revision is that of `from`, or 0. */
   dryRun?: boolean;
-  /** Remembered with the write, in the same statement; see `Store.recall`. */
+  /** Remembered with the write, in the same statement; see `Store.findRememberedWrite`. */
   idempotency?: IdempotencyKey;
   /**
    * Written only while somebody holds the lease after so many transitions, else FenceLost: from the commit that changes
@@ -148,18 +148,18 @@ export interface IndexState {
  * order, and tells of every change. Nothing above it knows a table or a database error: it throws StorageError.
  */
 export interface Store {
-  /** The one source of news, of this process's writes and of all others'. */
+  /** The change feed: the writes of this process and of all others. */
   readonly changes: ChangeFeed;
   /**
-   * Resolves when the database under a running store was restored or failed over: what was told may never have
-   * happened, so whatever was derived from it is to be thrown away; a process does best to end and begin anew.
+   * Resolves when the database was restored or failed over while the store runs. Changes that the feed has delivered
+   * may be lost, so everything derived from them must be discarded; the safe reaction is to restart the process.
    */
   readonly rewound: Promise<void>;
 
   /**
-   * Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once.
-   * Indexes change when nobody reads the objects in a long transaction, as a backup does: StorageError TableInUse after
-   * `lockTimeoutMs` (default 10 000), with nothing changed.
+   * Creates the table of a model, or adapts its indexes; idempotent, and safe from several replicas at once. A change
+   * of indexes waits for long transactions that read the objects, such as a backup. @throws StorageError TableInUse
+   * after `lockTimeoutMs` (default 10 000); nothing is changed then
    */
   ensureModel(model: StoredModel, lockTimeoutMs?: number): Promise<void>;
   /**
@@ -172,10 +172,13 @@ export interface Store {
 
   get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined>;
   write(write: Write, options?: StoreWriteOptions): Promise<StoredObject>;
-  /** Remembers an idempotency key whose request changed nothing, with the object it found. StorageError IdempotencyKeyUsed. */
-  remember(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
+  /**
+   * Remembers an idempotency key whose request changed nothing, with the object it found. StorageError
+   * IdempotencyKeyUsed.
+   */
+  rememberUnchanged(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
   /** The outcome of an earlier request under this idempotency key, if any. */
-  recall(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined>;
+  findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined>;
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;

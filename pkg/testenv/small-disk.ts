@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const MIB = 1024 * 1024;
 
-/** A file system of its own, in memory, that a test can fill: for what happens where a disk is full. */
+/** A file system in memory that a test can fill, to test a full disk. */
 export class SmallDisk {
   readonly folder: string;
 
-  /** May one be mounted? It takes root on Linux. Where it may not, a warning is printed. */
+  /** Whether one can be mounted: needs root on Linux. Prints a warning if not. */
   static async isPossible(): Promise<boolean> {
     try {
       await (await SmallDisk.mount(1)).unmount();
@@ -39,7 +39,7 @@ export class SmallDisk {
     this.folder = folder;
   }
 
-  /** Takes what is left of it, but for `leftMib`. */
+  /** Fills it up to `leftMib` of free space. */
   async fill(leftMib = 0): Promise<void> {
     const file = await open(this.#filler, 'w');
     const block = Buffer.alloc(MIB);
@@ -53,12 +53,12 @@ export class SmallDisk {
     }
   }
 
-  /** Gives back what `fill` took. */
+  /** Frees what `fill` has taken. */
   async free(): Promise<void> {
     await rm(this.#filler, { force: true });
   }
 
-  /** Nothing may use it any more. */
+  /** Unmounts it; nothing may use it any more. */
   async unmount(): Promise<void> {
     await run('umount', [this.folder]);
     await rm(this.folder, { recursive: true, force: true });

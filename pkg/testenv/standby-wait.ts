@@ -1,8 +1,8 @@
 import type { Database } from '#pkg/database/index';
 
 /**
- * From now on commits wait for a standby of this name; for none where it is empty. To be done on a PostgreSQL of the
- * test's own, as it is a setting of the whole server; and only for databases with `synchronous_commit`.
+ * Makes commits wait for a standby of this name; an empty name ends the wait. It changes a setting of the whole server,
+ * so use it on the test's own PostgreSQL, and only for databases with `synchronous_commit`.
  */
 export async function awaitStandby({ pool }: Database, name: string): Promise<void> {
   await pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);

@@ -79,7 +79,7 @@ function written(models: readonly Model[], sdk: string): Map<string, string> {
   }
 }
 
-/** Whole or not at all; true where something was written. */
+/** Writes the file atomically. Answers whether it changed. */
 function writeFile(file: string, text: string): boolean {
   try {
     if (readFileSync(file, 'utf8') === text) return false;

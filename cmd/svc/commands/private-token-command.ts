@@ -6,8 +6,8 @@ import type { Options } from '../options/option-table.ts';
 export type PrivateTokenVerb = 'show' | 'create' | 'rotate' | 'delete';
 
 /**
- * Prints the token that is there afterwards, alone on stdout. Throws OperatorError for a user that is not there, and a
- * token that is not or is.
+ * Prints the resulting token, and nothing else, to stdout.
+ * @throws OperatorError for an unknown user, and for a token that already exists or does not exist
  */
 export function privateToken(options: Options, verb: PrivateTokenVerb, user: string): Promise<number> {
   return onDatabase(options, async (database) => {

@@ -3,7 +3,7 @@ import type { ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 
-/** What is asked of a running server. */
+/** The commands that call a running server. */
 export const serverCommandNames = ['generate', 'plugin'];
 
 type GivenServer = Pick<ServerSources, 'server' | 'tokenFile' | 'config'>;

@@ -24,13 +24,13 @@ export interface AccessSurroundings {
   database: AccessDatabase;
   log: Logger;
   teardown: Teardown;
-  /** The content platform as somebody who may do everything; closed after the teardown of this. */
+  /** The content platform's API with all permissions; closed after this teardown. */
   client: Client;
   roles: TokenRoles;
   isSubject: SubjectCheck;
 }
 
-/** Access management on the database of the options, begun. Throws OperatorError. */
+/** Opens and starts access management on the configured database. @throws OperatorError */
 export async function openAccess(
   options: Options,
   { database, log, teardown, client, roles, isSubject }: AccessSurroundings,
@@ -55,7 +55,7 @@ export async function openAccess(
   return access;
 }
 
-/** The first way in; returns the file that holds a token. Throws OperatorError. */
+/** Creates the first administrator. Answers the path of the token file. @throws OperatorError */
 export async function prepareAdministrator(
   options: Options,
   { database, log }: Pick<AccessSurroundings, 'database' | 'log'>,

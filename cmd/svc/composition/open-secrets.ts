@@ -30,7 +30,7 @@ export async function openNeededSecrets(database: AccessDatabase, options: Optio
   return ring;
 }
 
-/** Turns what an operator can mend of secrets and tokens into an OperatorError. */
+/** Turns errors of secrets and tokens that an operator can fix into OperatorError. */
 export async function withSecretErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -9,30 +9,30 @@ import type { PluginHost } from '#pkg/plugin/index';
 import { Manager, type ControllerState } from '#pkg/runtime/index';
 import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 
-/** Held by the one process, of all that run controllers, whose controllers work. */
+/** The lease of the leader: of all controller processes only its holder runs controllers. */
 const LEASE = 'svc-controllers';
 
 export interface ControllersOptions {
-  /** The API as somebody who may do everything. Whatever door it is: it must work until `stop` has resolved. */
+  /** The API with all permissions, over any transport. It must work until `stop` has resolved. */
   client: Client;
   log: Logger;
   host: Pick<PluginHost, 'controller' | 'troubled'>;
-  /** Who asks for the lease; never used again. Default: this host, and a random part. */
+  /** Unique identity of the candidate for the lease. Default: the host name and a random suffix. */
   identity?: string;
   metrics?: ControllerMetrics;
-  /** For reconciles under way to end, at the stop. Milliseconds. */
+  /** How long `stop` waits for running reconciles. Milliseconds. */
   stopTimeoutMs: number;
 }
 
 export interface PlatformControllers {
-  /** How they do: for people, as requests are served whatever becomes of controllers. */
+  /** Health of the controllers, for operators. Requests are served without controllers, too. */
   readonly readyz: readonly HealthCheck[];
   start(): void;
-  /** Gives the lease back. Never rejects. */
+  /** Releases the lease. Never rejects. */
   stop(): Promise<void>;
 }
 
-/** The platform's controllers, which run, once started, for as long as this process holds their lease. */
+/** The platform's controllers. Once started they run while this process holds the lease. */
 export function platformControllers({
   client,
   log,
@@ -104,7 +104,7 @@ function controllerChecks(
   ];
 }
 
-/** Of which plugins, their conditions say: names are not for anyone. */
+/** Shows no names of plugins, since anyone may read it; the conditions of the plugins show which are affected. */
 function pluginCheck(host: Pick<PluginHost, 'troubled'>): HealthCheck {
   return {
     name: 'plugin controllers',

@@ -31,7 +31,7 @@ const namespaceType: ResourceType = {
   namespaced: false,
   hasStatusSubresource: true,
 };
-/** What a role of an organization is in its namespace: ClusterRoles by roles. */
+/** The ClusterRole that a role of an organization has in its namespace. */
 const rolesOf = { OrgAdmin: 'admin', OrgUser: 'edit', OrgAuditor: 'view' } as const;
 const bindingNames: Readonly<Record<keyof typeof rolesOf, string>> = {
   OrgAdmin: 'svc:org-admins',
@@ -45,7 +45,7 @@ const timeoutMs = 5_000;
 export class PlatformNamespaces implements Namespaces {
   readonly #client: Client;
 
-  /** May do everything; closed later than whatever uses this. */
+  /** A client with all permissions; closed after everything that uses this. */
   constructor(client: Client) {
     this.#client = client;
   }
@@ -95,10 +95,10 @@ export class PlatformNamespaces implements Namespaces {
     await this.#client.create(roleBindingType, binding, timed());
   }
 
-  /** What there is already; undefined where it was made. Looked at first, as it mostly is. */
+  /** The existing object; undefined if it was created. Reads first, because the object usually exists. */
   async #createUnlessThere<T extends AnyObject>(type: ResourceType<T>, object: T): Promise<Stored<T> | undefined> {
     const present = await this.#find(type, keyOf(object));
-    // It will be gone soon, and with it what is in it.
+    // The namespace is being deleted with everything in it.
     if (present?.metadata.deletionTimestamp !== undefined)
       throw new Error(`${type.kind} ${present.metadata.name} is being deleted`);
     if (present === undefined) await this.#client.create(type, object, timed());
@@ -123,7 +123,7 @@ export class PlatformNamespaces implements Namespaces {
     return models.filter(({ scope }) => scope === 'Namespaced').flatMap(typeOf);
   }
 
-  /** Is there anything a person made? Events go by themselves. */
+  /** Whether the namespace has objects of users. Events do not count: they expire. */
   async #holds(namespace: string, type: ResourceType): Promise<boolean> {
     if (type.group === eventType.group && type.plural === eventType.plural) return false;
     const isBinding = type.group === rbacGroup && type.plural === roleBindingType.plural;
@@ -132,7 +132,7 @@ export class PlatformNamespaces implements Namespaces {
       const { items } = await this.#client.list(type, { namespace, limit: own.length + 1, ...timed() });
       return items.some(({ metadata }) => !own.includes(metadata.name ?? ''));
     } catch (error) {
-      // The namespace, or the model meanwhile.
+      // The namespace or the model was deleted meanwhile.
       if (isStatusError(error, 'NotFound')) return false;
       throw error;
     }

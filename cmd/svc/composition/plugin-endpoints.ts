@@ -33,20 +33,20 @@ export function pluginHostUrl(options: Options, port: number): string {
 }
 
 /**
- * With an IPv4 address in brackets the brackets go: who adds them in a cluster of IPv6 and IPv4 does not know which of
- * both a pod's address is.
+ * Removes the brackets around an IPv4 address: a manifest for IPv4 and IPv6 clusters adds them without knowing the
+ * family of the pod's address.
  */
 function unbracketed(url: string | undefined): string | undefined {
   return url?.replace(/^(https?:\/\/)\[([0-9]+(?:[.][0-9]+){3})\]/, '$1$2');
 }
 
-/** An address that means all of a machine's is no address of it. */
+/** A wildcard address is not one that others can connect to. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return hostname();
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** What an API server serves of plugins. */
+/** The plugin endpoints of an API server. */
 export interface PluginMount {
   groups: Iterable<EndpointGroup>;
   documents: EndpointDocuments;
@@ -57,9 +57,9 @@ export interface PluginMountParts {
   /** May read plugins, and write leases of `svc-system`; closed after the teardown of this. */
   client: Client;
   models: ServedModels;
-  /** Where this process may run plugins too. */
+  /** Set if this process can also run plugins. */
   host: PluginHost | undefined;
-  /** Of this process, where others find that host. */
+  /** The URL at which other processes reach that host. */
   url: string;
   log: Logger;
   teardown: Teardown;

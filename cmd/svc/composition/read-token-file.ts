@@ -6,8 +6,8 @@ import type { Options } from '../options/option-table.ts';
 import { explainStartFailure } from '../process/start-failure.ts';
 
 /**
- * The personal token in the file of the option, by default the administrator's; it holds nothing else. Throws
- * OperatorError, which names the option.
+ * Reads the personal token from the file of the option, by default the administrator's. The file holds nothing else.
+ * @throws OperatorError that names the option
  */
 export async function readTokenFile(
   options: Options,

@@ -47,27 +47,27 @@ const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
-  /** For https, where there is a certificate. */
+  /** The https listener, if there is a certificate. */
   readonly tlsAddress: AddressInfo | undefined;
-  /** Of the access management service, where this process has it. */
+  /** The access management service, if it runs in this process. */
   readonly access: Pick<ListeningAccess, 'address' | 'tlsAddress'> | undefined;
   readonly tokenFile: string;
-  /** What kubectl needs; where this process makes its own certificate. */
+  /** The kubeconfig file, if this process generates its own certificate. */
   readonly kubeconfig: string | undefined;
 }
 
-/** What runs in one process with the API. */
+/** Which parts run in this process next to the API. */
 export interface PlatformParts {
   /** And plugins. */
   controllers: boolean;
-  /** The access management service's own listener. */
+  /** A separate listener of the access management service. */
   accessServer: boolean;
-  /** A certificate of its own where the options name none, and a file for kubectl. */
+  /** Generates a certificate if the options name none, and a kubeconfig file. */
   local: boolean;
   environment: Environment;
 }
 
-/** Starts the content platform; resolves when it answers. What was begun is stopped again where the start fails. */
+/** Starts the content platform; resolves once it serves requests. A failed start stops everything it has started. */
 export async function startPlatform(options: Options, log: Logger, parts: PlatformParts): Promise<Platform> {
   const teardown = new Teardown(log);
   try {
@@ -91,7 +91,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     });
     let drain = drainTimes(options);
     const stopServer = (): Promise<void> => server.stop(drain);
-    // Alive from here on, ready only at the end: migrations may take their time.
+    // From here on the process is live; it is ready only at the end, because migrations may take long.
     teardown.add('server', stopServer);
     const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
     const address = await withListenErrors(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
@@ -190,7 +190,7 @@ function startMaintenance(
   teardown.add('maintenance', () => maintenance.stop());
 }
 
-/** The API from within, for what this process itself does by it. */
+/** The API over loopback, for the components of this process. */
 function administrator(
   registry: PlatformRegistry,
   { log, teardown }: { log: Logger; teardown: Teardown },
@@ -206,7 +206,7 @@ function administrator(
   return client;
 }
 
-/** The API from within, as each plugin's own user. */
+/** The API over loopback, as each plugin's own user. */
 function pluginClients(
   registry: PlatformRegistry,
   { log, teardown }: { log: Logger; teardown: Teardown },

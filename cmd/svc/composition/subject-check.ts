@@ -3,11 +3,11 @@ import type { Reader } from '#pkg/apimachinery/index';
 import { clusterRoleBindingType, roleBindingType } from '#pkg/apis/index';
 import type { PlatformRegistry } from '#pkg/apiserver/index';
 
-/** Of what is known here of bindings: older is not good enough to give a name away. */
+/** Maximum age of the known bindings: older data must not decide whether a name is free. Milliseconds. */
 const LONGEST_LAG_MS = 5000;
 const TIMEOUT_MS = 5000;
 
-/** Where this process follows all bindings. */
+/** For a process that watches all bindings. */
 export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isSubject'>): SubjectCheck {
   return async (username) => {
     if (roles.lagMs > LONGEST_LAG_MS) throw new Error('the newest bindings cannot be read at present');
@@ -15,7 +15,7 @@ export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' |
   };
 }
 
-/** Elsewhere: all bindings are read for it, as no selector finds a subject. */
+/** For any other process: lists all bindings, because no selector finds a subject. */
 export function subjectsByClient(client: Pick<Reader, 'list'>): SubjectCheck {
   return async (username) => {
     const key = fold(username);

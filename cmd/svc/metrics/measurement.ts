@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 
-/** Kept so long, so that one scrape asks once, and many scrapers ask no more than one. Milliseconds. */
+/** How long a value is cached, so that one scrape, or several scrapers, cause one query. Milliseconds. */
 const KEEP_MS = 1000;
-/** A scrape must not hang on what it cannot learn. */
+/** Timeout of a query, so that it never blocks a scrape. Milliseconds. */
 const TIMEOUT_MS = 2000;
 
-/** What has to be asked for, and may not be known: several metrics of one scrape share one question. */
+/** A value that must be queried and may be unknown. Several metrics of one scrape share one query. */
 export class Measurement<T> {
   private readonly measure: () => Promise<T>;
   private readonly log: Logger;
@@ -16,7 +16,7 @@ export class Measurement<T> {
     this.log = log;
   }
 
-  /** Undefined where there was no answer in two seconds. Never rejects. */
+  /** Undefined without an answer within two seconds. Never rejects. */
   take(): Promise<T | undefined> {
     const now = performance.now();
     if (this.last === undefined || now - this.last.at > KEEP_MS) this.last = { at: now, result: this.ask() };

@@ -7,13 +7,13 @@ import { showProcess } from './process-metrics.ts';
 import { StoreMetrics } from './store-metrics.ts';
 import { WatchMetrics } from './watch-metrics.ts';
 
-/** All that `/metrics` shows besides what the HTTP filters count. */
+/** All metrics except those of the HTTP filters. */
 export class PlatformMetrics {
   readonly registry = new Registry();
   readonly database: DatabaseMetrics;
   readonly store: StoreMetrics;
   readonly watches: WatchMetrics;
-  /** Of maintenance: hears of every round of compaction. */
+  /** Observer of maintenance: called after every compaction round. */
   readonly compacted: (ms: number, failed: boolean) => void;
 
   constructor(log: Logger) {

@@ -4,10 +4,10 @@ import { registerReading } from '#pkg/http/index';
 import { memoryLimit } from '../process/memory-limit.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
-/** What a process, or a listener of `svc serve`, is there for. */
+/** The role of a process, or of a listener of `svc serve`. */
 export type Component = 'apiserver' | 'access-server' | 'controller-manager';
 
-/** What every `/metrics` shows: which program this is, what Node says of itself, and how far memory may go. */
+/** The metrics of every process: version, Node, and memory limits. */
 export function showProcess(registry: Registry, component: Component): void {
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void =>

@@ -47,7 +47,7 @@ export class StoreMetrics implements StoreObserver {
     if (this.log.isLevelEnabled('debug')) this.tell(report);
   }
 
-  /** Shows what the store knows of itself, and what it has to ask the database for. */
+  /** Registers gauges of the store's own state and of values that it queries from PostgreSQL. */
   show(store: Pick<PostgresStore, 'state' | 'measure'>): void {
     const gauge = (name: string, help: string, read: () => number): void =>
       registerReading({ registry: this.registry, type: 'gauge', name, help, read });

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { WatchObserver } from '#pkg/apiserver/index';
 import { durationBuckets, registerReading, SeriesHistogram, type HistogramSeries } from '#pkg/http/index';
 
-/** Counts plainly: at full speed there are hundreds of thousands of events a second. */
+/** Counts in plain variables, because there may be hundreds of thousands of events a second. */
 export class WatchMetrics implements WatchObserver {
   private readonly delays: Record<'own' | 'log', HistogramSeries>;
   private open = 0;

@@ -3,7 +3,7 @@ import { isPersonalToken } from '#pkg/identity/index';
 import { OperatorError } from './operator-error.ts';
 import type { Options } from './option-table.ts';
 
-/** What no option alone can tell. Throws OperatorError. */
+/** Checks combinations of options. @throws OperatorError */
 export function checkOptions(options: Options): void {
   checkAdminToken(options);
   const maxWaitMs = options['svc.http.max-wait'];
@@ -16,7 +16,7 @@ export function checkOptions(options: Options): void {
   checkReachability(options);
 }
 
-/** Whoever can reach the server finds an administrator's token that somebody has chosen for it. */
+/** A server that other machines can reach needs an administrator's token that the operator has chosen. */
 function checkReachability(options: Options): void {
   if (options['svc.security.initial-admin-token'] !== undefined) return;
   for (const name of ['svc.server.host', 'svc.server.tls.host'] as const) {
@@ -41,7 +41,7 @@ export function checkAdminToken(options: Options): void {
   }
 }
 
-/** The one thing that `svc apiserver` and `svc access-server` do not do. */
+/** `svc apiserver` and `svc access-server` start no embedded PostgreSQL. */
 export function checkDatabaseUrl(options: Options, verb: 'apiserver' | 'access-server'): void {
   if (options['svc.database.url'] === undefined) {
     throw new OperatorError(`svc ${verb} has no PostgreSQL of its own; set svc.database.url, or use svc serve.`);

@@ -15,19 +15,19 @@ export interface OptionSources {
 
 export interface LoadedOptions {
   readonly options: Options;
-  /** Those that were read. */
+  /** The configuration files that were read. */
   readonly configFiles: readonly ConfigFile[];
 }
 
 export interface ConfigFile {
   readonly path: string;
-  /** Does it set an option whose value is never shown? */
+  /** Whether it sets a secret option. */
   readonly holdsSecret: boolean;
 }
 
 /**
- * The options of a start: files, then environment, then flags, the later one winning; an empty value is the default.
- * Throws OperatorError, one sentence, for an unknown or malformed option in any spelling, an overridden one too.
+ * Loads the startup options from files, environment and flags; the later source wins. An empty value means the default.
+ * @throws OperatorError for an unknown or malformed option in any source, also for one that a later source overrides
  */
 export function loadOptions({ configFolder, environment, args }: OptionSources): LoadedOptions {
   const config = readConfigFolder(configFolder ?? './config', { mustExist: configFolder !== undefined });

@@ -1,4 +1,4 @@
-/** How the text of an option becomes its value. */
+/** Parses the text of an option. */
 export interface OptionType<T> {
   /** Shown in the table of options: `port`, `duration`. */
   readonly label: string;
@@ -11,10 +11,10 @@ export interface OptionType<T> {
 /** One startup option; its name is its key in the table. */
 export interface Option<T> {
   readonly type: OptionType<T>;
-  /** As it would be written; '' is the absence of a value. */
+  /** The default, as a user would write it; '' means no value. */
   readonly default: string;
   readonly doc: string;
-  /** Its value is never shown, not even where it is malformed. */
+  /** Secret: its value is never shown, not even if it is malformed. */
   readonly isSecret?: boolean;
 }
 

@@ -19,7 +19,7 @@ const meanings: Readonly<Record<string, string>> = {
 const tableInUse =
   'A table of the platform has to change for this version, and a long transaction uses it, of a backup or a dump perhaps; start again when that is over.';
 
-/** The sentence for what an operator can mend; undefined for a fault of the program itself. */
+/** The message for a failure that an operator can fix; undefined for a fault of the program itself. */
 export function explainStartFailure(error: unknown): string | undefined {
   if (error instanceof OperatorError || error instanceof DatabaseError) return error.message;
   if (error instanceof StorageError && error.code === 'TableInUse') return tableInUse;

@@ -3,7 +3,7 @@ import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential } from '../http/credential.ts';
 import { isUuid } from '../records/uuid.ts';
 
-/** `Authorization: Bearer <user id>`, believed as it is: for tests of what is behind the door. */
+/** Trusts `Authorization: Bearer <user id>`: for tests of what comes after authentication. */
 export const testCredential: Credential = {
   scheme: 'bearer',
   word: 'bearer',

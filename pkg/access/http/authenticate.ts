@@ -15,7 +15,7 @@ const knownSchemes: ReadonlySet<string> = new Set(['signature', 'token', 'bearer
 /**
  * Who asks; undefined where nobody says. The first credential that is presented decides. Throws 401 where one that was
  * sent is wrong, where two name different users, and for an Authorization header of another scheme or sent twice:
- * nobody is let in as a stranger by mistake.
+ * no request passes as anonymous by mistake.
  */
 export async function authenticate(
   request: AccessRequest,
@@ -32,7 +32,7 @@ export async function authenticate(
     if (first !== undefined && first.proof.userId !== proof.userId) throw newAuthenticationFailed();
     first ??= { proof, credential };
   }
-  // Whoever sends a credential in a form that nothing reads is not let in by another, nor as a stranger.
+  // An unreadable credential fails the request, even next to a readable one.
   if (word !== undefined && !isHeaderTaken) throw newAuthenticationFailed();
   if (first === undefined) return undefined;
   const { proof, credential } = first;

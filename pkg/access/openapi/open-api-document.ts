@@ -12,7 +12,7 @@ import {
 } from './shared-components.ts';
 import { to2020Schema } from './to-2020-schema.ts';
 
-/** What a refusal looks like, unless an operation says otherwise. */
+/** The error responses of every operation that does not declare its own. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',

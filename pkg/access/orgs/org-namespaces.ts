@@ -9,20 +9,19 @@ export interface OrgNamespacesOptions {
   database: AccessDatabase;
   namespaces: Namespaces;
   log: Logger;
-  /** Between two looks at what is left to do; default 5 s. */
+  /** How often to look for unfinished work; default 5 s. */
   intervalMs?: number;
   /**
-   * So old a namespace that was looked at is looked at again, and put right; default 5 minutes. Each start looks at
-   * all.
+   * How often each namespace is checked and repaired; default 5 minutes. Each start checks all of them.
    */
   refreshMs?: number;
   /** How long a request waits for its namespace before it is answered without it. Milliseconds, default 5000. */
   creationTimeoutMs?: number;
 }
 
-/** What there is to a removal besides the namespace. */
+/** The checks and rows of a removal, apart from the namespace. */
 export interface OrgRemoval {
-  /** Throws where the organization must stay. */
+  /** Throws if the organization must not be removed. */
   check: (on: Queryable) => Promise<void>;
   removeRow: (on: Queryable) => Promise<void>;
 }
@@ -30,21 +29,21 @@ export interface OrgRemoval {
 /** `$1`: since when a look counts, by the database's clock, or null; `$2`: for how many seconds at most. */
 const isDue =
   '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < greatest($1::timestamptz, clock_timestamp() - make_interval(secs => $2)))';
-/** In one look. */
+/** Namespaces that one round checks at most. */
 const MOST = 50;
 /**
- * Attempts at one removal, and the longest pause between two of them: replicas that look meanwhile are not to keep step
- * with it.
+ * Attempts at one removal, and the longest pause between two of them; the pauses are random, so that checks of other
+ * replicas do not collide with each attempt.
  */
 const REMOVALS = 20;
 const REMOVAL_PAUSE_MS = 20;
 
 /**
- * Keeps the content platform's namespaces in step with the organizations, whatever fails in between: column
- * `namespace_ready` says what is left to do, and `namespace_checked` what has not been looked at for long: whoever may
- * do so there can delete and change what roles here rest on. Every replica looks at both from time to time. One
- * organization is dealt with by one of them at a time, under a lock of its row; and each of them deals with one at a
- * time, so that a platform that does not answer never takes up all connections to the database.
+ * Keeps the content platform's namespaces in sync with the organizations, through failures. Column `namespace_ready`
+ * marks unfinished work. Column `namespace_checked` has the time of the last check: users of the platform with enough
+ * permissions can delete or change the objects that roles depend on, so every replica checks them periodically. A lock
+ * on its row lets one replica at a time process an organization. Each replica processes one at a time, so that an
+ * unreachable platform never takes all database connections.
  */
 export class OrgNamespaces {
   readonly #database: AccessDatabase;
@@ -53,11 +52,11 @@ export class OrgNamespaces {
   readonly #intervalMs: number;
   readonly #refreshMs: number;
   readonly #creationTimeoutMs: number;
-  /** When the first look began, by the database's clock: each start looks at all. */
+  /** When the first round began, by the database's clock: each start checks all namespaces. */
   #begun: string | null = null;
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
-  /** Settles when nothing is under way: what comes next waits for it. Never rejects. */
+  /** The work so far; the next work waits for it. Never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
@@ -77,17 +76,17 @@ export class OrgNamespaces {
     this.#creationTimeoutMs = creationTimeoutMs;
   }
 
-  /** Looks at once, and from then on. */
+  /** Runs a round at once, and then periodically. */
   start(): void {
     if (this.#isStopped) return;
     this.#look = this.#ensureAll().finally(() => {
-      // Not all replicas at the same moment.
+      // Jitter, so that replicas do not run at the same time.
       if (!this.#isStopped)
         this.#timer = setTimeout(() => this.start(), this.#intervalMs * (0.5 + Math.random())).unref();
     });
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when all work has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -95,7 +94,7 @@ export class OrgNamespaces {
     await this.#idle;
   }
 
-  /** Resolves when the namespace is there, and also where it will be later. Never rejects. */
+  /** Resolves when the namespace exists, or after the timeout, when it will exist later. Never rejects. */
   async ensure(orgId: string): Promise<void> {
     const attempt = this.#inTurn(() => this.#ensureOne(orgId)).catch((error: unknown) => this.#failed(orgId, error));
     await settledWithin(attempt, this.#creationTimeoutMs);
@@ -128,7 +127,7 @@ export class OrgNamespaces {
           text: 'SELECT namespace_ready FROM access.organizations WHERE id = $1 FOR UPDATE',
           values: [orgId],
         });
-        // Another replica has looked in between.
+        // Another replica has checked it meanwhile.
         if (rows[0]?.namespace_ready === true) return undefined;
         await check(on);
         const removed = await this.#namespaces.remove({ id: orgId });
@@ -154,7 +153,7 @@ export class OrgNamespaces {
       ).rows[0]!.now;
       const { rows } = await this.#database.pool.query<{ id: string }>({
         name: 'namespaces-due',
-        // At random: one that always fails is in nobody's way.
+        // In random order, so that one that always fails does not block the others.
         text: `SELECT id FROM access.organizations WHERE ${isDue} AND id <> '${rootOrgId}' ORDER BY namespace_ready, random() LIMIT ${MOST}`,
         values: [this.#begun, this.#refreshMs / 1000],
       });
@@ -167,7 +166,7 @@ export class OrgNamespaces {
     }
   }
 
-  /** Nothing where it was looked at already, or another replica is at it. */
+  /** Does nothing if it was checked already, or another replica is checking it. */
   async #ensureOne(orgId: string): Promise<void> {
     if (this.#isStopped) return;
     await this.#database.transaction(async (on) => {

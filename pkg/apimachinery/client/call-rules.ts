@@ -5,8 +5,8 @@ import { validateName } from '../validation/name.ts';
 import type { DeleteOptions } from './client.ts';
 
 /**
- * What every door refuses before it asks, so that all do so alike. A name that cannot be part of a URL would otherwise
- * lead over HTTP to something else: an empty one to the whole collection.
+ * What every Client refuses before it sends a request, so that all transports behave alike. A name that cannot be part
+ * of a URL would otherwise lead over HTTP to something else: an empty one to the whole collection.
  * @throws StatusError 400
  */
 export function checkObjectKey({ namespace, name }: ObjectKey): void {

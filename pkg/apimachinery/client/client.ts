@@ -23,7 +23,7 @@ export interface WriteOptions extends RequestOptions {
   fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
 }
 
-/** A leader's claim: the lease it holds, and how often that lease had changed hands when it got it. */
+/** A leader's fencing token: the lease it holds, and the number of lease transitions when it acquired the lease. */
 export interface Fence {
   namespace: string;
   lease: string;
@@ -127,7 +127,7 @@ export interface Watcher {
 }
 
 /**
- * The API, whichever door leads to it: within the process, over HTTP, or over a worker's port. Every failure is a
+ * The API over any transport: within the process, over HTTP, or over a worker's port. Every failure is a
  * StatusError, as the server gave it; one that never reached the server is 503 ServiceUnavailable.
  */
 export interface Client extends Reader, Writer, StatusWriter, Watcher {}

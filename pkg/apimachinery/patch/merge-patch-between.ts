@@ -20,7 +20,7 @@ export function mergePatchBetween(before: JsonObject, after: JsonObject): JsonOb
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** Do two JSON values say the same, whatever the order of their properties? */
+/** Whether two JSON values are equal; the order of properties does not matter. */
 export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a))

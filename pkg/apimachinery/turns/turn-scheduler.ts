@@ -1,27 +1,27 @@
-/** How long sliced work of all kinds together may go on in one turn of the event loop, in milliseconds. */
+/** How long all sliced work together may run in one iteration of the event loop. Milliseconds. */
 const standardBudgetMs = 10;
-/** How long one work may go on while others wait, in milliseconds: who has little to do is soon done. */
+/** How long one work may run while others wait, so that short work ends soon. Milliseconds. */
 const quantumMs = 1;
 /** Work that has held the event loop for so long is large. Milliseconds. */
 const largeMs = 3;
 /**
- * What one slice counts for at most, in milliseconds: a pause for the garbage collector, or for another process, says
- * nothing of the work.
+ * The most that one slice counts for: a pause of the garbage collector, or of the whole process, says nothing about the
+ * work. Milliseconds.
  */
 const maxSliceMs = largeMs / 2;
-/** How long large work rests: so many times as long as it went on, and so many milliseconds at most. */
+/** How long large work rests: this many times its running time, and at most `maxRestMs`. */
 const restShare = 8;
 const maxRestMs = 400;
-/** It rests no more once the event loop has had nothing to do for so long. Milliseconds. */
+/** The rest ends early once the event loop has been idle for this long. Milliseconds. */
 const maxIdleMs = 2;
 
 /**
- * What bytes take of the event loop as they arrive, be it from clients or from PostgreSQL: 4 ms a MiB, and more on a
- * busy machine. Milliseconds.
+ * Event loop time that arriving bytes take, from clients or from PostgreSQL: 4 ms a MiB, and more on a busy machine.
+ * Milliseconds.
  */
 const msPerArrivingByte = 4 / (1 << 20);
 
-/** Where the scheduler's time comes from. */
+/** The clock of a scheduler, and how it yields to the event loop. */
 export interface SchedulerHost {
   /** In milliseconds. */
   now(): number;
@@ -60,31 +60,31 @@ function isLarge({ heldMs }: Work): boolean {
 }
 
 /**
- * Shares each turn of the event loop among all works that come in slices: one budget for all, small works before large
- * ones, of both whoever came first. A turn goes past its budget by one slice at most. A work alone has the budget for
- * itself.
+ * Shares the event loop among all work that runs in slices. Each iteration of the event loop has one budget for all of
+ * it; small work runs before large work, and within each in order of arrival. An iteration exceeds its budget by at
+ * most one slice. A single work has the whole budget.
  *
- * After a turn in which large work went on, large work rests: eight times as long as that turn took, or until the event
- * loop has had nothing to do for 2 ms. So whatever needs little, sliced or not, has most of the event loop however much
- * large work there is, with all that large work brings about besides its slices: bytes that arrive and leave, and
- * memory to collect. Where there is nothing else, large work loses next to nothing.
+ * After an iteration with large work, large work rests: eight times as long as that iteration took, or until the event
+ * loop has been idle for 2 ms. Small work, sliced or not, therefore gets most of the event loop however much large work
+ * there is, also when large work causes network traffic and garbage collection. Without other work, large work loses
+ * next to nothing.
  */
 export class TurnScheduler {
   private readonly host: SchedulerHost;
   private readonly budgetMs: number;
   private readonly small = new Set<() => void>();
   private readonly large = new Set<() => void>();
-  /** Undefined between turns: a turn begins with its first work. */
+  /** Start of the current turn; undefined between turns. A turn begins with its first work. */
   private began: number | undefined;
-  /** The work that went on last in this turn, as far as it is known, and up to when its time is counted. */
+  /** The work that ran last in this turn, and up to when its time is counted. */
   private present: Work | undefined;
   private countedTo = 0;
-  /** Since when the present work goes on. */
+  /** When the present work began to run. */
   private since = 0;
   private hadLarge = false;
   /** Large work rests until then, or until the event loop has been idle for longer. */
   private rest: { until: number; idle: number } | undefined;
-  /** A rest was waited for: one large work is next, so that small ones never keep it out. */
+  /** After a rest one large work runs next, so that small work never starves it. */
   private isLargeNext = false;
   private isWaking = false;
 
@@ -93,7 +93,7 @@ export class TurnScheduler {
     this.budgetMs = budgetMs;
   }
 
-  /** Should the work that asks let others go on? */
+  /** Whether the work should yield to others. */
   isDue(work: Work): boolean {
     const now = this.begin();
     if (this.present === work) work.heldMs += Math.min(now - this.countedTo, maxSliceMs);
@@ -106,21 +106,21 @@ export class TurnScheduler {
     return this.isSpent(now) || (this.small.size + this.large.size > 0 && now - this.since >= quantumMs);
   }
 
-  /** From here on a work goes on that did not wait. */
+  /** Call it when a work begins to run without a wait. */
   enter(work: Work): void {
     this.goOn(work, this.begin());
   }
 
   /**
-   * Counts bytes that are let in now as time of this turn: they come in no slice, and many works that each only let
-   * some in would go past any budget.
+   * Charges bytes that will arrive to the budget of this turn. They arrive outside of slices, so many works that each
+   * admit some bytes would exceed the budget.
    */
   expect(bytes: number): void {
     this.begin();
     this.began! -= bytes * msPerArrivingByte;
   }
 
-  /** Resolves when it is the work's turn. */
+  /** Resolves when the work may run. */
   async wait(work: Work): Promise<void> {
     const now = this.begin();
     await new Promise<void>((resolve) => {

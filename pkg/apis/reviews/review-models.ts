@@ -27,7 +27,7 @@ const anybody = object({
 });
 
 /**
- * Questions that are asked by creating them: the answer is their status, and nothing is stored. Source:
+ * Reviews: a create request is answered with a status, and nothing is stored. Source:
  * authorization.k8s.io/v1 and authentication.k8s.io/v1.
  */
 export const selfSubjectAccessReviewModel = modelOf('authorization', 'SelfSubjectAccessReview', self);

@@ -3,13 +3,13 @@ import type { ClusterRole, PolicyRule, RoleSelector } from '#pkg/apis/index';
 import { CompiledRule } from './compiled-rule.ts';
 import { RuleIndex } from './rule-index.ts';
 
-/** A role that there is, or that a binding speaks of: it may be made later, and has no rules until then. */
+/** A role that exists or that a binding refers to. A missing role has no rules until it is created. */
 export class RoleEntry {
   readonly name: string;
   readonly effective = new RuleIndex();
-  /** Bindings that speak of it. */
+  /** Bindings that refer to it. */
   bindings = 0;
-  /** Undefined where there is no such role. */
+  /** Undefined if the role does not exist. */
   content: RoleContent | undefined;
 
   constructor(name: string) {
@@ -17,12 +17,12 @@ export class RoleEntry {
   }
 }
 
-/** What is written in a role. */
+/** The content of a role. */
 export interface RoleContent {
   labels: Readonly<Record<string, string>>;
-  /** None where it aggregates others: what is written there is what somebody found out, and may be old. */
+  /** Empty for an aggregated role: its stored rules were computed by a controller, and may be outdated. */
   rules: readonly CompiledRule[];
-  /** Undefined where it does not aggregate. */
+  /** Undefined if it is not aggregated. */
   selects: ((labels: Readonly<Record<string, string>>) => boolean) | undefined;
   /** Equal texts select the same. */
   selectors: string;

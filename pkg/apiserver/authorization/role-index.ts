@@ -18,34 +18,34 @@ import { questionOf, type Question } from './question.ts';
 import { compileRules, type RoleEntry } from './role-entry.ts';
 import { RoleTable } from './role-table.ts';
 
-/** Roles that a narrowed credential always has: to find out what there is, and what one may do. */
+/** Roles that a restricted credential always has: discovery, and reviews of its own permissions. */
 const alwaysAllowed = ['system:basic-user', 'system:discovery'];
-/** Permissions that are looked at one by one for one question of who holds what. */
+/** Permissions that one `holds` check expands at most. */
 const maxPermissions = 100_000;
-/** Missing ones that are told. */
+/** Missing permissions that a check reports at most. */
 const maxMissing = 1000;
 
 export interface RoleIndexOptions {
-  /** Up to when all changes are known here: `performance.now()`. Default: up to now. */
+  /** The time up to which all changes are known here, by `performance.now()`. Default: now. */
   currentAt?: () => number;
 }
 
-/** What there are of one kind: how its objects come to the index and go. */
+/** How objects of one kind are added to the index and removed. */
 export interface RoleFollower {
   put(stored: Pick<StoredObject, 'namespace' | 'name' | 'body'>): void;
   remove(key: Pick<StoredObject, 'namespace' | 'name'>): void;
 }
 
 /**
- * All roles and bindings, so that it is known at once who may do what. It follows the change feed: what it knows is as
- * old as `lagMs` says at most. Aggregated roles have the rules of those they select, whatever is written in them.
+ * Holds all roles and bindings in memory, so that permission checks need no I/O. It follows the change feed, and is at
+ * most `lagMs` behind. An aggregated role has the rules of the roles that it selects; its own rules are ignored.
  */
 export class RoleIndex {
   readonly #clusterRoles = new RoleTable();
   readonly #roles = new RoleTable();
   readonly #bindings = new BindingTable({ clusterRoles: this.#clusterRoles, roles: this.#roles });
   readonly #currentAt: () => number;
-  /** What is followed, by the model. */
+  /** The kinds in the index, by model. */
   readonly followers: ReadonlyMap<Model, RoleFollower>;
 
   constructor({ currentAt = () => performance.now() }: RoleIndexOptions = {}) {
@@ -74,25 +74,25 @@ export class RoleIndex {
     ]);
   }
 
-  /** How old what is known here may be at most. Milliseconds. */
+  /** Maximum age of the index. Milliseconds. */
   get lagMs(): number {
     return performance.now() - this.#currentAt();
   }
 
-  /** By rules, or as one of `system:masters`; in both cases only what the user's restriction leaves. */
+  /** Whether the user's rules, or the group `system:masters`, allow it, and the user's restriction does not deny it. */
   allows({ user, ...attributes }: Attributes): boolean {
     return this.#allows(user, attributes.namespace, questionOf(attributes));
   }
 
-  /** As `allows`, were there no restriction. */
+  /** As `allows`, but without the restriction. */
   allowsOwner({ user, ...attributes }: Attributes): boolean {
     return this.#ownerAllows(user, attributes.namespace, questionOf(attributes));
   }
 
   /**
-   * What of the rules the user does not hold, in the namespace or, where that is '', everywhere: nothing, for somebody
-   * who holds all of it. Tells up to a thousand parts of what is missing. More than 100 000 permissions are not looked
-   * into: they count as missing, unless the user holds everything there is.
+   * The rules that the user does not hold in the namespace; '' means in all namespaces. Empty if the user holds all of
+   * them. Reports up to 1000 missing parts. More than 100 000 permissions are not expanded: they count as missing
+   * unless the user holds everything.
    */
   holds(user: UserInfo, rules: readonly PolicyRule[], namespace = ''): PolicyRule[] {
     return runAtOnce(this.missing(user, rules, namespace));
@@ -103,21 +103,21 @@ export class RoleIndex {
     return yield* this.#missing(user, compileRules(rules), namespace);
   }
 
-  /** The same of a role's rules; undefined where there is no such role. `namespace` is where it is to hold. */
+  /** As `missing`, for the rules of a role; undefined without such a role. `namespace`: where it should hold. */
   *missingOfRole(
     user: UserInfo,
     ref: Pick<RoleRef, 'kind' | 'name'>,
     namespace: string,
   ): SlicedWork<PolicyRule[] | undefined> {
     const role = this.#find(ref, namespace);
-    // What changes meanwhile counts for whoever asks next.
+    // Changes during the check count for the next check.
     return role?.content === undefined ? undefined : yield* this.#missing(user, [...role.effective.rules], namespace);
   }
 
   /**
-   * Has the user this ClusterRole, so that a credential may be narrowed to it: by a binding, wherever that holds, or by
-   * holding all of its rules, everywhere or in a namespace? False where there is none of the name, and where that is
-   * too much to find out, as in `holds`.
+   * Whether the user has this ClusterRole, so that a credential may be restricted to it: by any binding, or by holding
+   * all of its rules, everywhere or in a namespace. False without such a role, or if the check is too large, as in
+   * `holds`.
    */
   hasRole(user: UserInfo, clusterRole: string): boolean {
     const role = this.#find({ kind: 'ClusterRole', name: clusterRole }, '');
@@ -134,19 +134,19 @@ export class RoleIndex {
     );
   }
 
-  /** Does any binding name a user so, in any case and width of letters? */
+  /** Whether any binding names such a user; ignores case and width of letters. */
   isSubject(username: string): boolean {
     return this.#bindings.isSubject(username);
   }
 
-  /** Names of all ClusterRoles that `hasRole` says yes to. */
+  /** Names of all ClusterRoles for which `hasRole` is true. */
   rolesOf(user: UserInfo): string[] {
     return Array.from(this.#clusterRoles.names()).filter((name) => this.hasRole(user, name));
   }
 
   /**
-   * Everything that the user may do in the namespace, or, where that is '', everywhere; where a restriction makes that
-   * too much to work out, a part of it. Rules may overlap.
+   * All rules of the user in the namespace; '' means in all namespaces. Only a part of them if a restriction makes the
+   * result too large. Rules may overlap.
    */
   rulesOf(user: UserInfo, namespace: string): { rules: PolicyRule[]; isComplete: boolean } {
     const found = new Set<PolicyRule>();
@@ -184,7 +184,7 @@ export class RoleIndex {
     return [...roles, ...alwaysAllowed].map((name) => this.#clusterRoles.get(name));
   }
 
-  /** What was looked at is taken off `limits.permissions`. */
+  /** Subtracts the expanded permissions from `limits.permissions`. */
   *#missing(
     user: UserInfo,
     rules: readonly CompiledRule[],
@@ -206,7 +206,7 @@ export class RoleIndex {
     return compactRules(missing);
   }
 
-  /** Is it one of a role that the user has, as where two roles aggregate the same? Then all of it is held. */
+  /** Whether the rule is one of a role that the user has, for example because two roles aggregate it. */
   #hasRule({ restriction, ...owner }: UserInfo, namespace: string, rule: CompiledRule): boolean {
     if (
       restriction !== undefined &&

@@ -1,13 +1,13 @@
 import { StorageError } from '#pkg/storage/index';
 
-/** So many times within the pause, and the script is not run until it is over. */
+/** After this many hangs within the pause the script does not run until the pause is over. */
 const maxHangs = 4;
 /** Milliseconds. */
 const pauseMs = 60_000;
 /** Scripts remembered. */
 const maxScripts = 1000;
 
-/** Counts how often scripts have kept their process so that it had to be ended, as others wait meanwhile. */
+/** Counts how often a script has made its process hang, since other scripts wait meanwhile. */
 export class KeyHangs {
   private readonly scripts = new Map<string, { count: number; at: number }>();
   private readonly now: () => number;
@@ -24,7 +24,7 @@ export class KeyHangs {
     if (this.scripts.size > maxScripts) this.scripts.delete(this.scripts.keys().next().value!);
   }
 
-  /** @throws StorageError KeysUnavailable where the script is not to be run for now */
+  /** @throws StorageError KeysUnavailable while the script must not run */
   check(hash: string): void {
     if (this.countOf(hash) >= maxHangs)
       throw new StorageError(

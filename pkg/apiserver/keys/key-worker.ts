@@ -8,20 +8,20 @@ import { KeyProcessEnded, type KeyProcessOptions } from './key-process.ts';
 /** `hangMs` is 1500 by default. */
 export interface KeyWorkerOptions extends Partial<KeyLimits & KeyProcessOptions> {}
 
-/** In one message. */
+/** Objects in one message. */
 const maxObjects = 256;
 const maxLength = 1_000_000;
-/** Objects that may wait. */
+/** Objects that may wait at a time. */
 const maxWaiting = 20_000;
 
-/** One object that waits for its keys. */
+/** An object that waits for its keys. */
 interface Job {
   object: string;
   done(results: ComputedResult[]): void;
   failed(error: unknown): void;
 }
 
-/** What waits for one script's functions. */
+/** The objects that wait for the functions of one script. */
 interface Line {
   script: KeyScript;
   calls: readonly KeyCall[];
@@ -29,11 +29,11 @@ interface Line {
 }
 
 /**
- * Runs the functions that compute keys, in a process of their own, begun when it is first needed. What comes while that
- * is busy goes to it in one message; scripts have their turn one after the other. Where it hangs, or has used up its
- * memory, it is ended and begun anew. Those whose objects it was at are tried alone, in a second process, so that whose
- * object it was that did it learns that, and nobody else; scripts are tried there, too. Nobody is blamed where the
- * process ended otherwise.
+ * Runs the functions that compute keys in a separate process, which it starts when it first needs it. Objects that come
+ * while the process is busy go to it in one message; scripts take turns. If the process hangs or runs out of memory, it
+ * is killed and started again. The objects it was working on are then tried one by one in a second process, so that
+ * only the object at fault fails; new scripts are tried there, too. If the process ended for another reason, no object
+ * fails.
  */
 export class KeyWorker implements KeyEvaluator {
   private readonly limits: KeyLimits;
@@ -73,7 +73,7 @@ export class KeyWorker implements KeyEvaluator {
     }
   }
 
-  /** Why a definition cannot have this script with these functions; nothing where it can. */
+  /** Why a definition cannot have this script with these functions; undefined if it can. */
   async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
     try {
       return await this.trials.turnAlone((process) => process.check(text, functions));
@@ -85,7 +85,7 @@ export class KeyWorker implements KeyEvaluator {
     }
   }
 
-  /** What waits gets its failure. Idempotent, never rejects. */
+  /** Fails all waiting objects. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await Promise.all([this.main.stop(), this.trials.stop()]);
@@ -104,11 +104,11 @@ export class KeyWorker implements KeyEvaluator {
   }
 
   private async work(): Promise<void> {
-    // What is asked for in the same turn of the event loop goes together.
+    // Objects of the same iteration of the event loop go in one message.
     await new Promise((resolve) => setImmediate(resolve));
     for (let next = this.lines.entries().next(); next.done !== true; next = this.lines.entries().next()) {
       const [key, line] = next.value;
-      // To the end of all that wait: none has it all to itself.
+      // To the end of the queue, so that no script has the process for itself.
       this.lines.delete(key);
       const jobs = takeJobs(line);
       if (line.jobs.length > 0) this.lines.set(key, line);
@@ -117,11 +117,11 @@ export class KeyWorker implements KeyEvaluator {
       const again = this.lineOf(line.script, line.calls);
       again.jobs.unshift(...left);
     }
-    // In the same turn as the last look: what comes later begins anew.
+    // In the same iteration as the last check: objects that come later start another run.
     this.working = undefined;
   }
 
-  /** Those that are to be tried again. */
+  /** The objects that are to be tried again. */
   private async run({ script, calls }: Line, jobs: readonly Job[]): Promise<readonly Job[]> {
     try {
       this.hangs.check(script.hash);

@@ -21,8 +21,8 @@ export interface Access {
 }
 
 /**
- * The wall in front of the storage for requests that come from within: the same questions, in the same order, as over
- * HTTP.
+ * The checks in front of the storage for requests from within the process: the same questions, in the same order, as
+ * over HTTP.
  */
 export class LoopbackAccess {
   readonly #options: LoopbackAccessOptions;

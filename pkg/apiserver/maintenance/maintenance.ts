@@ -5,15 +5,14 @@ export interface MaintenanceOptions {
   store: Pick<Store, 'compact'>;
   limits: CompactionLimits;
   log: Logger;
-  /** Between the end of one round and the next. Milliseconds, default 30 000. */
+  /** Pause between two rounds. Milliseconds, default 30 000. */
   everyMs?: number;
-  /** Hears of every round. */
+  /** Called after every round. */
   observer?: (ms: number, failed: boolean) => void;
 }
 
 /**
- * Keeps the history of changes within its limits, round by round; a round that fails is logged and the next one tries
- * again.
+ * Compacts the change history periodically. A failed round is logged, and the next one tries again.
  */
 export class Maintenance {
   private readonly options: MaintenanceOptions;
@@ -33,7 +32,7 @@ export class Maintenance {
     this.schedule();
   }
 
-  /** Ends the round under way at its next step, and resolves when it is over; no other follows. */
+  /** Ends the running round at its next step, and resolves then. No other round follows. */
   async stop(): Promise<void> {
     this.isRunning = false;
     this.stopping.abort();

@@ -105,10 +105,10 @@ export interface ResourceStorage {
     context: WriteContext,
   ): Promise<RepresentationStream>;
   /**
-   * The outcome of the request that used this idempotency key before; undefined if none did. 422 if its body was another, 409
-   * while it is in flight.
+   * The outcome of the request that used this idempotency key before; undefined if none did. 422 if its body was
+   * another, 409 while it is in flight.
    */
-  recall(
+  findRememberedWrite(
     idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;

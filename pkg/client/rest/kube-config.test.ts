@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { ResourceType } from '#pkg/apimachinery/index';
 import { loadKubeConfig } from './kube-config.ts';
 import { RestClient } from './rest-client.ts';
-import { json, startScriptedServer, testCertificate, type ScriptedServer } from './start-scripted-server.ts';
+import { answerJson, startScriptedServer, testCertificate, type ScriptedServer } from './start-scripted-server.ts';
 
 const namespaces: ResourceType = {
   group: '',
@@ -24,8 +24,9 @@ let client: RestClient | undefined;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'svc-kubeconfig-'));
   peer = await startScriptedServer((response, request) => {
-    if (request.headers.authorization === 'Bearer old') json(response, 401, { kind: 'Status', reason: 'Unauthorized' });
-    else json(response, 200, { metadata: { name: 'default' } });
+    if (request.headers.authorization === 'Bearer old')
+      answerJson(response, 401, { kind: 'Status', reason: 'Unauthorized' });
+    else answerJson(response, 200, { metadata: { name: 'default' } });
   });
 });
 afterEach(() => client?.close());
@@ -93,7 +94,7 @@ describe('the user of the present context', () => {
 });
 
 test('TLS is checked against the certificate that is named', async () => {
-  const secure = await startScriptedServer((response) => json(response, 200, { metadata: { name: 'default' } }), {
+  const secure = await startScriptedServer((response) => answerJson(response, 200, { metadata: { name: 'default' } }), {
     isSecure: true,
   });
   const trusting = RestClient.connect({ url: secure.url, token: 'a', ca: testCertificate });

@@ -10,7 +10,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { RestClient, type RestClientOptions } from './rest-client.ts';
-import { json, startScriptedServer, type Answerer, type ScriptedServer } from './start-scripted-server.ts';
+import { answerJson, startScriptedServer, type Answerer, type ScriptedServer } from './start-scripted-server.ts';
 
 const posts: ResourceType = {
   group: 'blog.example.com',
@@ -57,7 +57,7 @@ function sent(): string[] {
 describe('what is sent', () => {
   test('paths, parameters and bodies of every verb', async () => {
     const api = await clientOf((response, { method }) =>
-      json(response, 200, method === 'DELETE' ? { kind: 'Status', details: { uid: 'u' } } : stored),
+      answerJson(response, 200, method === 'DELETE' ? { kind: 'Status', details: { uid: 'u' } } : stored),
     );
     await api.get(posts, key);
     await api.get(namespaces, { namespace: '', name: 'x' });
@@ -97,7 +97,7 @@ describe('what is sent', () => {
   });
 
   test('an API may be below a path, and names stand in it as they are', async () => {
-    const api = await clientOf((response) => json(response, 200, stored), { path: '/clusters/one/' });
+    const api = await clientOf((response) => answerJson(response, 200, stored), { path: '/clusters/one/' });
     await api.get(
       { ...namespaces, group: 'rbac.authorization.k8s.io', plural: 'clusterroles' },
       { namespace: '', name: 'system:ä?#' },
@@ -107,7 +107,7 @@ describe('what is sent', () => {
 
   test('as somebody else, with every request', async () => {
     const api = await clientOf(
-      (response, { url }) => (url!.includes('watch') ? void response.end() : json(response, 200, stored)),
+      (response, { url }) => (url!.includes('watch') ? void response.end() : answerJson(response, 200, stored)),
       { actAs: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } },
     );
     await api.get(posts, key);
@@ -133,7 +133,7 @@ describe('what is sent', () => {
     const api = await clientOf((response, request) => {
       if (request.url!.includes('watch')) response.end();
       else
-        json(response, 200, {
+        answerJson(response, 200, {
           metadata: { resourceVersion: '7', ...(request.url!.includes('continue') ? {} : { continue: 'n&xt' }) },
           items: [stored],
         });
@@ -160,7 +160,9 @@ describe('what is sent', () => {
 describe('failures', () => {
   test("the server's is thrown, with the request's number", async () => {
     const api = await clientOf((response) =>
-      json(response, 404, newNotFound({ group: '', resource: 'posts' }, 'a').toStatus(), { 'x-request-id': 'r-1' }),
+      answerJson(response, 404, newNotFound({ group: '', resource: 'posts' }, 'a').toStatus(), {
+        'x-request-id': 'r-1',
+      }),
     );
     await expect(api.get(posts, key)).rejects.toMatchObject({
       code: 404,
@@ -228,7 +230,10 @@ describe('failures', () => {
     const api = await clientOf(
       (response, { url }) => {
         const limit = Number(/limit=(\d+)/.exec(url!)?.[1] ?? 1000);
-        json(response, 200, { metadata: { resourceVersion: '7' }, items: Array.from({ length: limit }, () => stored) });
+        answerJson(response, 200, {
+          metadata: { resourceVersion: '7' },
+          items: Array.from({ length: limit }, () => stored),
+        });
       },
       { limits: { answerBytes: 10_000 } },
     );
@@ -241,7 +246,9 @@ describe('trying again', () => {
   const refusal =
     (status: number, headers: Record<string, string>): Answerer =>
     (response, _request, count) =>
-      count < 3 ? json(response, status, { kind: 'Status', message: 'later' }, headers) : json(response, 200, stored);
+      count < 3
+        ? answerJson(response, status, { kind: 'Status', message: 'later' }, headers)
+        : answerJson(response, 200, stored);
 
   test.each([
     ['429', 429, { 'retry-after': '0' }],
@@ -255,7 +262,7 @@ describe('trying again', () => {
 
   test('three times, then it fails as the server said', async () => {
     const api = await clientOf((response) =>
-      json(response, 429, { kind: 'Status', message: 'no' }, { 'retry-after': '0' }),
+      answerJson(response, 429, { kind: 'Status', message: 'no' }, { 'retry-after': '0' }),
     );
     await expect(api.watch(posts, { resourceVersion: '1' })).rejects.toMatchObject({ code: 429, message: 'no' });
     expect(sent()).toHaveLength(4);
@@ -281,7 +288,7 @@ describe('trying again', () => {
   test.each(['signal', 'close'])('a %s ends the wait', async (by) => {
     const giving = new AbortController();
     const api = await clientOf((response) => {
-      json(response, 503, {}, { 'retry-after': '20' });
+      answerJson(response, 503, {}, { 'retry-after': '20' });
       response.on('finish', () => (by === 'signal' ? giving.abort() : api.close()));
     });
     await expect(api.get(posts, key, { signal: giving.signal })).rejects.toMatchObject({
@@ -293,7 +300,7 @@ describe('trying again', () => {
     const api = await clientOf((response, request, count) => {
       // The second request comes on the kept connection, and is answered by closing it.
       if (count === 2) request.socket.resetAndDestroy();
-      else json(response, 200, stored);
+      else answerJson(response, 200, stored);
     });
     await api.get(posts, key);
     expect(await api.get(posts, key)).toEqual(stored);
@@ -312,7 +319,7 @@ test('warnings are told', async () => {
   const api = await clientOf(
     (response) => {
       response.setHeader('warning', header);
-      json(response, 200, stored);
+      answerJson(response, 200, stored);
     },
     { warn: (text) => warnings.push(text) },
   );

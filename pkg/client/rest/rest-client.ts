@@ -47,16 +47,16 @@ import { Transport, type OutgoingRequest } from './transport.ts';
 import { warningTexts } from './warning-texts.ts';
 
 export interface RestClientOptions {
-  /** Hears what the Warning headers of answers say. */
+  /** Called with the text of each Warning header. */
   warn?: (text: string) => void;
-  /** Those left out have their defaults. */
+  /** Limits; defaults apply to those that are missing. */
   limits?: Partial<RestLimits>;
-  /** Whom every request is made as. Default: whoever the credentials are of. */
+  /** The user to impersonate in every request. Default: none. */
   actAs?: ActAs;
 }
 
 export interface ConnectOptions extends RestClientOptions {
-  /** `https://host:port`, with a path if the API is below one. By `http` the token goes in the clear. */
+  /** `https://host:port`, with a path if the API is below one. `http` sends the token unencrypted. */
   url: string;
   token?: string;
   /**
@@ -66,7 +66,7 @@ export interface ConnectOptions extends RestClientOptions {
   ca?: string | (() => string);
 }
 
-/** Objects of a list without a limit that are asked for at a time. */
+/** Chunk size of a list without a limit. */
 const chunkSize = 500;
 const json = 'application/json';
 const patchTypes: Readonly<Record<Patch['type'], string>> = {
@@ -75,8 +75,8 @@ const patchTypes: Readonly<Record<Patch['type'], string>> = {
 };
 
 /**
- * The API over HTTP. Reads that the server refuses for now (429 and 503 with Retry-After) are asked again, up to three
- * times; writes never are. What never came to be an answer is 503, what took too long 504. To be closed in the end.
+ * Client over HTTP. Retries reads that the server answers with 429 or 503 and Retry-After, up to three times; never
+ * retries writes. A request without a response fails with 503, one that times out with 504. The caller must close it.
  */
 export class RestClient implements Client {
   readonly #transport: Transport;
@@ -183,7 +183,7 @@ export class RestClient implements Client {
         retryReads(signal, () => this.#openStream<T>(path, signal, options.signal)),
       );
     } catch (error) {
-      // Who gave up hears of nothing more.
+      // The caller has aborted, so it gets no further events.
       if (options.signal?.aborted === true) return emptyEventStream;
       throw error;
     }

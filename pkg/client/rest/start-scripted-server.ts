@@ -42,7 +42,7 @@ export async function startScriptedServer(
   return { url: `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`, requests, server, stop };
 }
 
-export function json(
+export function answerJson(
   response: ServerResponse,
   status: number,
   body: unknown,

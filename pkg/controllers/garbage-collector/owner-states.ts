@@ -1,24 +1,24 @@
 import type { ObjectKey } from '#pkg/apimachinery/index';
 
-/** There; deleted in the foreground, waiting for its dependents; not there (any more). */
+/** Exists; is being deleted in the foreground and waits for its dependents; does not exist (any more). */
 export type OwnerState = 'solid' | 'waiting' | 'absent';
 
 /** Of which the newest are remembered; about 5 MB. */
 const maxStates = 20_000;
 
-/** What is an owner: another object under its name is another. */
+/** The identity of an owner: a new object of the same name is a different owner. */
 export interface OwnerId extends ObjectKey {
   group: string;
   kind: string;
   uid: string;
 }
 
-/** What is known of owners. Who is gone is gone: no answer from before a deletion that was told of undoes it. */
+/** Caches the state of owners. A response from before an observed deletion never brings an owner back. */
 export class OwnerStates {
   readonly #states = new Map<string, OwnerState>();
   #generation = 0;
 
-  /** To be taken before a question is asked, and given back with the answer. */
+  /** Read it before a request, and pass it with the response. */
   get generation(): number {
     return this.#generation;
   }
@@ -41,7 +41,7 @@ export class OwnerStates {
     if (this.#states.size > maxStates) this.#states.delete(this.#states.keys().next().value!);
   }
 
-  /** News were missed: nothing is certain any more. */
+  /** Events were missed: forgets all states. */
   clear(): void {
     this.#generation += 1;
     this.#states.clear();

@@ -67,11 +67,11 @@ export async function writeChunk(
   chunk: string | Buffer,
   stallTimeoutMs = 60_000,
 ): Promise<void> {
-  const { response, signal, bodyTurn } = context;
+  const { response, signal, heldSlots } = context;
   signal.throwIfAborted();
   if (response.write(chunk)) return;
   const read = drained(response, signal, stallTimeoutMs);
-  await (bodyTurn === undefined ? read : bodyTurn.whileAnswerIsRead(read));
+  await (heldSlots === undefined ? read : heldSlots.whileAnswerIsRead(read));
 }
 
 /** By hand: in Node 20 `AbortSignal.any` leaks on a signal that lives as long as a watch. */

@@ -2,45 +2,45 @@ import type { ServerResponse } from 'node:http';
 import { isAnswered } from '../answer/respond.ts';
 
 export interface ConcurrencyLimiterOptions {
-  /** How many may be in at a time. */
+  /** How many requests may hold a slot at a time. */
   limit: number;
-  /** How long one may wait outside. Milliseconds; 0: nobody waits. */
+  /** How long a request may wait for a slot. Milliseconds; 0: requests never wait. */
   maxWaitMs: number;
-  /** How many may wait outside. Default 10 000. */
+  /** How many requests may wait at a time. Default 10 000. */
   maxWaiting?: number;
 }
 
 interface Waiting {
   response: ServerResponse;
-  /** By `performance.now()`; earlier than it came here where it had waited elsewhere. */
+  /** Start of the wait by `performance.now()`, time that the request waited at other limiters included. */
   since: number;
   isSettled: boolean;
   settle: (isIn: boolean) => void;
 }
 
 /**
- * Where the oldest has waited longer than this, work is not keeping up: then the newest goes first, who has the best
- * chance to be served in time. Milliseconds.
+ * If the oldest request has waited longer than this, the server is overloaded. The newest request then goes first,
+ * because it has the best chance to be served in time. Milliseconds.
  */
 const standingQueueMs = 50;
 
 /**
- * Lets a limited number in at a time; who finds it full waits outside, and is refused when that takes too long.
+ * Limits how many requests run at a time. A request that finds no free slot waits, and is refused after `maxWaitMs`.
  *
- * First come, first served, as long as nobody waits long; then last come, first served: under a load that stays too
- * high the first in line would each be served just too late. Waiting costs no work, and a refusal costs little but not
- * nothing: since a client of HTTP/1.1 waits with its connection, no more than (number of connections) / maxWaitMs are
- * refused in a time, however many requests clients would like to send. Source: "Fail at Scale", ACM Queue 13(8)
- * (adaptive LIFO, controlled delay); Kubernetes' API priority and fairness (a queue before a refusal).
+ * The queue is FIFO while waits are short and LIFO once they are long: under permanent overload a FIFO queue would
+ * serve every request just too late. Waiting also limits the rate of refusals: a client of HTTP/1.1 sends nothing else
+ * on the connection that waits, so at most (number of connections) / maxWaitMs requests are refused in a given time.
+ * Source: "Fail at Scale", ACM Queue 13(8) (adaptive LIFO, controlled delay); Kubernetes' API priority and fairness (a
+ * queue before a refusal).
  */
 export class ConcurrencyLimiter {
   private readonly options: Required<ConcurrencyLimiterOptions>;
   private inside = 0;
   private outside = 0;
-  /** From `first` on in the order of `since`; who left stays in it, settled, until its turn. */
+  /** From index `first` on, ordered by `since`. Requests that gave up stay in it, settled, until they are reached. */
   private queue: Waiting[] = [];
   private first = 0;
-  /** Who was in before, in the order of their return. */
+  /** Requests that had a slot before, in the order in which they asked for one again. */
   private returning: Waiting[] = [];
   private timer: NodeJS.Timeout | undefined;
   private expiresAt = Infinity;
@@ -62,8 +62,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * True: come in. False: there is no room, not even outside. A promise says it when there is room, or was none in
-   * time, or `response` is closed meanwhile. Who came in must `leave`. `waitedMs`: elsewhere before.
+   * Answers true if the request has a slot, false if it is refused, and a promise of either if it has to wait. A wait
+   * ends with false after `maxWaitMs`, or when `response` is closed. A request with a slot must call `leave`.
+   * `waitedMs`: how long it has waited at other limiters.
    */
   enter(response: ServerResponse, waitedMs = 0): boolean | Promise<boolean> {
     if (!this.isFull) {
@@ -82,7 +83,7 @@ export class ConcurrencyLimiter {
     );
   }
 
-  /** The same for who was in, left and comes back: before all others, and with the whole time to wait. */
+  /** Asks for a slot again after `leave`: ahead of all other requests, and with the full time to wait. */
   reenter(response: ServerResponse): boolean | Promise<boolean> {
     if (!this.isFull) return this.enter(response);
     if (isAnswered(response)) return false;
@@ -134,14 +135,14 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** Hardly ever far from the end: only who has waited elsewhere goes before others. */
+  /** Cheap: the position is near the end, since only a request that waited at another limiter overtakes others. */
   private insert(one: Waiting): void {
     let at = this.queue.length;
     while (at > this.first && this.queue[at - 1]!.since > one.since) at -= 1;
     this.queue.splice(at, 0, one);
   }
 
-  /** Of those who still wait. */
+  /** The oldest request that still waits. */
   private oldest(): Waiting | undefined {
     while (this.queue[this.first]?.isSettled === true) this.first += 1;
     // Shifting one by one would move the whole array each time.
@@ -152,7 +153,7 @@ export class ConcurrencyLimiter {
     return this.queue[this.first];
   }
 
-  /** One timer serves all: the oldest is the first to have waited too long. */
+  /** One timer is enough: the wait of the oldest request ends first. */
   private arm(at: number): void {
     if (at >= this.expiresAt) return;
     clearTimeout(this.timer);

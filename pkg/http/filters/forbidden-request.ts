@@ -2,7 +2,7 @@ import { newForbidden, StatusError } from '#pkg/apimachinery/index';
 import type { Attributes } from '#pkg/identity/index';
 
 /**
- * 403, in Kubernetes' words, for what an Authorizer did not allow. Source:
+ * 403 with the message of Kubernetes, for a request that the Authorizer denies. Source:
  * k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.
  */
 export function newForbiddenRequest(

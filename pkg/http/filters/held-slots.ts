@@ -1,36 +1,39 @@
 import type { ServerResponse } from 'node:http';
 import type { StatusError } from '#pkg/apimachinery/index';
 import { networkOf } from '../connection/network-of.ts';
-import type { BodyTurn, RequestContext, Sender } from '../request/request-context.ts';
+import type { PausableSlots, RequestContext, Sender } from '../request/request-context.ts';
 import type { SlotLimiter } from './keyed-concurrency-limiters.ts';
 import type { RefusedBy } from './limit-refusal.ts';
 import type { Senders } from './senders.ts';
 
-/** Whose the slots are. */
+/** The limits that a request's slots belong to. */
 export interface SlotsOwner {
   readonly senders: Senders;
-  /** A wait is over, be it for a slot or in vain. */
+  /** A wait for a slot ended, with or without one. */
   waited(ms: number): void;
-  /** Of a request whose body has come, and which finds no slot again. */
+  /** The error for a request whose body has arrived and that did not get its slot back. */
   refusalOf(by: RefusedBy, context: RequestContext): StatusError;
 }
 
 export interface Slot {
   readonly limiter: SlotLimiter;
-  /** The limit that it is of. */
+  /** The limit that it counts against. */
   readonly by: RefusedBy;
-  /** Also while the body arrives. */
+  /** Whether it is held while the body arrives. */
   readonly isKept?: boolean;
-  /** Of its user or network alone: also while the answer is read, and after the end of the work until it is sent. */
+  /**
+   * Whether it belongs to one user or network. Such a slot is held while the client reads the response, and until the
+   * response is sent.
+   */
   readonly isOwn?: boolean;
 }
 
 /**
- * The slots one request holds; while others are waited for, to send a body or to read an answer, those alone that
- * count who they are.
+ * The slots that one request holds. While the server waits for the client, to send a body or to read a response, it
+ * holds only the slots of the client's own user or network.
  */
-export class HeldSlots implements BodyTurn {
-  /** Of an anonymous client the body counts by address. */
+export class HeldSlots implements PausableSlots {
+  /** The body of an anonymous client is counted by address. */
   isAnonymous = true;
   private readonly context: RequestContext;
   private readonly owner: SlotsOwner;
@@ -42,29 +45,29 @@ export class HeldSlots implements BodyTurn {
     this.owner = owner;
   }
 
-  /** False where there was no room in time. */
+  /** False if there was no free slot in time. */
   enter(slot: Slot): boolean | Promise<boolean> {
     return this.hold(slot, slot.limiter.enter(this.context.response, this.context.waitedMs));
   }
 
-  /** Of a request that goes on: for other slots. */
+  /** Frees all slots of a request that goes on and takes other slots. */
   leave(): void {
     for (const { limiter } of this.held.splice(0)) limiter.leave();
   }
 
-  /** For good. */
+  /** Frees all slots; the request takes no more. */
   release(): void {
     this.isOver = true;
     this.leave();
   }
 
   /**
-   * The work is done. An answer that waits to be sent keeps the slots of its user or network, which alone bound how
-   * many there are, unless the budget counts its bytes.
+   * The work is done. A response that is not sent yet keeps the slots of its user or network: nothing else limits the
+   * number of such responses, unless the memory budget counts their bytes.
    */
   end(): void {
     const { response, bytes } = this.context;
-    // Of a counted answer all is counted but its head.
+    // The budget counts all bytes of a response but those of its head.
     if (isSent(response) || (bytes.held > 0 && 2 * bytes.held >= response.writableLength)) return this.release();
     this.isOver = true;
     this.leaveUnless(({ isOwn }) => isOwn === true);
@@ -121,7 +124,7 @@ export class HeldSlots implements BodyTurn {
   }
 }
 
-/** Is nothing of the answer left to be sent, or nobody to send it to? */
+/** Whether the whole response is sent, or the client has disconnected. */
 function isSent(response: ServerResponse): boolean {
   return response.destroyed || (response.writableEnded && response.writableLength === 0);
 }

@@ -14,9 +14,9 @@ import { Senders, type SendersOptions } from './senders.ts';
 import { VerifiedCredentials } from './verified-credentials.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
-/** A limit left out is no limit; where both `total` and `perUser` are, anonymous clients have none either. */
+/** No value: no limit. Without `total` and `perUser` anonymous clients have no limit either. */
 export interface MaxInFlight {
-  /** Requests under way at a time, watches only until their stream has begun; of anonymous clients a quarter of it. */
+  /** Requests that run at a time, of which anonymous clients get a quarter. A watch counts until its stream begins. */
   total?: number;
   perUser?: number;
   watches?: number;
@@ -26,77 +26,76 @@ export interface MaxInFlight {
    * once.
    */
   maxWaitMs?: number;
-  /** Of one network; beyond it no credential is looked up that was not good before. */
+  /** Limit of one network. Above it the server looks up no credential that was not valid before. */
   wrongCredentialsPerMinute?: number;
-  /** Bodies that have not arrived yet. */
+  /** Limits of request bodies that are still arriving. */
   senders?: Omit<SendersOptions, 'observer'>;
   /**
-   * Which requests the limits above do not hold for, so that they work when nothing else does. Default: for all they
-   * do.
+   * Which requests are exempt from the limits above, so that they are served during an overload. Default: none.
    */
   exemption?: (info: RequestInfo) => Exemption | undefined;
-  /** What tells the credential of a request from others. Default: its Authorization header. */
+  /** The identity of a request's credential. Default: its Authorization header. */
   credentialOf?: CredentialReader;
-  /** Those that were good, also at another service that knows the same people. Default: of these requests alone. */
+  /** Credentials that were valid. Two services with the same users may share it. Default: one of its own. */
   verified?: VerifiedCredentials;
-  /** Does an error of authentication say that the credential is wrong? Default: a StatusError 401 does. */
+  /** Whether an authentication error means that the credential is wrong. Default: a StatusError 401 does. */
   isUnauthorized?: (error: unknown) => boolean;
-  /** Throws what is refused, for whoever answers in words of their own, instead of answering it at once. */
+  /** Throws refusals instead of answering them, for a caller that has its own error format. */
   throwsRefusals?: boolean;
   observer?: InFlightObserver;
 }
 
 /**
- * From everything, for what looks at no credential; or, once one is looked up where one was sent, to slots of their
- * own (`metrics`), or from the rest (`open`).
+ * `everything`: no limit at all, for paths that read no credential. `metrics` and `open`: only looking up a credential
+ * is limited; after that `metrics` has slots of its own, and `open` needs none.
  */
 export type Exemption = 'everything' | 'metrics' | 'open';
 
-/** Hears what the limits do; must not throw. */
+/** Called for what the limits do; must not throw. */
 export interface InFlightObserver {
-  /** An answer says so; not for a client that has left. */
+  /** A request was refused; not called for a client that has disconnected. */
   refused(by: RefusedBy): void;
-  /** A request had to wait, whether it was let in or not. */
+  /** A request had to wait, whether it got a slot or not. */
   waited(ms: number): void;
 }
 
-/** Of readers of metrics, under way at a time. */
+/** Requests for metrics that run at a time. */
 const maxOfMetrics = 64;
-/** Of anonymous clients of one network, under way at a time; and as many whose credentials are looked up. */
+/** Requests of anonymous clients of one network at a time; and, apart from these, credential lookups of one network. */
 const maxOfNetwork = 32;
 /**
- * Of all anonymous clients, credentials looked up at a time: more would only wait for connections of the database, and the
- * credentials of those who are known with them.
+ * Credential lookups of all anonymous clients at a time. More would only wait for database connections, and make known
+ * clients wait with them.
  */
 const maxLookups = 64;
 
-/** One request between the two filters. */
+/** State of one request between the two filters. */
 interface Visit {
   readonly slots: HeldSlots;
   readonly credential: CredentialKey | undefined;
   readonly exemption: 'metrics' | 'open' | undefined;
-  /** What its credential is remembered by. */
+  /** The key under which its credential is remembered. */
   readonly key: string | undefined;
-  /** Its credential was good the last time. */
+  /** Its credential was valid the last time. */
   readonly isKnown: boolean;
-  /** It holds the slots that it works in, not those of looking up a credential. */
+  /** Whether it holds the slots for its work; false while it holds the slots for a credential lookup. */
   holdsWorkSlots: boolean;
   isAuthenticated: boolean;
 }
 
 /**
- * Limits what is under way: 429 with Retry-After where a request has waited too long for others to end, and for a watch
- * too many at once.
+ * Limits concurrent requests. Answers 429 with Retry-After if a request has waited too long for a slot, or if there are
+ * too many watches.
  *
- * Two filters, as nobody's user is known before authentication. A request whose credential was good the last time takes
- * its slots in `beforeAuthentication`, next to others with that credential and then to all: what is refused there has
- * cost next to nothing. Of anybody else only the credential is looked up first, in a few slots of the client's
- * network; `afterAuthentication` then gives it those of its user, or those that anonymous clients have: none that they take is
- * missing to who is known. It counts users too, with all of their credentials, and refuses at once.
+ * There are two filters, because the user is unknown before authentication. A request whose credential was valid the
+ * last time takes its slots in `beforeAuthentication`, first the one of the credential and then one of the total, so
+ * that a refusal costs next to nothing. Any other request takes one of the few lookup slots of its network, and
+ * `afterAuthentication` moves it to the slots of its user, or to those of anonymous clients, which take none from known
+ * clients. `afterAuthentication` also counts the requests of a user over all credentials, and refuses without a wait.
  *
- * No slot that is missing to others is held while a body is on its way or an answer is read (`HeldSlots`, `Senders`).
- * Both filters stand within `withTimeout`: a request that was answered by a time-out counts until its work has ended. A
- * watch is a request until its stream has begun, then only a watch.
+ * A request holds no shared slot while its body arrives or the client reads the response (`HeldSlots`, `Senders`). Both
+ * filters run inside `withTimeout`: a request that was answered by a timeout counts until its work ends. A watch counts
+ * as a request until its stream begins, and only as a watch afterwards.
  */
 export class InFlightLimits implements SlotsOwner {
   private readonly options: MaxInFlight;
@@ -144,13 +143,13 @@ export class InFlightLimits implements SlotsOwner {
     if (wrongCredentialsPerMinute !== undefined) this.wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
-  /** Requests that wait for others to end. */
+  /** Requests that wait for a slot. */
   get waiting(): number {
     const limiters = [this.all, this.anonymous, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
     return limiters.reduce((sum, limiter) => sum + (limiter?.waiting ?? 0), 0);
   }
 
-  /** Requests under way, watches not counted that have begun, nor bodies on their way; 0 where there is no limit. */
+  /** Running requests without started watches and arriving bodies; 0 without a limit. */
   get running(): number {
     return this.all?.running ?? 0;
   }
@@ -179,7 +178,7 @@ export class InFlightLimits implements SlotsOwner {
     visit.isAuthenticated = true;
     visit.slots.isAnonymous = isAnonymous;
     if (!isAnonymous && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
-    // A session that is over is no failure where nobody need be known.
+    // An expired session is no failure on a path that needs no user.
     if (isAnonymous) this.noteWrong(visit, context);
     if (!visit.holdsWorkSlots) {
       visit.slots.leave();
@@ -189,7 +188,7 @@ export class InFlightLimits implements SlotsOwner {
     }
     if (visit.exemption !== undefined) return next(context);
     if (isWatch(context)) return this.watch(next, context, { slots: visit.slots, isAnonymous });
-    // Anonymous clients are counted by their network, and not while they send.
+    // Anonymous clients are counted by network, and not while their bodies arrive.
     if (
       !isAnonymous &&
       visit.slots.enter({
@@ -206,7 +205,7 @@ export class InFlightLimits implements SlotsOwner {
   private async visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
     const visit = this.newVisit(context, exemption);
     this.visits.set(context, visit);
-    context.bodyTurn = visit.slots;
+    context.heldSlots = visit.slots;
     try {
       const refused = await this.enter(
         visit,
@@ -231,7 +230,7 @@ export class InFlightLimits implements SlotsOwner {
     const isKnown = key !== undefined && this.verified.has(key);
     const slots = new HeldSlots(context, this);
     slots.isAnonymous = !isKnown;
-    // Whose name only is known, as a signature's, is yet to be believed.
+    // A public key id, as that of a signature, proves nothing before the signature is verified.
     return {
       slots,
       credential,
@@ -244,8 +243,7 @@ export class InFlightLimits implements SlotsOwner {
   }
 
   /**
-   * Where the credential is looked up of who is not known, none where none is: the name of a known key has slots of
-   * its own.
+   * The slots for looking up a credential; none without a credential. A known public key id has slots of its own.
    */
   private *lookupSlotsOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
     if (credential === undefined) return;
@@ -260,7 +258,7 @@ export class InFlightLimits implements SlotsOwner {
     }
   }
 
-  /** Those of a user are kept while a body is on its way: slow bodies of one user hold up nobody else. */
+  /** The slots of a user are held while a body arrives, so that slow bodies of one user block nobody else. */
   private *slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
     if (exemption === 'metrics') yield { limiter: this.metrics, by: 'metrics' };
     if (exemption !== undefined) return;
@@ -268,12 +266,12 @@ export class InFlightLimits implements SlotsOwner {
       yield { limiter: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
     if (isAnonymous && this.byNetwork !== undefined)
       yield { limiter: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
-    // First for all, so that who is refused by their own share hears so.
+    // Before the total, so that the error names the limit of anonymous clients.
     if (isAnonymous && this.anonymous !== undefined) yield { limiter: this.anonymous, by: 'strangers' };
     if (this.all !== undefined) yield { limiter: this.all, by: 'total' };
   }
 
-  /** Takes them one after the other; by which it was refused, if it was. */
+  /** Takes the slots one after the other. Answers the limit that refused one, if any. */
   private async enter({ slots }: Visit, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
     for (const each of wanted) {
       if (typeof each === 'string') return each;
@@ -283,7 +281,7 @@ export class InFlightLimits implements SlotsOwner {
     return undefined;
   }
 
-  /** Its slots as a request are free again when its stream has begun. */
+  /** A watch frees its request slots when its stream begins. */
   private async watch(
     next: Handler,
     context: RequestContext,
@@ -305,7 +303,7 @@ export class InFlightLimits implements SlotsOwner {
 
   private noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
     if (credential === undefined) return;
-    // Whoever knows the name of a key could otherwise take its slots away.
+    // Otherwise an attacker who knows a public key id could take the slots of its owner.
     if (!isKnown) this.wrong?.add(networkOf(context.clientAddress));
     else if (!credential.isPublic) this.verified.delete(key!);
   }
@@ -315,8 +313,8 @@ export class InFlightLimits implements SlotsOwner {
   }
 
   /**
-   * Without an exception unless the client may want another form than JSON: one that passes the filters costs as much
-   * as the answer.
+   * Throws only if the client may want another format than JSON: an exception that passes the filters costs as much as
+   * the response.
    */
   private async refuse(by: RefusedBy, context: RequestContext): Promise<void> {
     if (isAnswered(context.response)) return;
@@ -328,7 +326,7 @@ export class InFlightLimits implements SlotsOwner {
   }
 }
 
-/** When the answer's head is written, by whichever means: each of them calls `writeHead`, and no event tells. */
+/** Calls `begun` when the response head is written. Node has no event for that, but every way calls `writeHead`. */
 function onBegin(response: ServerResponse, begun: () => void): void {
   const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
   response.writeHead = (...args: unknown[]) => {

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { ConcurrencyLimiter, type ConcurrencyLimiterOptions } from './concurrency-limiter.ts';
 
-/** What a request enters and leaves: a limiter, or that of its key. */
+/** What a request takes a slot from: a limiter, or the limiter of one key. */
 export type SlotLimiter = Pick<ConcurrencyLimiter, 'enter' | 'reenter' | 'leave'>;
 
-/** A limiter for each key, kept while anybody is in it or waits. */
+/** One limiter for each key, kept while a request holds a slot of it or waits for one. */
 export class KeyedConcurrencyLimiters {
   private readonly options: ConcurrencyLimiterOptions;
   private readonly limiters = new Map<string, ConcurrencyLimiter>();

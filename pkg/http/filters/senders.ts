@@ -2,29 +2,29 @@ import { StatusError } from '#pkg/apimachinery/index';
 import type { Sender } from '../request/request-context.ts';
 import { refusals, type RefusedBy } from './limit-refusal.ts';
 
-/** A limit left out is no limit. */
+/** No value: no limit. */
 export interface SendersOptions {
-  /** Bodies on their way at a time; of anonymous clients at most half. */
+  /** Bodies that may arrive at a time; anonymous clients may send at most half of them. */
   total?: number;
-  /** Of anonymous clients of one network. */
+  /** Bodies that anonymous clients of one network may send at a time. */
   perAddress?: number;
-  /** Bytes a second that a body brings at least, on average after `graceMs`. */
+  /** Minimum rate of a body in bytes a second, on average after `graceMs`. */
   minRate?: number;
   /** Default 5 s. */
   graceMs?: number;
-  /** Hears of every 429, of who came too late and of who was cut off. */
+  /** Called for every 429: for bodies that were refused and for bodies that were cut off. */
   observer?: { refused(by: SenderRefusal): void };
 }
 
 type SenderRefusal = Extract<RefusedBy, 'senders' | 'address_senders'>;
 
-/** Who has been sending for so long may be cut off to make room. Milliseconds. */
+/** A body may be cut off to make room for another once it has been arriving for this long. Milliseconds. */
 const youngMs = 1000;
 
 /**
- * Bodies that have not arrived yet, which hold no slot among the requests under way. Whoever sends more slowly than
- * the least rate is cut off with 408. Where there is no room the slowest anonymous client makes it, so that slow senders keep
- * nobody out, and anonymous clients never those who are known.
+ * Request bodies that are still arriving; they hold no slot of the in-flight limits. A body slower than the minimum
+ * rate is cut off with 408. At the limit the slowest anonymous body is cut off, so slow senders block nobody, and
+ * anonymous clients never block known ones.
  */
 export class Senders {
   private readonly options: SendersOptions;
@@ -44,8 +44,8 @@ export class Senders {
   }
 
   /**
-   * A body of an anonymous client of this network, or of who is known; to be ended, which may be done twice. Throws StatusError
-   * 429 where there is no room.
+   * Adds a body: of an anonymous client of this network, or of a known client if `network` is undefined. The caller
+   * must call `end` (idempotent). @throws StatusError 429 at the limit
    */
   add(network: string | undefined): Sender & { end(): void } {
     const { total = Infinity, perAddress = Infinity } = this.options;
@@ -85,7 +85,7 @@ export class Senders {
     if (sameNetwork?.delete(sender) === true && sameNetwork.size === 0) this.byNetwork.delete(sender.network);
   }
 
-  /** One timer for all, while there are any. */
+  /** One timer for all bodies; it runs while there are any. */
   private watch(): void {
     const { minRate = 0 } = this.options;
     if (this.timer !== undefined || minRate === 0) return;

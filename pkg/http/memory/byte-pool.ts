@@ -7,8 +7,8 @@ export interface Reservation {
 
 export interface TakeOptions {
   /**
-   * Where nothing is free, one reservation at a time may hold more than there is, so that whoever holds something and waits
-   * for more comes to their end. Default false.
+   * Where nothing is free, one reservation at a time may hold more than there is, so that whoever holds something and
+   * waits for more comes to their end. Default false.
    */
   overdraws?: boolean;
   /** Milliseconds; default for ever. */
@@ -25,8 +25,8 @@ interface Waiting {
 
 /**
  * A number of bytes that requests share. No owner takes more than `perOwner`, nor more than then stays free for all
- * others, so that whoever comes next finds room; of those who wait the owner who holds least is next. One reservation larger
- * than that has the pool to itself.
+ * others, so that whoever comes next finds room; of those who wait the owner who holds least is next. One reservation
+ * larger than that has the pool to itself.
  */
 export class BytePool {
   readonly total: number;
@@ -55,7 +55,8 @@ export class BytePool {
   }
 
   /**
-   * True: the reservation has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal aborts.
+   * True: the reservation has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal
+   * aborts.
    */
   take(
     reservation: Reservation,

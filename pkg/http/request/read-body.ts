@@ -33,7 +33,7 @@ export async function readBody(context: RequestContext, options: ReadBodyOptions
     sendContinue(context);
     return collect(context, { limit, timeoutMs, sender });
   };
-  return await (context.bodyTurn === undefined ? arrive() : context.bodyTurn.whileBodyArrives(arrive));
+  return await (context.heldSlots === undefined ? arrive() : context.heldSlots.whileBodyArrives(arrive));
 }
 
 /** Tells a client that waits with `Expect: 100-continue` to send its body; to be called before the body is read. */

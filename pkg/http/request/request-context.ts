@@ -28,12 +28,12 @@ export interface RequestContext {
   readonly log: Logger;
   /** Of the trace the client says this request belongs to. */
   readonly traceId: string | undefined;
-  /** The path's pattern, for metrics, where whoever serves it has one of its own. */
+  /** The route pattern for metrics, if the handler has one. */
   route: string | undefined;
   /** How long the request waited for others to end. Milliseconds. */
   waitedMs: number;
-  /** What limits requests under way, for who waits for a body or a reader; undefined where nothing does. */
-  bodyTurn: BodyTurn | undefined;
+  /** The slots of the request, to free them while it waits for its client; undefined without limits. */
+  heldSlots: PausableSlots | undefined;
   /** Its part of the process's memory. */
   readonly bytes: RequestBytes;
   /** Texts of the `Warning: 299` headers that the answer will carry. */
@@ -51,11 +51,11 @@ export interface RequestContext {
   abort(reason: Error): void;
 }
 
-/** A body or a reader that is waited for: what its request holds is free for others meanwhile. */
-export interface BodyTurn {
+/** Slots that a request frees while it waits for its client. */
+export interface PausableSlots {
   /**
-   * What `arrive` comes to, when the request may go on. Throws StatusError 429 where too many bodies are on their way,
-   * and where the request finds no place again.
+   * Runs `arrive` without the shared slots, takes them again, and answers the result. @throws StatusError 429 if too
+   * many bodies are arriving, or if the request gets no slot again
    */
   whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T>;
   /**

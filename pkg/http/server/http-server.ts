@@ -27,42 +27,43 @@ import { ServerRequestContext, type ContextMemory } from './server-request-conte
 import { takeInUnreadBody } from './unread-body.ts';
 
 export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
-  /** For the headers of a request to arrive; default 30 s. */
+  /** How long the headers of a request may take to arrive; default 30 s. */
   headersTimeoutMs: number;
   /**
-   * For an idle connection; default 75 s, longer than the clients' own, so that they do not send into a closing one.
+   * How long an idle connection stays open; default 75 s. Longer than the idle timeout of clients, so that no client
+   * sends a request on a connection that the server is closing.
    */
   keepAliveTimeoutMs: number;
   /**
-   * For a connection on which a request is under way and no byte moves, such as one whose client has stopped reading;
-   * default 120 s. To be longer than any request may take, and than a watch's heartbeat.
+   * How long a connection with a running request stays open without a byte in either direction, for example because the
+   * client has stopped reading; default 120 s. Must be longer than any request, and than the heartbeat of a watch.
    */
   stallTimeoutMs: number;
   /**
-   * How long a client may send nothing of a body that nobody reads, after the answer, before the connection is closed;
-   * default 1 s.
+   * After the response to a request whose body was not read: how long the client may pause in sending the rest before
+   * the server closes the connection; default 1 s.
    */
   lingerMs: number;
 }
 
 export interface HttpServerOptions {
-  /** The whole chain; `withStatus` must be in it. */
+  /** The complete handler chain, with `withStatus`. */
   handler: Handler;
   log: Logger;
   limits?: Partial<HttpServerLimits>;
-  /** Who is believed about its clients' addresses. Default: nobody. */
+  /** The proxies whose forwarded client addresses are trusted. Default: none. */
   proxies?: TrustedProxies;
-  /** What a connection beyond the limit may still ask, by its path. Default: nothing. */
+  /** Whether a connection above the limit may request this path. Default: no path. */
   isProbe?: (path: string) => boolean;
-  /** What requests may take of the process's memory. Default: nothing is counted. */
+  /** Memory budget of requests. Default: no limit. */
   memory?: ContextMemory;
 }
 
 export interface ListenOptions {
   host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number;
-  /** With it https is spoken. */
+  /** With a certificate the listener speaks https. */
   certificate?: ServerCertificate;
 }
 
@@ -80,29 +81,29 @@ const defaultLimits: HttpServerLimits = {
 };
 
 /**
- * Connections the system holds until they are accepted, one a turn of the event loop: clients may come back all at
- * once.
+ * Connections that the system queues until they are accepted. Node accepts one per iteration of the event loop, and all
+ * clients may reconnect at the same time.
  */
 const backlog = 4096;
-/** How long an aborted request may take to come to its end before `close` no longer waits for it. */
+/** How long `close` waits for an aborted request to end. */
 const settleMs = 1000;
-/** From a connection until its TLS handshake is done. */
+/** Timeout of a TLS handshake. */
 const handshakeTimeoutMs = 10_000;
-/** So many may be under way whatever the limit of connections is. */
+/** TLS handshakes that may run at a time, whatever the limit of connections is. */
 const fewHandshakes = 2 * reservedConnections;
 /**
- * While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a
- * request on its way.
+ * How long idle connections stay open after a drain has begun: closing them at once would lose a request that is
+ * already on its way.
  */
 const idleDrainMs = 1000;
-/** For connections that are made but not yet accepted when a drain begins. */
+/** How long a drain accepts connections that the system has queued already. */
 const longestBacklogMs = 500;
-/** After the time limit of a drain, for the answers that say so. */
+/** After the drain timeout: how long the final responses may take to be sent. */
 const finalResponseMs = 250;
 
 /**
- * Turns requests on sockets into contexts for one handler, on one listener or several that share its limits, and ends
- * without losing any that is under way.
+ * An HTTP server with one or more listeners that share its limits. It gives each request to one handler as a context,
+ * and drains running requests before it closes.
  */
 export class HttpServer {
   private readonly handler: Handler;
@@ -117,9 +118,9 @@ export class HttpServer {
   private readonly drain = new AbortController();
   /** From the first byte of a request until its handler has settled and its response is closed. */
   private readonly inFlight = new Set<ServerRequestContext>();
-  /** Connections that have brought no request yet; Node takes them for busy when it closes idle ones. */
+  /** Connections without a request so far; Node counts them as busy when it closes idle connections. */
   private readonly fresh = new Set<Socket>();
-  /** Connections whose TLS handshake is not done, by both their ends. */
+  /** Connections in the TLS handshake, keyed by both of their sockets. */
   private readonly greeting = new Map<string, Socket>();
   private failedHandshakes = 0;
   private readonly pipelines = new Map<Duplex, Pipeline>();
@@ -163,8 +164,8 @@ export class HttpServer {
   }
 
   /**
-   * Resolves when connections are accepted, with the address. May be called for several. Rejects where the address is
-   * taken.
+   * Resolves with the address once connections are accepted. May be called several times, once per listener. Rejects if
+   * the address is in use.
    */
   async listen({ host, port, certificate }: ListenOptions): Promise<AddressInfo> {
     const server = this.newServer(certificate);
@@ -182,11 +183,11 @@ export class HttpServer {
 
   private newServer(certificate: ServerCertificate | undefined): Server {
     const server = certificate === undefined ? createServer(this.options) : this.newTlsServer(certificate);
-    // As many again as are kept for probes: of those some are about to be closed.
+    // Twice the number kept for probes, because some of these connections are about to be closed.
     server.maxConnections = this.limits.connections + 2 * reservedConnections;
     server.on('drop', () => this.admitted.countRefused());
     server.timeout = this.limits.stallTimeoutMs;
-    // Above its count Node drops headers silently, a second Authorization among them.
+    // Above its limit Node drops headers silently, for example a second Authorization.
     server.maxHeadersCount = 0;
     if (certificate === undefined) {
       server.on('connection', (socket: Socket) => {
@@ -196,7 +197,7 @@ export class HttpServer {
     }
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.take(request, response);
     server.on('request', serve);
-    // readBody sends the "100 Continue", once it is known that the body is wanted.
+    // readBody sends the "100 Continue" once the handler wants the body.
     server.on('checkContinue', serve);
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
       this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')),
@@ -233,8 +234,8 @@ export class HttpServer {
   }
 
   /**
-   * Until its TLS handshake is done. One that ends before has failed, unless it was we who ended it. Whoever begins
-   * very many closes no connection whose handshake is done.
+   * Tracks a connection until its TLS handshake is done. If the connection ends before, the handshake has failed,
+   * unless the server ended it. Many unfinished handshakes never close a connection whose handshake is done.
    */
   private greet(socket: Socket): void {
     const ends = endsOf(socket);
@@ -247,7 +248,7 @@ export class HttpServer {
     });
   }
 
-  /** From here on requests may come. */
+  /** From here on the connection may bring requests. */
   private expect(socket: Socket): void {
     this.fresh.add(socket);
     this.pipelines.set(socket, new Pipeline(socket));
@@ -270,10 +271,9 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, tells watches to end, and waits for requests under way; after `drainTimeoutMs` their signals abort
-   * and their sockets are destroyed. What comes meanwhile on connections that are open is served, and the answer says
-   * that it is the connection's last; one that brings nothing for a second is closed. Never rejects; every call returns
-   * the same promise.
+   * Stops accepting connections, ends watches, and waits for running requests. After `drainTimeoutMs` it aborts their
+   * signals and destroys their sockets. Requests that arrive meanwhile on open connections are served with `Connection:
+   * close`; a connection that is idle for a second is closed. Never rejects; every call returns the same promise.
    */
   close({ drainTimeoutMs }: { drainTimeoutMs: number }): Promise<void> {
     this.closing ??= this.drainAndClose(drainTimeoutMs);
@@ -290,7 +290,7 @@ export class HttpServer {
     const done = closed.then(() => this.idle());
     if (!(await endsWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
       this.isParting = true;
-      // What has already arrived is read first, so that no whole request is lost.
+      // Reads what has already arrived, so that no complete request is lost.
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -300,7 +300,7 @@ export class HttpServer {
     if (await endsWithin(Math.max(0, deadline - performance.now()), done)) return;
     for (const pipeline of this.pipelines.values()) pipeline.endAfterServed();
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
-    // Time to say so to whoever still waits for an answer.
+    // Gives the server time to send the final responses.
     await endsWithin(finalResponseMs, this.idle());
     for (const server of this.servers) server.closeAllConnections();
     if (!(await endsWithin(settleMs, done))) {
@@ -312,8 +312,8 @@ export class HttpServer {
   }
 
   /**
-   * Node accepts one connection a turn of the event loop; those the system holds for us would be reset with the
-   * listener.
+   * Node accepts one connection per iteration of the event loop. Closing the listener at once would reset the
+   * connections that the system has queued.
    */
   private async acceptWaiting(longestMs: number): Promise<void> {
     const deadline = performance.now() + longestMs;
@@ -327,7 +327,7 @@ export class HttpServer {
   }
 
   /**
-   * Resolves when every connection is closed. The http server's own `close` would begin by closing those that are idle.
+   * Resolves when every connection is closed. `close` of the http server would close idle connections at once.
    */
   private async stopListening(): Promise<void> {
     await Promise.all(
@@ -335,7 +335,7 @@ export class HttpServer {
         await new Promise<void>((resolve) => {
           NetServer.prototype.close.call(server, () => resolve());
         });
-        // Ends its watch over slow headers, which would hold the process.
+        // Stops Node's timer for slow headers, which would keep the process alive.
         server.close();
       }),
     );
@@ -349,12 +349,12 @@ export class HttpServer {
   }
 
   /**
-   * What cannot be read must not cost the requests before it their answers: those come first, in order, and the
-   * connection ends behind them.
+   * A request that cannot be parsed must not prevent the responses to earlier requests of the connection: these are
+   * sent first, in order, and then the connection is closed.
    */
   private endBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (!isParseError(error)) return answerParseError(error, socket, this.log);
-    // The parser says the same of every further byte.
+    // The parser repeats the error for every further byte.
     if (this.broken.has(socket)) return;
     this.broken.add(socket);
     const pipeline = this.pipelines.get(socket);
@@ -362,7 +362,7 @@ export class HttpServer {
     const last = unanswered.at(-1);
     if (last === undefined) return answerParseError(error, socket, this.log);
     if (last.req.complete) return this.endAfterLast(socket);
-    // It is the body of this one that is broken.
+    // The body of this request is malformed.
     const answer = (): void => {
       if (last.writableEnded) this.endAfterLast(socket);
       else answerParseError(error, socket, this.log);
@@ -373,11 +373,11 @@ export class HttpServer {
     before.once('close', answer);
   }
 
-  /** For CONNECT: Node has let go of the connection, but not of the answers that are due on it. */
+  /** For CONNECT: Node has detached the connection, but still owes the responses to earlier requests. */
   private endProxied(socket: Socket): void {
     const last = this.pipelines.get(socket)?.unanswered.at(-1);
     if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.log);
-    // Node has taken its own listeners off.
+    // Node has removed its own listeners.
     socket
       .on('error', ignore)
       .once('timeout', () => socket.destroy())
@@ -392,11 +392,11 @@ export class HttpServer {
   }
 
   private take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
-    // Node tells a broken connection to whoever listened a moment ago: if that reader is done by then, nobody is left,
-    // and the process would end.
+    // Node emits a connection error after the reader has removed its listener. Without a listener the error would end
+    // the process.
     request.on('error', ignore);
     const pipeline = this.pipelines.get(request.socket);
-    // A request on a connection that was closed as it came.
+    // The connection was closed just as the request arrived.
     pipeline?.add(response, () => void this.serve({ request, response, pipeline, refusal }));
   }
 
@@ -463,7 +463,7 @@ export class HttpServer {
   }
 }
 
-/** Of the connection's end the response tells. */
+/** The response reports the end of the connection. */
 function ignore(): void {}
 
 /** Throws for a server that is not listening. */

@@ -10,7 +10,7 @@ import { CountedRequestBytes, uncounted, type BytesObserver, type RequestBytes }
 import { originForm } from '../request/origin-form.ts';
 import { parseRequestInfo, unparsedRequestInfo } from '../request/parse-request-info.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { BodyTurn, RequestContext } from '../request/request-context.ts';
+import type { PausableSlots, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { traceIdOf } from '../request/trace-parent.ts';
 import { parseQuery } from '../request/url-encoded.ts';
@@ -49,7 +49,7 @@ export class ServerRequestContext implements RequestContext {
   readonly traceId: string | undefined;
   route: string | undefined;
   waitedMs = 0;
-  bodyTurn: BodyTurn | undefined;
+  heldSlots: PausableSlots | undefined;
   readonly draining: AbortSignal;
   private readonly serverLog: Logger;
   private readonly proxies: TrustedProxies;

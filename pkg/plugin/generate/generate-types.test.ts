@@ -90,7 +90,7 @@ export const Post: svc.ResourceType<Post> = {
   hasStatusSubresource: true,
 };
 
-/** Post through any door of the API. */
+/** Post through a Client. */
 export class PostClient {
   readonly #client: svc.Client;
 

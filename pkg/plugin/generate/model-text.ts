@@ -91,5 +91,5 @@ function clientText({ scope }: Model, { subresources }: ModelVersion, { object, 
   ];
   const constructor =
     '  readonly #client: svc.Client;\n\n  constructor(client: svc.Client) {\n    this.#client = client;\n  }\n';
-  return `/** ${object} through any door of the API. */\nexport class ${client} {\n${[constructor, ...methods].join('\n')}}\n`;
+  return `/** ${object} through a Client. */\nexport class ${client} {\n${[constructor, ...methods].join('\n')}}\n`;
 }

@@ -3,17 +3,17 @@ import { ChannelSource } from '#pkg/runtime/index';
 import { dependenciesOf, dependentsOf } from './dependencies.ts';
 import { pluginKey } from './plugin-record.ts';
 
-/** For dependents to stop before what they depend on. Milliseconds. */
+/** How long a plugin waits for its dependents to stop before it stops. Milliseconds. */
 const dependentsTimeoutMs = 30_000;
 
 /**
- * What plugins that depend on one another are to know of one another: whoever changes asks for a look at the others.
+ * Enqueues the dependents and dependencies of a plugin when it changes, and orders their stops.
  */
 export class DependencyNotifier {
   readonly source = new ChannelSource();
-  /** What was told of each last. */
+  /** The state of each plugin that the others were last enqueued for. */
   readonly #lastNotified = new Map<string, string>();
-  /** Those that are to stop, and since when they wait for their dependents to do so first. */
+  /** Plugins that are to stop, and since when they wait for their dependents. By `performance.now()`. */
   readonly #stopping = new Map<string, number>();
 
   enqueue(name: string): void {
@@ -21,8 +21,8 @@ export class DependencyNotifier {
   }
 
   /**
-   * Those that depend on it are told when it came, went or changed; those it depends on when it went, as they may wait
-   * for that.
+   * Enqueues its dependents if it started, stopped or changed; and its dependencies if it stopped, as they may wait for
+   * that.
    */
   notify(
     name: string,
@@ -38,7 +38,7 @@ export class DependencyNotifier {
     if (plugin !== undefined && !isRunning) for (const each of dependenciesOf(plugin)) this.enqueue(each);
   }
 
-  /** Is it about to stop? Then others must not count on it. */
+  /** Whether it is about to stop, so that other plugins must not depend on it. */
   isStopping(name: string): boolean {
     return this.#stopping.has(name);
   }
@@ -48,8 +48,8 @@ export class DependencyNotifier {
   }
 
   /**
-   * Begins its stop: must it wait for those of `running` that depend on it? They are asked to go; it does not wait for
-   * ever.
+   * Begins its stop and enqueues its running dependents. Answers whether it must wait for them, at most for
+   * `dependentsTimeoutMs`.
    */
   mustWait(name: string, all: readonly Plugin[], running: { has(name: string): boolean }): boolean {
     const since = this.#stopping.get(name) ?? performance.now();

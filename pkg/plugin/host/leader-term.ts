@@ -35,15 +35,15 @@ export interface LeaderTermOptions {
   observer: PluginObserver | undefined;
 }
 
-/** What a host tells of itself. */
+/** Called for events of the host. */
 export interface PluginObserver {
-  /** A start succeeded, and took so many milliseconds. */
+  /** A plugin started. */
   started(tookMs: number): void;
   /** A worker ended by itself. */
   crashed(plugin: string): void;
 }
 
-/** News of dependents come at once; this checks whether the time to wait for them is over. */
+/** Changes of dependents arrive at once; this requeue checks whether the time to wait for them is over. */
 const lookAgain = { requeueAfterMs: 1000 };
 const notRunning = {
   Healthy: { isTrue: false, reason: 'NotRunning' },
@@ -57,7 +57,7 @@ const changingOften: ConditionChange = {
   message: 'what it is made of changes again and again: it is started anew once a minute at most',
 };
 
-/** The plugins that run in this process, from when it begins to lead until it no longer does. */
+/** Runs the plugins in this process from when it becomes the leader until it no longer is. */
 export class LeaderTerm {
   readonly sources: readonly Source[];
   readonly #options: LeaderTermOptions;
@@ -65,7 +65,7 @@ export class LeaderTerm {
   readonly #running = new RunningPlugins((name, crash, plugin) => this.#crashed(name, crash, plugin));
   readonly #crashes = new Map<string, PluginCrash>();
   readonly #starter: PluginStarter;
-  /** Those whose folder has had its first sight. */
+  /** Plugins whose folder has been seen at least once. */
   readonly #seen = new Set<string>();
   readonly #dependencies = new DependencyNotifier();
   readonly #reloads = new ReloadBudget();
@@ -101,17 +101,17 @@ export class LeaderTerm {
     return this.#running.has(plugin);
   }
 
-  /** That which is to answer the call. */
+  /** The worker that handles the call. */
   workerFor(call: EndpointCall): PluginWorker | undefined {
     return this.#running.workerFor(call);
   }
 
-  /** None where it is over. */
+  /** Empty after the term. */
   get phases(): Iterable<PluginPhase> {
     return this.#isOver ? [] : this.#phases.values();
   }
 
-  /** Hears of every change of a Plugin at once: a start that nobody wants any more is given up. */
+  /** Call it for every change of a Plugin: cancels a start that is no longer wanted. */
   notice(plugin: Plugin): void {
     if (!isWanted(plugin)) this.#starter.giveUp(plugin.metadata.name);
   }
@@ -136,7 +136,7 @@ export class LeaderTerm {
     const record = new PluginRecord(context.client, object);
     if (found !== undefined) this.#seen.add(name);
     if (found?.manifest !== undefined && !record.isDeleted) await this.#follow(record, found.manifest);
-    // Nothing is said of files that have not been looked at; a stop needs none.
+    // The files have not been read yet, so their status is unknown. A stop needs no files.
     if (found === undefined && isWanted(object) && this.#folder.mayBeFound(name))
       return { requeueAfterMs: this.#options.intervalMs };
     try {
@@ -148,7 +148,7 @@ export class LeaderTerm {
     }
   }
 
-  /** All there are, each as the version that runs has it, where one does. */
+  /** All plugins; a running one with the spec of the version that runs. */
   #plugins({ lister }: ReconcileContext): Stored<Plugin>[] {
     return lister(pluginType)
       .list()
@@ -160,13 +160,13 @@ export class LeaderTerm {
       });
   }
 
-  /** The spec is that of the files; what runs keeps what it may do. */
+  /** Copies the spec from the files. A running version keeps its permissions. */
   #follow(record: PluginRecord, { spec }: PluginManifest): Promise<void> {
     const running = this.#running.get(record.name);
     return record.follow(running === undefined ? spec : specBeside(running.spec, spec));
   }
 
-  /** First sight; or somebody took the object away by force, and so its inventory. */
+  /** A new folder, or an object that was removed by force together with its inventory. */
   async #whereNone(name: string, found: FoundPlugin | undefined, { client, log }: ReconcileContext): Promise<void> {
     this.#phases.delete(name);
     const running = this.#running.get(name);
@@ -233,7 +233,7 @@ export class LeaderTerm {
     this.#dependencies.cancelStop(name);
     if (running !== undefined && record.status.phase === 'Started')
       return this.#keepCurrent(record, running, found, context);
-    // Enabled again amidst its stop: who knows what is left of it.
+    // Enabled again during its stop, so that it may be half stopped.
     await this.#running.stop(name);
     if (found?.manifest === undefined)
       return record.change({
@@ -258,7 +258,7 @@ export class LeaderTerm {
     events.record(record.object, { type: 'Warning', reason, message: `its worker ended: ${message}` });
   }
 
-  /** Why it must not run now, though its files are well. */
+  /** Why it must not run now, although its files are valid. */
   #obstacle(plugin: Plugin, context: ReconcileContext): Obstacle | undefined {
     try {
       checkRequires(plugin.spec.requires, this.#options.platformVersion);
@@ -274,7 +274,7 @@ export class LeaderTerm {
     return dependencyProblem(plugin, all, isAvailable);
   }
 
-  /** A running one loses what it needs: its worker stops, and all that it made stays. */
+  /** A running plugin loses a dependency: its worker stops, and its objects stay. */
   async #stopForNow(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
     await this.#running.stop(record.name);
     this.#dependencies.cancelStop(record.name);
@@ -301,7 +301,7 @@ export class LeaderTerm {
     });
   }
 
-  /** Of one that runs: how does it do, and are there newer files? */
+  /** Checks a running plugin: its health, and whether its files have changed. */
   async #keepCurrent(
     record: PluginRecord,
     running: RunningPlugin,
@@ -340,11 +340,11 @@ export class LeaderTerm {
       prepared = await this.#starter.prepare(manifest);
     } catch (error) {
       if (!(error instanceof StartFailure)) throw error;
-      // Better the old one than none.
+      // The old version keeps running.
       running.refused = { fingerprint: found.fingerprint, condition: error.change.FilesValid };
       return say(error.change);
     }
-    // A file of which it is not made.
+    // A file changed that the bundle does not contain.
     if (prepared.content === running.prepared.content) {
       running.seen = found.fingerprint;
       return say({ FilesValid: valid, Reloaded: undefined });
@@ -355,7 +355,7 @@ export class LeaderTerm {
       'a plugin is started anew from changed files',
     );
     const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
-    // A crash of the old one is of no interest any more.
+    // A crash of the old version no longer matters.
     if (this.#running.has(record.name)) this.#crashes.delete(record.name);
     return result;
   }
@@ -378,7 +378,7 @@ export class LeaderTerm {
 
   async #begin(enqueue: Enqueue): Promise<boolean> {
     const isLooking = await this.#folder.start(enqueue);
-    // It takes a second or two, which the first start need not wait for; a failure is the first start's to tell.
+    // Takes a second or two; started early so that the first plugin does not wait. That start reports a failure.
     if (isLooking && !this.#folder.isEmpty)
       this.#preparing = bundleSdk(this.#options.bundleDir).then(
         () => undefined,
@@ -397,7 +397,7 @@ export class LeaderTerm {
 
 type Obstacle = NonNullable<ReturnType<typeof dependencyProblem>>;
 
-/** What another process said of its worker, when that is gone. */
+/** Removes the health that another process reported, once its worker is gone. */
 function noLongerHealthy({ status }: PluginRecord): ConditionChanges {
   const isHealthy = status.conditions?.some((each) => each.type === 'Healthy' && each.status === 'True') === true;
   return isHealthy ? notRunning : { ReconcilesSucceed: undefined, Reloaded: undefined };

@@ -8,57 +8,60 @@ import { fingerprintFolder, type FolderFingerprint } from './folder-fingerprint.
 import { readPluginName } from './read-plugin-name.ts';
 
 export interface PluginFolderOptions {
-  /** Its folders are the plugins. It need not exist. */
+  /** Each of its subfolders is a plugin. It need not exist. */
   dir: string;
   log: Log;
-  /** Between two looks. Milliseconds, default 2 000. */
+  /** Poll interval. Milliseconds, default 2 000. */
   intervalMs?: number;
-  /** How long the host waits for the files of a folder to stop changing before it judges them anyway. Milliseconds, default 30 000. */
+  /**
+   * How long the host waits for the files of a folder to stop changing before it judges them anyway. Milliseconds,
+   * default 30 000.
+   */
   settleTimeoutMs?: number;
 }
 
-/** A plugin as its folder shows it. */
+/** A plugin as read from its folder. */
 export interface FoundPlugin {
   readonly name: string;
   readonly folder: string;
-  /** Of its files as they were judged. */
+  /** Fingerprint of the files that were read. */
   readonly fingerprint: string;
-  /** Absent where it is not valid. */
+  /** Absent if the plugin is invalid. */
   readonly manifest?: PluginManifest;
-  /** Why it is not valid. */
+  /** Why the plugin is invalid. */
   readonly problem?: PluginError;
 }
 
 interface Seen {
   fingerprint: FolderFingerprint;
-  /** Undefined until its files have lain still. */
+  /** Undefined until its files have stopped changing. */
   judged: FoundPlugin | undefined;
-  /** What its manifest says for now, where it is not judged. */
+  /** The name in the current manifest, before the files are settled. */
   name: string | undefined;
-  /** Since when it waits to be judged, by the clock of `performance`. */
+  /** Since when its files are changing, by `performance.now()`. */
   since: number;
 }
 
-/** A folder that no plugin's name can be read from. */
+/** The name of a folder without a readable plugin name. */
 const nameless = '';
 
 /**
- * The folder of plugins, looked at every two seconds. A folder counts as it was when its files last lay still for that
- * long, so that one that is just being copied is not taken for a broken one. Asks for a look at a plugin whenever its
- * folder comes, changes or goes.
+ * Polls the folder of plugins, every two seconds by default. It reads a folder once its files have not changed for one
+ * interval, so that a folder that is still being copied does not count as broken. Enqueues a plugin whenever its folder
+ * appears, changes or disappears.
  */
 export class PluginFolder implements Source {
   readonly #options: Required<PluginFolderOptions>;
   readonly #folders = new Map<string, Seen>();
-  /** The folders that have the names. */
+  /** The folder of each plugin name. */
   readonly #holders = new Map<string, string>();
-  /** What was complained of, so that it is once. */
+  /** The last warning about each folder, so that it is logged once. */
   readonly #told = new Map<string, string>();
   readonly #stopping = new AbortController();
   #enqueue: (request: ReconcileRequest) => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #scanning: Promise<void> = Promise.resolve();
-  /** Of the last look at the whole folder. */
+  /** The error of the last poll of the whole folder. */
   #problem: unknown;
 
   constructor(options: PluginFolderOptions) {
@@ -66,8 +69,8 @@ export class PluginFolder implements Source {
   }
 
   /**
-   * Undefined where there is none, or it has not been judged. Of two of one name that counts which had the name before,
-   * until it goes; at first that which is called so itself, or else the first.
+   * Undefined without such a folder, or before it is settled. Of two folders with one plugin name the one that had it
+   * first keeps it until it disappears. At the start it is the folder of that name, or else the first one.
    */
   find(name: string): FoundPlugin | undefined {
     const all = this.#byFolder().flatMap(([, { judged }]) => (judged?.name === name ? [judged] : []));
@@ -80,7 +83,7 @@ export class PluginFolder implements Source {
     return found;
   }
 
-  /** May a folder be the plugin's that has not been judged yet? */
+  /** Whether a folder that is not settled yet may contain the plugin. */
   mayBeFound(name: string): boolean {
     return Array.from(this.#folders.values()).some((seen) => seen.judged === undefined && (seen.name ?? name) === name);
   }
@@ -137,7 +140,7 @@ export class PluginFolder implements Source {
     for (const folder of folders) {
       if (this.#stopping.signal.aborted) return;
       await this.#look(folder).catch((error: NodeJS.ErrnoException) => {
-        // A file that went while it was looked at: the next look will tell.
+        // A file disappeared during the poll: the next poll sees the result.
         if (error.code !== 'ENOENT') this.#complain(folder, 'the folder of a plugin could not be read', error);
       });
     }
@@ -156,7 +159,7 @@ export class PluginFolder implements Source {
     const paths = names
       .filter((name) => !name.startsWith('.') && name !== 'node_modules')
       .map((name) => join(dir, name));
-    // A link to a folder is as good.
+    // A symbolic link to a folder counts as a folder.
     const areFolders = await Promise.all(
       paths.map(async (path) => (await stat(path).catch(() => undefined))?.isDirectory() === true),
     );
@@ -175,7 +178,7 @@ export class PluginFolder implements Source {
     if (isSame && before?.judged?.fingerprint === fingerprint.text) return;
     const isSettled = isSame || Math.abs(Date.now() - fingerprint.changed) > this.#options.intervalMs;
     const now = performance.now();
-    // Since it was not as it was judged last.
+    // Since when it differs from what was read last.
     const since = before === undefined || before.judged?.fingerprint === before.fingerprint.text ? now : before.since;
     const isDue = isSettled || now - since >= this.#options.settleTimeoutMs;
     const judged = isDue
@@ -203,7 +206,7 @@ export class PluginFolder implements Source {
       return { name: manifest.name, folder, fingerprint, manifest };
     } catch (error) {
       if (!isPluginError(error)) throw error;
-      // One whose manifest is there, and cannot be read any more, is still whose it was.
+      // A folder whose manifest can no longer be read keeps its plugin name.
       const last =
         (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
       const name = (await readPluginName(folder)) ?? last ?? nameless;

@@ -21,7 +21,7 @@ export interface PluginHostOptions {
   reload?: boolean;
   /** Of which a plugin sees what its manifest names. Default: nothing. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Where endpoints of this host are to be had, for API servers in other processes. */
+  /** The URL at which API servers in other processes reach the endpoints of this host. */
   url?: string;
   /** Between two looks at the folder. Milliseconds, default 2 000. */
   intervalMs?: number;

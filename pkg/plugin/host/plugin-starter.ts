@@ -8,7 +8,7 @@ import { isWanted, type PluginRecord } from './plugin-record.ts';
 import { RetryTimes } from './retry-times.ts';
 import type { RunningPlugin, RunningPlugins } from './running-plugins.ts';
 import { asStartFailure, StartFailure } from './start-failure.ts';
-import { StartPlaces } from './start-places.ts';
+import { StartSlots } from './start-slots.ts';
 import { restorePlugin } from './restore-plugin.ts';
 import { preparePlugin, startPlugin, workerStopMs, type PreparedPlugin } from './start-plugin.ts';
 import { undoStart } from './stop-plugin.ts';
@@ -49,7 +49,7 @@ interface StartAttempt {
 export class PluginStarter {
   readonly #options: StarterOptions;
   readonly #retry = new RetryTimes();
-  readonly #places = new StartPlaces();
+  readonly #slots = new StartSlots();
   readonly #underWay = new Map<string, AbortController>();
 
   constructor(options: StarterOptions) {
@@ -127,7 +127,7 @@ export class PluginStarter {
       context: { signal },
     } = attempt;
     const { running } = this.#options;
-    const giveBack = await this.#places.take(signal);
+    const giveBack = await this.#slots.take(signal);
     const takeOver = { isBegun: false };
     try {
       signal.throwIfAborted();

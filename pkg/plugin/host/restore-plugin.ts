@@ -6,10 +6,9 @@ import { unregisterModels } from './plugin-definitions.ts';
 export type PluginRestoreOptions = Omit<ContentOptions, 'prepared'>;
 
 /**
- * After a newer version could not be started: models, presets and controllers as the running version has them. Answers
- * what could not be made so, for people; the running one goes on all the same.
- * @throws PluginError where its controllers do not run any more; StatusError where the fence is lost or the signal
- * fires
+ * Restores the models, presets and controllers of the running version after the start of a newer version failed.
+ * Answers a message about what could not be restored; the running version continues anyway.
+ * @throws PluginError if its controllers no longer run; StatusError if the fence is lost or the signal fires
  */
 export async function restorePlugin(
   { worker, prepared }: RunningPlugin,

@@ -15,7 +15,7 @@ import { unregisterModels } from './plugin-definitions.ts';
 import type { PluginRecord, StatusChange } from './plugin-record.ts';
 import { StartFailure, step } from './start-failure.ts';
 
-/** For a worker to end by itself, before it is ended. Milliseconds. */
+/** How long a worker may take to end by itself before it is terminated. Milliseconds. */
 export const workerStopMs = 5000;
 
 const defaultLimits: Required<PluginLimits> = { memoryMiB: 128, startSeconds: 30, blockedSeconds: 10 };
@@ -24,7 +24,7 @@ const defaultLimits: Required<PluginLimits> = { memoryMiB: 128, startSeconds: 30
 export interface PreparedPlugin {
   readonly bundle: PluginBundle;
   readonly presets: readonly PresetObject[];
-  /** Another wherever something that a start takes from the folder is another: what else lies there does not matter. */
+  /** Changes with every file of the folder that a start uses; other files do not matter. */
   readonly content: string;
 }
 
@@ -33,20 +33,20 @@ export interface StartOptions {
   prepared: PreparedPlugin;
   /** Fenced, as the next. */
   client: Client;
-  /** The API as the plugin has it: as its own user. */
+  /** The API as the plugin's own user. */
   pluginClient: Client;
   log: Log;
   lister: ReconcileContext['lister'];
   /** What the plugin may see of. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Where endpoints of this host are to be had, for API servers in other processes. */
+  /** The URL at which API servers in other processes reach the endpoints of this host. */
   url: string | undefined;
   signal: AbortSignal;
-  /** What the worker's `health` says is another now. */
+  /** Called when the worker's `health` changes. */
   onHealth: () => void;
   /**
-   * Called when the new worker is loaded, before anything that others see changes: where a version before still runs,
-   * its controllers are to stop.
+   * Called when the new worker is loaded, before any change that others can see. It must stop the controllers of the
+   * version before, if that still runs.
    */
   takeOver?: () => Promise<void>;
 }
@@ -64,16 +64,16 @@ export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: st
   });
 }
 
-/** A worker that has all it needs, and the status that says so and shows its endpoints. */
+/** A ready worker, and the status that shows it with its endpoints. */
 export interface StartedPlugin {
   worker: PluginWorker;
   change: StatusChange;
 }
 
 /**
- * Worker, models, presets, controllers. Where one of these fails the new worker is ended; models and presets are the
- * caller's to undo.
- * @throws StartFailure; other errors where the API could not be written to
+ * Starts the worker, the models, the presets and the controllers, in this order. If a step fails, the new worker is
+ * terminated; the caller must undo models and presets.
+ * @throws StartFailure; other errors if a write to the API failed
  */
 export async function startPlugin(options: StartOptions): Promise<StartedPlugin> {
   const { record, prepared, pluginClient, log, environment, signal, onHealth } = options;
@@ -95,7 +95,7 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
   try {
     return { worker, change: await bringUp(worker, options) };
   } catch (error) {
-    // Has it ended by itself, that is the reason of all the rest.
+    // If the worker ended by itself, that is the cause of all other errors.
     const crash = await Promise.race([worker.ended, Promise.resolve(undefined)]);
     await worker.stop(workerStopMs);
     throw crash === undefined ? error : new StartFailure('Healthy', crash.reason, crash.message, error);
@@ -105,7 +105,7 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
 export type ContentOptions = Pick<StartOptions, 'record' | 'prepared' | 'client' | 'log' | 'signal'>;
 
 /**
- * Makes models and presets what they are in this version; answers the presets that were there before, and a person's.
+ * Brings models and presets to this version. Answers the preset objects that existed before and belong to a user.
  * @throws StartFailure
  */
 export async function applyContent(
@@ -141,7 +141,7 @@ async function bringUp(worker: PluginWorker, options: StartOptions): Promise<Sta
   const { adopted } = await applyContent(worker, options);
   const names = models.map(({ metadata }) => metadata.name);
   await step('Healthy', () => worker.runControllers());
-  // Those that an earlier version had.
+  // Models of an earlier version.
   if (record.status.models?.some((name) => !names.includes(name)) === true)
     await step('ModelsServed', () => unregisterModels(client, record, { except: names, signal }));
   signal.throwIfAborted();

@@ -15,8 +15,8 @@ import { presetLimits } from './preset-limits.ts';
 import { formatPlace, type PresetObject } from './preset-object.ts';
 
 /**
- * The objects of one file: YAML documents between `---`, or JSON. Of metadata, what an author says is kept; what a
- * server would set, as in an object that was exported, is left out.
+ * Decodes the objects of one file: YAML documents between `---`, or JSON. Removes metadata that a server sets, as in an
+ * exported object.
  * @param file as its messages name it
  * @throws PluginError PresetsInvalid that names the document
  */

@@ -11,7 +11,7 @@ import {
 import { ItemBackoff } from '#pkg/runtime/index';
 import { isPassing } from './retry-races.ts';
 
-/** Undefined where there is no such object, or no such namespace; `unserved` where its type is out of reach. */
+/** Undefined if the object or its namespace does not exist; `unserved` if its type is not served. */
 export async function readStored(
   client: Pick<Reader, 'get'>,
   type: ResourceType,
@@ -22,12 +22,12 @@ export async function readStored(
     return await client.get(type, key, { signal });
   } catch (error) {
     if (!isStatusError(error, 'NotFound')) throw error;
-    // Only what is known by its name is known to be gone.
+    // A 404 without the object's name is about its type.
     return error.details?.name === undefined ? 'unserved' : undefined;
   }
 }
 
-/** Looks until there is an answer, or the time is over: undefined then. What cannot be asked for now is asked again. */
+/** Polls until `read` has a result; undefined after `timeoutMs`. Transient errors are retried. */
 export async function pollUntil<T>(
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
   look: () => Promise<T | undefined>,

@@ -11,25 +11,25 @@ import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts'
 import type { HostToWorker } from './control-message.ts';
 
 /**
- * Calls that a plugin may be working on; also those that nobody waits for any more count, for a while, until it is done
- * with them.
+ * Calls that a plugin may handle at a time. A call whose client has disconnected counts until its handler ends, or for
+ * `handlerTimeoutMs`.
  */
 const maxCalls = 100;
-/** Of one body, as everywhere in the API; and of all at once. */
+/** The limit of one body, as everywhere in the API; and of all bodies at a time. */
 const maxBodyBytes = 3 << 20;
 const maxBodiesBytes = 32 << 20;
-/** A handler that is not done so long after its caller left no longer counts: it may never be. Milliseconds. */
+/** A handler that has not ended this long after its client disconnected no longer counts. Milliseconds. */
 const defaultHandlerTimeoutMs = 30_000;
 
 interface CallUnderWay {
   bytes: number;
-  /** Runs when nobody waits for it any more. */
+  /** Runs once the client has disconnected. */
   forgetTimer?: NodeJS.Timeout;
   resolve(result: EndpointResult): void;
   reject(error: StatusError): void;
 }
 
-/** The requests that one plugin is working on, with an end for each. */
+/** The calls that one plugin is handling; each ends with a result or an error. */
 export class CallsUnderWay {
   readonly #plugin: string;
   readonly #post: (message: HostToWorker) => void;
@@ -83,12 +83,12 @@ export class CallsUnderWay {
     this.#take(id)?.reject(statusErrorFrom(status));
   }
 
-  /** No call begins any more; those under way go on. */
+  /** Refuses new calls; running calls go on. */
   refuse(error: StatusError): void {
     this.#refusal ??= error;
   }
 
-  /** Fails all that are under way, and all that come. */
+  /** Fails all running calls, and refuses new ones. */
   end(error: StatusError): void {
     this.refuse(error);
     for (const call of this.#calls.values()) {

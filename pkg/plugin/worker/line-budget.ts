@@ -1,6 +1,6 @@
 /**
- * How many lines may be logged: so many at once, and so many a second in the long run. Says how many were left out,
- * once one may pass again.
+ * Rate limit of log lines: a burst, and a number of lines a second. Reports how many lines were dropped with the next
+ * line that passes.
  */
 export class LineBudget {
   readonly #atOnce: number;
@@ -16,7 +16,7 @@ export class LineBudget {
     this.#at = now;
   }
 
-  /** Undefined for a line that is left out; else how many were, since the last that was not. */
+  /** Undefined if the line must be dropped; otherwise how many were dropped since the last line that passed. */
   take(now: number): number | undefined {
     this.#left = Math.min(this.#atOnce, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
     this.#at = now;
@@ -31,5 +31,5 @@ export class LineBudget {
   }
 }
 
-/** Of one plugin, for each way its words come. */
+/** The budget of one plugin for each of its output streams. */
 export const lineRate = { atOnce: 500, perSecond: 100 } as const;

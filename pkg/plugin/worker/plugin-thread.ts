@@ -13,12 +13,12 @@ import { HealthReporter } from './health-reporter.ts';
 import { loadBundle } from './load-bundle.ts';
 import { PortLog } from './port-log.ts';
 
-/** The host ends a worker that takes longer. */
+/** The host terminates a worker that takes longer. */
 const stopTimeoutMs = 600_000;
-/** For controllers to have read what there is at first: those that take longer start all the same. Milliseconds. */
+/** How long the start waits for the caches of controllers to sync; slower controllers start anyway. Milliseconds. */
 const settleMs = 5000;
 
-/** A plugin within its worker: does what the host says, and tells it what comes of it. */
+/** Runs the plugin in its worker thread: executes the host's commands and reports the results. */
 export class PluginThread {
   readonly #start: Pick<WorkerStart, 'plugin' | 'module'>;
   readonly #control: MessagePort;
@@ -45,7 +45,7 @@ export class PluginThread {
     control.on('message', (message: HostToWorker) => this.#hear(message));
   }
 
-  /** Loads the plugin's module and tells what it is made of. Never rejects. */
+  /** Loads the plugin's module and reports its parts. Never rejects. */
   async load(): Promise<void> {
     let module: Record<string, unknown>;
     try {
@@ -75,7 +75,7 @@ export class PluginThread {
     const description = describePlugin(this.#start.plugin, definition);
     const { endpoints } = definition;
     if (endpoints.length > 0) {
-      // Only who has endpoints waits for Ajv.
+      // Loads Ajv only for plugins with endpoints.
       const { EndpointRunner: Runner, SchemaChecker } = await import('./endpoint/endpoints.ts');
       this.#endpoints = new Runner({ endpoints, checker: new SchemaChecker(), client: this.#client, log: this.#log });
     }
@@ -178,7 +178,7 @@ export class PluginThread {
   }
 }
 
-/** As data that can be sent: what a plugin puts into an error may be anything. */
+/** Converts an error to data that can be sent to the host: a plugin may throw anything. */
 function plainStatus(error: unknown): Status {
   try {
     return statusErrorFrom((isStatusError(error) ? error : newInternalError(error)).toStatus()).toStatus();

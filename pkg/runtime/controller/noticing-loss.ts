@@ -14,9 +14,9 @@ export interface NoticingLossOptions {
 }
 
 /**
- * The watch, whose predicates and handler lose an event where they throw: that counts as a failure of this watch until
- * an event of the same object passes all of them, or they take its deletion in. What is dropped proves nothing: the
- * predicate that threw may not have been asked.
+ * Wraps a watch: a predicate or handler that throws loses the event, and the watch counts as failed until an event of
+ * the same object passes all of them, or its deletion does. An event that a predicate drops does not clear the failure:
+ * the predicate that threw may not have run.
  */
 export function noticingLoss({ watch, position, controller, failures }: NoticingLossOptions): WatchDefinition {
   const { type, handler, predicates } = watch;

@@ -1,19 +1,19 @@
 import { TerminalError } from '../reconcile/reconciler.ts';
 
-/** A reconcile that failed, how often in a row. */
+/** A failing reconcile, and how often it failed in a row. */
 export interface ReconcileFailure {
   controller: string;
-  /** Of the object: `namespace/name`. */
+  /** Key of the object: `namespace/name`. */
   request: string;
-  /** Of an event that was lost, the position of its watch. */
+  /** For a lost event: the position of its watch. */
   watch?: number;
   attempt: number;
   error: unknown;
-  /** It will not pass by trying again soon: it counts at once. */
+  /** A retry will not help, so the failure counts at once. */
   isLasting?: boolean;
 }
 
-/** What fails now. */
+/** Summary of the current failures. */
 export interface FailureSummary {
   /** Objects whose reconciles fail; no more than `mostFailures` are counted. */
   objects: number;
@@ -22,17 +22,17 @@ export interface FailureSummary {
   last: ReconcileFailure;
 }
 
-/** A conflict or two are everyday life. */
+/** One or two conflicts in a row are normal. */
 const attemptsThatCount = 3;
 export const mostFailures = 1000;
 
-/** The objects whose reconciles fail, until they succeed. */
+/** Tracks the objects whose reconciles fail, until they succeed. */
 export class ReconcileFailures {
   /** In the order of their last attempts. */
   readonly #failing = new Map<string, { failure: ReconcileFailure; since: number }>();
   readonly #onChange: () => void;
 
-  /** @param onChange the summary may be another; runs synchronously */
+  /** @param onChange called synchronously when the summary may have changed */
   constructor(onChange: () => void = () => undefined) {
     this.#onChange = onChange;
   }
@@ -46,7 +46,7 @@ export class ReconcileFailures {
     if (counts(failure)) this.#onChange();
   }
 
-  /** It went well. */
+  /** The reconcile succeeded. */
   clear(controller: string, request: string, watch?: number): void {
     const key = keyOf({ controller, request, watch });
     const present = this.#failing.get(key);
@@ -55,19 +55,19 @@ export class ReconcileFailures {
     if (counts(present.failure)) this.#onChange();
   }
 
-  /** The object is gone: what was not to be tried again is over. */
+  /** The object was deleted: a failure without retry is over. */
   clearTerminal(controller: string, request: string): void {
     if (this.#failing.get(keyOf({ controller, request }))?.failure.error instanceof TerminalError)
       this.clear(controller, request);
   }
 
-  /** Of one that begins anew nothing is known. */
+  /** A restarted controller has no known failures. */
   clearAll(controller: string): void {
     for (const { failure } of this.#failing.values())
       if (failure.controller === controller) this.clear(controller, failure.request, failure.watch);
   }
 
-  /** Undefined where all goes well. */
+  /** Undefined without failures. */
   get summary(): FailureSummary | undefined {
     const failing = Array.from(this.#failing.values()).filter(({ failure }) => counts(failure));
     const last = failing.at(-1)?.failure;

@@ -9,14 +9,14 @@ export const resumePositionAnnotation = 'svc.run/resume-position';
 export interface PositionStoreOptions {
   client: Pick<Client, 'get' | 'create' | 'patch'>;
   namespace: string;
-  /** Whose controller: controllers of one name under several managers are different ones. */
+  /** The name of the manager: controllers of the same name under different managers are different. */
   manager: string;
   controller: string;
-  /** So that a deposed leader does not move its successor's position. */
+  /** Keeps a deposed leader from changing the position of its successor. */
   fence?: Fence;
 }
 
-/** Keeps a controller's position in a Lease of its own, which nobody holds: it is there for this one annotation. */
+/** Stores a controller's position in an annotation of a Lease that has no holder. */
 export class PositionStore {
   readonly #options: PositionStoreOptions;
   readonly #name: string;
@@ -26,7 +26,7 @@ export class PositionStore {
     this.#name = leaseName(options);
   }
 
-  /** Undefined if there is none that can be read. @throws StatusError */
+  /** Undefined without a readable position. @throws StatusError */
   async read(signal: AbortSignal): Promise<ResumePosition | undefined> {
     const { client, namespace } = this.#options;
     try {

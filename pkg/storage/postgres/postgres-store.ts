@@ -291,12 +291,12 @@ export class PostgresStore implements Store {
     throw new StorageError('KeysUnavailable', 'the functions of this model keep changing');
   }
 
-  remember(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void> {
+  rememberUnchanged(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void> {
     return translated(rememberUnchanged(this.#control, idempotencyKey, object));
   }
 
-  recall(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
-    return translated(this.#idempotencyKeys.recall(idempotencyKey, room));
+  findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+    return translated(this.#idempotencyKeys.findRememberedWrite(idempotencyKey, room));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {

@@ -236,8 +236,8 @@ export function fenceCases(pair: () => StorePair): void {
     const idempotency: IdempotencyKey = { user: 'u', method: 'POST', path: '/p', key: 'fenced', bodyHash: 'h' };
     const write = createOf(model, sampleObject(newName()));
     await expect(store.write(write, { idempotency, fence: held(name, 2) })).rejects.toMatchObject(lost);
-    expect(await other.recall(idempotency)).toBeUndefined();
+    expect(await other.findRememberedWrite(idempotency)).toBeUndefined();
     const object = await store.write(write, { idempotency, fence: held(name) });
-    expect(await other.recall(idempotency)).toEqual({ bodyHash: 'h', type: 'create', object });
+    expect(await other.findRememberedWrite(idempotency)).toEqual({ bodyHash: 'h', type: 'create', object });
   });
 }

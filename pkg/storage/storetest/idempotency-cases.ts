@@ -34,7 +34,7 @@ export function idempotencyCases(pair: () => StorePair): void {
   test('an idempotency key is remembered with its write, and only with success', async () => {
     const { store, other } = pair();
     const idempotencyKey = idempotencyKeyOf('k1');
-    expect(await store.recall(idempotencyKey)).toBeUndefined();
+    expect(await store.findRememberedWrite(idempotencyKey)).toBeUndefined();
     await expect(
       store.write(
         { ...createOf(model, sampleObject('x', { spec: { rank: 'bad' } })) },
@@ -42,23 +42,23 @@ export function idempotencyCases(pair: () => StorePair): void {
       ),
     ).rejects.toMatchObject({ code: 'InvalidKey' });
     const object = await store.write(createOf(model, sampleObject('claimed')), { idempotency: idempotencyKey });
-    expect(await other.recall(idempotencyKey)).toEqual({ bodyHash: 'h', type: 'create', object });
+    expect(await other.findRememberedWrite(idempotencyKey)).toEqual({ bodyHash: 'h', type: 'create', object });
     await expect(
       other.write(createOf(model, sampleObject('claimed-2')), { idempotency: idempotencyKey }),
     ).rejects.toMatchObject({ code: 'IdempotencyKeyUsed' });
     expect(await store.get(resource, { namespace: '', name: 'claimed-2' })).toBeUndefined();
     await store.write(deleteOf(model, object));
-    expect(await store.recall(idempotencyKey)).toMatchObject({ object: { revision: object.revision } });
+    expect(await store.findRememberedWrite(idempotencyKey)).toMatchObject({ object: { revision: object.revision } });
   });
 
   test('an idempotency key of a request that changed nothing is remembered with what it found', async () => {
     const { store, other } = pair();
     const idempotencyKey = idempotencyKeyOf('noop', { method: 'PUT' });
     const found = await store.write(createOf(model, sampleObject('unchanged')));
-    await store.remember(idempotencyKey, found);
-    await expect(other.remember(idempotencyKey, found)).rejects.toMatchObject({ code: 'IdempotencyKeyUsed' });
+    await store.rememberUnchanged(idempotencyKey, found);
+    await expect(other.rememberUnchanged(idempotencyKey, found)).rejects.toMatchObject({ code: 'IdempotencyKeyUsed' });
     await store.write(updateOf(model, found, { by: 'another' }));
-    expect(await other.recall(idempotencyKey)).toEqual({ bodyHash: 'h', type: 'update', object: found });
+    expect(await other.findRememberedWrite(idempotencyKey)).toEqual({ bodyHash: 'h', type: 'update', object: found });
   });
 
   test('writes made at once each have the outcome of their own idempotency key: creates, updates and deletes, of two models, with and without an idempotency key', async () => {
@@ -84,7 +84,7 @@ export function idempotencyCases(pair: () => StorePair): void {
     );
     for (const [i, idempotencyKey] of idempotencyKeys.entries()) {
       if (idempotencyKey !== undefined)
-        expect(await other.recall(idempotencyKey)).toEqual({
+        expect(await other.findRememberedWrite(idempotencyKey)).toEqual({
           bodyHash: `h${i}`,
           type: writes[i]!.type,
           object: done[i],
@@ -95,7 +95,7 @@ export function idempotencyCases(pair: () => StorePair): void {
       deletes.map((idempotency, i) => other.write(deleteOf(model, updated[i]!), { idempotency })),
     );
     for (const [i, idempotencyKey] of deletes.entries())
-      expect(await store.recall(idempotencyKey)).toMatchObject({
+      expect(await store.findRememberedWrite(idempotencyKey)).toMatchObject({
         type: 'delete',
         object: { revision: gone[i]!.revision },
       });
@@ -110,7 +110,7 @@ export function idempotencyCases(pair: () => StorePair): void {
         .map((idempotency, i) => store.write(createOf(model, sampleObject(`recalled-${i}`)), { idempotency })),
     );
     const recalled = await Promise.all(
-      [...idempotencyKeys, idempotencyKeys[0]!].map((idempotencyKey) => other.recall(idempotencyKey)),
+      [...idempotencyKeys, idempotencyKeys[0]!].map((idempotencyKey) => other.findRememberedWrite(idempotencyKey)),
     );
     expect(recalled.map((first) => first?.object)).toEqual([
       ...used,
@@ -134,7 +134,9 @@ export function idempotencyCases(pair: () => StorePair): void {
       );
       expect(countOf(outcomes)).toEqual({ done: 1, IdempotencyKeyUsed: names.length - 1 });
       const stored = await Promise.all(names.map((name) => store.get(resource, { namespace: '', name })));
-      expect(stored.filter((object) => object !== undefined)).toEqual([(await other.recall(idempotencyKey))?.object]);
+      expect(stored.filter((object) => object !== undefined)).toEqual([
+        (await other.findRememberedWrite(idempotencyKey))?.object,
+      ]);
     }
   });
 
@@ -152,8 +154,8 @@ export function idempotencyCases(pair: () => StorePair): void {
       ),
     );
     for (const [i, idempotencyKey] of idempotencyKeys.entries()) {
-      const here = await store.recall(idempotencyKey);
-      expect(await other.recall(idempotencyKey)).toEqual(here);
+      const here = await store.findRememberedWrite(idempotencyKey);
+      expect(await other.findRememberedWrite(idempotencyKey)).toEqual(here);
       expect(countOf(outcomes.map((each) => each[i]!))).toEqual({ done: 1, IdempotencyKeyUsed: 1 });
       const stored = await Promise.all(
         Object.keys(replicas).map((by) => store.get(resource, { namespace: '', name: `${by}-${i}` })),
@@ -192,10 +194,10 @@ export function idempotencyCases(pair: () => StorePair): void {
     ]);
     expect(new Set(codes.slice(6))).toEqual(new Set(['done']));
     for (const [i, idempotencyKey] of used.entries())
-      expect(await store.recall(idempotencyKey)).toMatchObject({ object: first[i] });
-    for (const idempotencyKey of failing) expect(await store.recall(idempotencyKey)).toBeUndefined();
+      expect(await store.findRememberedWrite(idempotencyKey)).toMatchObject({ object: first[i] });
+    for (const idempotencyKey of failing) expect(await store.findRememberedWrite(idempotencyKey)).toBeUndefined();
     for (const [i, idempotencyKey] of good.entries())
-      expect(await other.recall(idempotencyKey)).toMatchObject({ object: { name: `good-${i}` } });
+      expect(await other.findRememberedWrite(idempotencyKey)).toMatchObject({ object: { name: `good-${i}` } });
     // An idempotency key whose write failed is free for the next try.
     expect(await other.write(createOf(model, sampleObject('second-try')), { idempotency: failing[0]! })).toMatchObject({
       name: 'second-try',
@@ -218,6 +220,6 @@ export function idempotencyCases(pair: () => StorePair): void {
       ),
     );
     for (const [i, idempotencyKey] of idempotencyKeys.entries())
-      expect((await store.recall(idempotencyKey))?.object).toEqual(done[i]);
+      expect((await store.findRememberedWrite(idempotencyKey))?.object).toEqual(done[i]);
   });
 }

@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { readToEnd } from './contract-case.ts';
-import type { Transport } from './transport.ts';
+import type { ClientTransport } from './transport.ts';
 import { newNote, noteType, prepareContract } from './note-model.ts';
 
 const unavailable = { code: 503, reason: 'ServiceUnavailable' };
 
-export function endCases(transport: Transport, env: () => TestEnv): void {
+export function endCases(transport: ClientTransport, env: () => TestEnv): void {
   test('from a revision that is no longer kept a watch is 410 Expired', async () => {
     await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
     // The second server was not there at revision 1, so that none of it can still be in its memory.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { TestEnv } from '../start-test-env.ts';
 import type { Contract } from './contract-case.ts';
-import type { Transport, OpenTransport } from './transport.ts';
+import type { ClientTransport, OpenTransport } from './transport.ts';
 import { endCases } from './end-cases.ts';
 import { failureCases } from './failure-cases.ts';
 import { readCases } from './read-cases.ts';
@@ -9,10 +9,10 @@ import { watchCases } from './watch-cases.ts';
 import { clientWriteCases } from './write-cases.ts';
 
 /**
- * The contract of Client: every transport passes all of it. `env` has two servers; it is asked for inside the cases, after
- * `prepareContract`.
+ * The contract of Client: every transport passes all of it. `env` has two servers; it is asked for inside the cases,
+ * after `prepareContract`.
  */
-export function runClientContract(transport: Transport, env: () => TestEnv): void {
+export function runClientContract(transport: ClientTransport, env: () => TestEnv): void {
   describe(`Client: ${transport.name}`, () => {
     let open: OpenTransport | undefined;
     beforeAll(() => {

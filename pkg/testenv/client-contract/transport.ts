@@ -23,14 +23,14 @@ export interface TransportOptions {
   limits?: Partial<RestLimits>;
 }
 
-export interface Transport {
+export interface ClientTransport {
   name: string;
   /** The namespace that its cases use, so that transports can share a server. */
   namespace: string;
   open(options: TransportOptions): OpenTransport;
 }
 
-export const transports: readonly Transport[] = [
+export const transports: readonly ClientTransport[] = [
   { name: 'loopback', namespace: 'loopback', open: openLoopback },
   { name: 'REST', namespace: 'rest', open: openRest },
   { name: 'port over loopback', namespace: 'port-loopback', open: (options) => overPort(openLoopback(options)) },

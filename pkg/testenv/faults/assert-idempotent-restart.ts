@@ -13,7 +13,7 @@ export interface IdempotentRestartOptions {
 }
 
 /**
- * Starts the controllers on a world that is settled, lets them look at all of it, and holds them to changing nothing.
+ * Starts the controllers again after all objects have settled, and asserts that they change nothing.
  * @throws Error that names the objects they changed
  */
 export async function assertIdempotentRestart({
@@ -36,7 +36,7 @@ export async function assertIdempotentRestart({
   ).size;
   manager.start();
   try {
-    // A cache that watches has given everything it listed to the queues.
+    // A cache enqueues everything that it listed before it begins to watch.
     await waitUntil(
       async () => watched.begun >= caches && work.isResting,
       timeoutMs,
@@ -64,7 +64,7 @@ async function revisionsOf(client: Client, models: readonly ResourceType[]): Pro
   );
 }
 
-/** Counts the watches that have begun. */
+/** Counts started watches. */
 class CountedWatches {
   begun = 0;
   readonly client: Client;

@@ -3,16 +3,16 @@ import type { FaultyClient } from './faulty-client.ts';
 import { WorkCount } from './work-count.ts';
 
 export interface CrashingControllerRunnerOptions {
-  /** Under which controllers that resume keep their positions. */
+  /** The name under which resuming controllers store their positions. */
   name: string;
   client: FaultyClient;
   controllers: readonly ControllerDefinition[];
   log: Log;
-  /** Told of each new life, in words. */
+  /** Called with a message after each restart. */
   onRestart: (what: string) => void;
 }
 
-/** Controllers in a process that may crash, and is then started again with empty hands. */
+/** Runs controllers like a process that may crash, and restarts them without any state in memory. */
 export class CrashingControllerRunner {
   readonly #options: CrashingControllerRunnerOptions;
   readonly #running: Promise<void>;
@@ -28,7 +28,7 @@ export class CrashingControllerRunner {
     this.#running = this.#run(stopping);
   }
 
-  /** Of the present life; another object for another life. */
+  /** The work since the last restart; each restart has an object of its own. */
   get work(): WorkCount {
     return this.#work;
   }
@@ -55,7 +55,7 @@ export class CrashingControllerRunner {
       });
       manager.start();
       await Promise.race([client.crashed, stopping]);
-      // After a crash nothing that it still does reaches the API.
+      // After a crash the client lets no call through to the API.
       await manager.stop();
       if (!this.#isStopped) onRestart('the controllers crashed, and are started again');
     }

@@ -54,7 +54,7 @@ export interface FaultyClientOptions {
   onFault?: (fault: string) => void;
 }
 
-/** What all lives of a process share. */
+/** What a client shares with those after its crashes. */
 interface World {
   client: Client;
   faults: SeededFaults;

@@ -1,8 +1,8 @@
 import { SeededRandom } from './seeded-random.ts';
 
 /**
- * Decides what happens to each call, by the seed: the nth question of one label has one answer, whatever was asked of
- * other labels in between. So a run can be repeated though its calls come in another order.
+ * Decides by a seed which faults happen. The nth decision for a label depends only on the seed, the label and n, so a
+ * run can be repeated even if its calls come in another order.
  */
 export class SeededFaults {
   readonly #seed: number;
@@ -12,7 +12,7 @@ export class SeededFaults {
     this.#seed = seed;
   }
 
-  /** Chance for this one question. */
+  /** The random source of the next decision for this label. */
   of(label: string): SeededRandom {
     const asked = this.#asked.get(label) ?? 0;
     this.#asked.set(label, asked + 1);

@@ -11,7 +11,7 @@ import { stdoutSink } from './stdout-sink.ts';
 import { svcVersion } from '../../process/svc-version.ts';
 import { untilInterrupted } from '../../process/until-interrupted.ts';
 
-/** Without a byte for so long, the part of a backup is one that was killed: a backup that is alive gives up before. */
+/** A partial backup file without a new byte for this long belongs to a killed process: a live one gives up before. */
 const stalePartMs = 60 * 60_000;
 const maxParts = 9;
 
@@ -21,7 +21,7 @@ export function backup(options: Options, { to, force }: { to: string | undefined
     throw new OperatorError('A backup is no text for a terminal: give a file with --to, or send it on with > or |.');
   const target = to === undefined || to === '-' ? undefined : { file: resolve(to), force };
   return untilInterrupted(async (signal) => {
-    // Before a database is started for it.
+    // Checked before an embedded database is started.
     if (target !== undefined) await checkTarget(target);
     return besideServers(options, { applicationName: 'svc backup' }, async (opened) => {
       const summary = await withBackupErrors(
@@ -44,7 +44,7 @@ interface Target {
   force: boolean;
 }
 
-/** Makes no folders: one that is missing is a volume that is not mounted, or a mistake. */
+/** Creates no folders: a missing one is a volume that is not mounted, or a mistake. */
 async function checkTarget({ file, force }: Target): Promise<void> {
   const folder = await stat(dirname(file)).catch(() => undefined);
   if (folder?.isDirectory() !== true) throw new OperatorError(`There is no folder ${dirname(file)} for the backup.`);
@@ -80,8 +80,8 @@ async function toFile(
 }
 
 /**
- * Of several backups to one file each has a part of its own; what one that was killed has left is replaced after an
- * hour.
+ * Several backups to one file each have a partial file of their own. The partial file of a killed one is replaced after
+ * an hour.
  */
 async function openPart(file: string): Promise<{ handle: FileHandle; part: string }> {
   for (let i = 1; i <= maxParts; i += 1) {
@@ -121,7 +121,7 @@ async function write({ database, log }: OperatorDatabase, sink: Writable, signal
   }
 }
 
-/** In the words of whoever starts the program. */
+/** Turns errors that an operator can fix into OperatorError. */
 export async function withBackupErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

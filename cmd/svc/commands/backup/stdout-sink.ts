@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 
 /**
- * What ends in `stdout` and does not end it. Finished when all is written, not when it was taken over: what stdout
- * itself still holds is lost with the process.
+ * A stream that writes to `stdout` without ending it. It finishes once everything is written, because bytes that stdout
+ * still buffers are lost when the process exits.
  */
 export function stdoutSink(stdout: Writable): Writable {
   // The write that fails tells.

@@ -12,11 +12,11 @@ import type { ResourceRequest } from './resource-request.ts';
 
 const objectTypes = ['application/json', 'application/yaml', 'text/yaml'] as const;
 
-/** A body as it came, and what it is in: decoded once a use, so that nobody sees another's changes. */
+/** A raw body and its format. Each use decodes it again, so that no use sees the changes of another. */
 export interface RawBody {
   bytes: Buffer;
   isYaml: boolean;
-  /** Of the request: nothing large is parsed before there is room for it. */
+  /** The memory of the request: a large body is parsed only once its memory is reserved. */
   memory: Pick<RequestBytes, 'parse'>;
 }
 
@@ -53,7 +53,7 @@ export async function decodeObject(body: RawBody, write: WriteContext): Promise<
   return decoded.value;
 }
 
-/** Notes keys given twice and keys left out; they are told together with the fields that the schema does not know. */
+/** Records duplicate and dropped keys; they are reported together with the fields that the schema does not know. */
 export function noteFindings({ duplicates, dropped }: DecodeResult, { findings }: WriteContext): void {
   // A body is decoded again for each attempt.
   findings.length = 0;

@@ -21,7 +21,9 @@ export async function create(request: ResourceRequest): Promise<void> {
   const body = await readObjectBody(request);
   const idempotencyKey = readIdempotencyKey(context, body.bytes, options.dryRun);
   const earlier =
-    idempotencyKey === undefined ? undefined : await served.storage.recall(idempotencyKey, readRoom(context));
+    idempotencyKey === undefined
+      ? undefined
+      : await served.storage.findRememberedWrite(idempotencyKey, readRoom(context));
   if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
 
   const write = writeContext(context, options, idempotencyKey);

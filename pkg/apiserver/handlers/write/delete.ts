@@ -19,7 +19,9 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
   const idempotencyKey = readIdempotencyKey(context, body.bytes, write.dryRun);
   const earlier =
-    idempotencyKey === undefined ? undefined : await served.storage.recall(idempotencyKey, readRoom(context));
+    idempotencyKey === undefined
+      ? undefined
+      : await served.storage.findRememberedWrite(idempotencyKey, readRoom(context));
   if (earlier !== undefined) {
     const { type, uid, object } = earlier;
     return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, {

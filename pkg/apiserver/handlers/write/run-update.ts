@@ -29,7 +29,9 @@ export async function runUpdate(
   const { context, served } = request;
   const idempotencyKey = readIdempotencyKey(context, bytes, options.dryRun);
   const earlier =
-    idempotencyKey === undefined ? undefined : await served.storage.recall(idempotencyKey, readRoom(context));
+    idempotencyKey === undefined
+      ? undefined
+      : await served.storage.findRememberedWrite(idempotencyKey, readRoom(context));
   if (earlier !== undefined) {
     const object = { ...earlier.object, text: show(earlier.object.text) };
     return answerObject(request, object, { status: 200, format, headers: replayedHeader });

@@ -2,8 +2,8 @@ import type { Store } from '#pkg/storage/index';
 import { KeyedQueue } from '../model/keyed-queue.ts';
 
 /**
- * Names, tables and status of definitions are settled by one writer at a time, over all replicas.
- * This process's writers stand in line here first: the store's lock costs each that waits for it a connection.
+ * Lets one writer at a time, over all replicas, change names, tables and status of definitions. The writers of this
+ * process queue here first, because each waiter for the store's lock takes a database connection.
  */
 export class DefinitionLock {
   private readonly store: Store;

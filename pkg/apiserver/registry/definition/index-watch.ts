@@ -46,7 +46,10 @@ export class IndexWatch {
     if (isPending(definition) && !this.queue.has(name)) this.queue.add(name);
   }
 
-  /** Restarts the index builds that were running or had failed when the server stopped. `lockTimeoutMs`: see `ensureModel`. */
+  /**
+   * Restarts the index builds that were running or had failed when the server stopped. `lockTimeoutMs`: see
+   * `ensureModel`.
+   */
   async resume(lockTimeoutMs?: number): Promise<void> {
     const { store, catalog, log } = this.options;
     for (const { definition } of catalog.all()) {

@@ -19,7 +19,7 @@ export interface NameArbiterOptions {
 }
 
 /**
- * Gives names that have become free to the definitions that lost them to another: the oldest first. Safe on every
+ * Assigns names that became free to the definitions whose names were in conflict, the oldest first. Safe on every
  * replica.
  */
 export class NameArbiter {
@@ -35,7 +35,7 @@ export class NameArbiter {
     });
   }
 
-  /** A definition of this group came, changed or went. */
+  /** Call it when a definition of this group was created, changed or deleted. */
   add(group: string): void {
     if (this.losers(group).length > 0) this.queue.add(group);
   }

@@ -7,7 +7,10 @@ type RequestKind = Pick<GroupVersionKind, 'group' | 'kind'>;
 export class InFlightIdempotencyKeys {
   private readonly bodies = new Map<string, string>();
 
-  /** Notes that work on an idempotency key begins. StatusError 409 or 422 if another request has it. @returns notes its end. */
+  /**
+   * Notes that work on an idempotency key begins. StatusError 409 or 422 if another request has it. @returns notes its
+   * end.
+   */
   begin(idempotencyKey: IdempotencyKey, kind: RequestKind): () => void {
     this.check(idempotencyKey, kind);
     const id = idOf(idempotencyKey);

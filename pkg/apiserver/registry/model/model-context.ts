@@ -59,15 +59,15 @@ export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: 
 }
 
 /**
- * The outcome of a write that is none. An idempotency key is remembered all the same: repeated later, the request must not begin
- * to change something.
+ * The outcome of a write that is none. An idempotency key is remembered all the same: repeated later, the request must
+ * not begin to change something.
  */
 export async function unchanged(
   { store }: ModelContext,
   { idempotency }: WriteContext,
   object: StoredObject,
 ): Promise<StoredObject> {
-  if (idempotency !== undefined) await store.remember(idempotency, object);
+  if (idempotency !== undefined) await store.rememberUnchanged(idempotency, object);
   return object;
 }
 

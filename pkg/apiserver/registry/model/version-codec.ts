@@ -24,13 +24,12 @@ const defaultsOnRead = 64 << 10;
 type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
 
 /**
- * Between what is stored and what one version's clients read. An object stored in this very version under this very
- * schema is served as it is, without being parsed; any other gets this version's apiVersion, loses what its schema does
- * not know and gains its defaults (conversion strategy None).
+ * Converts between stored objects and one version of the API. An object stored in the same version under the same
+ * schema is served without parsing it. Any other object gets the apiVersion of this version, loses fields that its
+ * schema does not know, and gains its defaults (conversion strategy None).
  *
- * Defaults that are newer than the object are bounded, as reading a page of small objects must not make a large one: an
- * object is served with all of them, or, if they would add more than the object's own length and 64 KiB, with none. It
- * keeps what was stored either way.
+ * Newer defaults are bounded, because they must not turn a page of small objects into a large response: an object gets
+ * either all defaults or, if they would add more than its own length plus 64 KiB, none. Stored fields are always kept.
  */
 export class VersionCodec {
   readonly apiVersion: string;
@@ -56,7 +55,7 @@ export class VersionCodec {
     this.storedValidator = this.isStorageVersion ? this.validator : validatorOf(this.storedVersion);
   }
 
-  /** What objects are stored under: the storage version and everything in its schema that matters. */
+  /** Fingerprint of stored objects: the storage version and the relevant parts of its schema. */
   get fingerprint(): string {
     this.word ??= createHash('sha256')
       .update(`${this.storedVersion.name} ${schemaFingerprint(this.storedVersion.schema)}`)
@@ -64,7 +63,7 @@ export class VersionCodec {
     return this.word;
   }
 
-  /** The JSON a client reads. Revision 0, of an object a dry run did not create, is left out. */
+  /** The JSON for a client. Revision 0, of a dry-run create, is left out. */
   text(stored: Body): string {
     if (!this.isServedAsStored(stored)) return encodeJson(this.decode(stored));
     return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
@@ -86,9 +85,9 @@ export class VersionCodec {
   }
 
   /**
-   * The object in the storage version's form; the one given may be changed. `lost` is told the fields which that
-   * version does not know. Its defaults are filled in all, or, if they are past the standard budget, not at all: an
-   * object must stay deletable.
+   * Converts the object to the storage version; may change the given object. `lost` receives the fields that this
+   * version does not know. Adds all defaults or, if they exceed the standard budget, none: an object must stay
+   * deletable.
    */
   toStored(object: JsonApiObject, lost: (path: string) => void = () => {}): JsonApiObject {
     if (this.isStorageVersion) return object;

@@ -375,10 +375,10 @@ describe('idempotency', () => {
     await posts.put(samplePost('once', { title: 'Later' }));
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     expect(await others.create(samplePost('once'), writing({ idempotency }))).toEqual(created);
-    const recalled = await others.storage.recall(idempotency);
+    const recalled = await others.storage.findRememberedWrite(idempotency);
     expect(recalled).toMatchObject({ type: 'create', uid: created.metadata.uid });
-    expect(await posts.storage.recall(idempotencyKey('unused'))).toBeUndefined();
-    expect((await failure(posts.storage.recall(idempotencyKey('first', 'other')))).code).toBe(422);
+    expect(await posts.storage.findRememberedWrite(idempotencyKey('unused'))).toBeUndefined();
+    expect((await failure(posts.storage.findRememberedWrite(idempotencyKey('first', 'other')))).code).toBe(422);
     expect(
       (await failure(posts.create(samplePost('once-more'), writing({ idempotency: idempotencyKey('first', 'other') }))))
         .code,
@@ -409,10 +409,10 @@ describe('idempotency', () => {
     const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
     const rename = (object: JsonObject): void => void (object['spec'] = { title: 'Renamed' });
     const slow = posts.patch('overtaken', rename, writing({ idempotency, memory }));
-    expect((await failure(posts.storage.recall(idempotency))).code).toBe(409);
+    expect((await failure(posts.storage.findRememberedWrite(idempotency))).code).toBe(409);
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     const done = await others.patch('overtaken', rename, writing({ idempotency }));
-    expect((await posts.storage.recall(idempotency))?.uid).toBe(done.metadata.uid);
+    expect((await posts.storage.findRememberedWrite(idempotency))?.uid).toBe(done.metadata.uid);
     goOn();
     expect(await slow).toEqual(done);
   });

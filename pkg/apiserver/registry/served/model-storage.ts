@@ -70,7 +70,7 @@ export class ModelStorage implements ResourceStorage {
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
-  async recall(
+  async findRememberedWrite(
     idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {

@@ -15,7 +15,7 @@ import { withoutIdempotencyKey } from '../../rest/write-context.ts';
 import { storeListQuery, type ModelContext } from '../model/model-context.ts';
 import { deleteObject } from './delete-object.ts';
 
-/** Deletions under way at a time: enough to fill a batch of the store, too few to crowd others out. */
+/** Deletions at a time: enough to fill a batch of the store, too few to delay other requests. */
 const parallel = 32;
 /** Objects read at a time. */
 const turn = 500;
@@ -31,8 +31,8 @@ export interface CollectionDeletion {
 
 /**
  * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn
- * comes stays, and so does one made anew under an old name. An idempotency key is not kept: repeated, the request deletes what
- * matches then. However many they are, a few are in memory.
+ * comes stays, and so does one made anew under an old name. An idempotency key is not kept: repeated, the request
+ * deletes what matches then. However many they are, a few are in memory.
  */
 export async function deleteObjectCollection(
   context: ModelContext,

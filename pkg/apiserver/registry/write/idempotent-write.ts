@@ -6,8 +6,8 @@ import type { WriteContext } from '../../rest/served-resource.ts';
 import { statusFromStorage } from '../model/status-from-storage.ts';
 
 /**
- * Runs a write under its request's idempotency key: in flight while it runs, and where another replica carried the same request
- * out in between, the outcome is that one's.
+ * Runs a write under its request's idempotency key: in flight while it runs, and where another replica carried the same
+ * request out in between, the outcome is that one's.
  */
 export async function idempotentWrite<T>(
   context: ModelContext,
@@ -38,7 +38,7 @@ export async function findIdempotentWrite(
   idempotencyKey: IdempotencyKey,
   room?: ReadRoom,
 ): Promise<RememberedWrite | undefined> {
-  const first = await context.store.recall(idempotencyKey, room);
+  const first = await context.store.findRememberedWrite(idempotencyKey, room);
   if (first !== undefined) checkSameBody(idempotencyKey, first.bodyHash, groupKind(context));
   return first;
 }

@@ -9,30 +9,29 @@ import { expiryOf, formatPublicKey, identityPrefix, keyAnnotation, listIdentitie
 export interface ServerIdentityOptions {
   client: Pick<Client, 'list' | 'create' | 'patch' | 'delete'>;
   log: Log;
-  /** Shown as the holder of the lease: this machine. */
+  /** The holder in the lease: the name of this machine. */
   hostname: string;
   /** Milliseconds. Default 60 000, at most 200 000; the lease lasts three times as long. */
   renewMs?: number;
 }
 
-/** Signs what goes to another process of the platform. */
+/** Signs requests to another process of the platform. */
 export interface CallSigner {
-  /** The header's value for a request that is sent at once. */
+  /** The header value; the request must be sent at once. */
   sign(call: Pick<CallClaims, 'host' | 'target' | 'user'> & { body: Uint8Array }): string;
 }
 
-/** For one renewal, and what goes with it. */
+/** Timeout of one renewal with its cleanup. Milliseconds. */
 const roundMs = 15_000;
 const longestRetryMs = 10_000;
-/** After its end a lease stays for as long as this, in case of clocks that differ. */
+/** An expired lease is kept this long, because clocks may differ. */
 const graceMs = 60_000;
-/** Leases of others removed with one renewal. */
+/** Expired leases of other servers that one renewal removes at most. */
 const maxRemoved = 20;
 
 /**
- * This process among the API servers: a key pair whose private half never leaves its memory, and a Lease with the
- * public one, renewed until `stop`, which removes it. Whoever renews also removes the leases of servers that are long
- * gone.
+ * The identity of this API server: a key pair whose private key never leaves memory, and a Lease with the public key.
+ * The lease is renewed until `stop` removes it. Each renewal also removes long expired leases of other servers.
  */
 export class ServerIdentity implements CallSigner {
   readonly #options: Required<ServerIdentityOptions>;
@@ -50,7 +49,7 @@ export class ServerIdentity implements CallSigner {
     this.#publicKey = formatPublicKey(publicKey);
   }
 
-  /** Never rejects: until the lease is there, what is signed is refused. */
+  /** Never rejects. Other processes refuse signed requests until the lease exists. */
   start(): void {
     this.#running ??= this.#run(this.#stopping.signal);
   }
@@ -59,7 +58,7 @@ export class ServerIdentity implements CallSigner {
     return formatSignature(newClaims({ ...call, key: this.name, time: Date.now() }), this.#privateKey);
   }
 
-  /** To be called before the client is closed; never rejects. */
+  /** Call it before the client is closed. Never rejects. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     if (this.#running === undefined) return;
@@ -108,7 +107,7 @@ export class ServerIdentity implements CallSigner {
     }
   }
 
-  /** The whole of it each time: whatever became of it meanwhile. */
+  /** Writes the whole lease each time, in case something changed or removed it. */
   async #renew(signal: AbortSignal): Promise<void> {
     const { client, hostname, renewMs } = this.#options;
     const key = { namespace: systemNamespace, name: this.name };
@@ -144,7 +143,7 @@ export class ServerIdentity implements CallSigner {
     );
     for (const { metadata } of expired.slice(0, maxRemoved)) {
       try {
-        // Its server may have come back since.
+        // The server may have renewed it meanwhile.
         await client.delete(
           leaseType,
           { namespace: systemNamespace, name: metadata.name },

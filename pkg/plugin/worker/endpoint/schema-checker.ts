@@ -12,7 +12,7 @@ import { CheckBudget, TooMuchWork } from './check-budget.ts';
 import { valueFormats } from './value-formats.ts';
 
 const maxCauses = 100;
-/** Of one check: more is refused. It is enough for the largest body, several times. */
+/** Limit of steps of one check; several times what the largest body needs. */
 const mostSteps = 20_000_000;
 /** Of finding all that is wrong, rather than one thing: each rule that is broken takes memory. */
 const mostStepsForAll = 100_000;

@@ -59,8 +59,8 @@ export interface LogRow {
   /** Of the row that was asked for; null if it is not there. */
   known_mark: string | null;
   /**
-   * It may be there for the sake of an idempotency key only. Asked where history was declared void beyond the revision that is
-   * read after.
+   * It may be there for the sake of an idempotency key only. Asked where history was declared void beyond the revision
+   * that is read after.
    */
   known_spared: boolean;
   /** Rows found before large bodies cut them short. */

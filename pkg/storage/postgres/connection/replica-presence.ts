@@ -3,11 +3,11 @@ import type { DatabaseLog, Notifications } from '#pkg/database/index';
 
 /** Tells readers that the log grew; the payload is the process that wrote. */
 export const changesChannel = 'svc_changes';
-/** How long an answer to our greeting may take before we believe that nobody is there. Milliseconds. */
+/** Without an answer to `hello` within this time, this process is alone. Milliseconds. */
 const answerTimeoutMs = 1000;
 /** Milliseconds. */
 const announceIntervalMs = 5000;
-/** How long a process counts as there since it was last heard. Milliseconds. */
+/** How long a replica counts as present after its last notification. Milliseconds. */
 const presenceMs = 3 * announceIntervalMs;
 const say = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('${changesChannel}', $1)`;
 
@@ -20,12 +20,12 @@ export interface ReplicaPresenceOptions {
 }
 
 /**
- * Whether other processes listen for changes. A notification wakes every listener in the database, the writer's own
- * among them: a process that is alone spares itself that with each commit.
+ * Knows whether other replicas listen for changes. A notification wakes every listener of the database, also the
+ * writer's own, so a process that is alone sends none with its commits.
  *
- * Whoever begins to listen says hello, and is answered; all say now and then that they are here. Until a process has
- * heard its own greeting and, for a second, no answer, it takes it that others are there. Where a greeting is lost,
- * others see changes at their next poll, as with any lost notification.
+ * A process that begins to listen sends `hello`, and the others answer `here`; all of them repeat `here` periodically.
+ * A process assumes that others are present until it has received its own `hello` and then no answer for a second. If a
+ * `hello` is lost, other replicas see changes at their next poll, as with any lost notification.
  */
 export class ReplicaPresence {
   readonly #options: ReplicaPresenceOptions;
@@ -39,12 +39,12 @@ export class ReplicaPresence {
     this.#options = options;
   }
 
-  /** To be asked for each commit. */
+  /** Whether other replicas are present; read before each commit. */
   get present(): boolean {
     return performance.now() < Math.max(this.#unknownUntil, this.#presentUntil);
   }
 
-  /** Once notifications are listened to. */
+  /** Call it once this process listens for notifications. */
   start(): void {
     this.#unsubscribe = this.#options.notifications.onReconnect(() => this.#greet());
     this.#timer = setInterval(
@@ -60,7 +60,7 @@ export class ReplicaPresence {
     await this.#announcing;
   }
 
-  /** Takes in a notification; true if it speaks of changes made by another process. */
+  /** Handles a notification; true if it announces changes of another process. */
   heard(payload: string): boolean {
     const [word, sender] = payload.includes(' ') ? payload.split(' ', 2) : ['', payload];
     if (sender === this.#options.origin) {
@@ -72,13 +72,13 @@ export class ReplicaPresence {
     return word === '';
   }
 
-  /** Who came while nothing was heard is not known. */
+  /** After a reconnect: replicas that started meanwhile are unknown. */
   #greet(): void {
     this.#unknownUntil = Infinity;
     this.#announce('hello');
   }
 
-  /** What cannot be said now is said again at the next interval. */
+  /** A failed announcement is repeated after the interval. */
   #announce(word: 'hello' | 'here'): void {
     if (this.#announcing !== undefined) return;
     const { pool, origin, log } = this.#options;

@@ -74,15 +74,17 @@ function keyFromRow({ type }: IndexDefinition, value: unknown): SortValue {
   return type === 'integer' || type === 'date' ? Number(value) : (value as IndexValue);
 }
 
-/** Name and namespace are those of the position itself: an object of a cluster has none in its body, and '' in its row. */
+/**
+ * Name and namespace are those of the position itself: an object of a cluster has none in its body, and '' in its row.
+ */
 function ownKey({ name }: IndexDefinition, position: ObjectKey): string | undefined {
   if (name === 'metadata.name') return position.name;
   return name === 'metadata.namespace' ? position.namespace : undefined;
 }
 
 /**
- * @throws KeyNotComputed. What changed objects were, of those that belong to the chunk. Large bodies take a while to
- * read: others have their turn between them.
+ * The earlier versions of changed objects, as far as they belong to the chunk. Parsing large bodies takes long, so it
+ * yields to the event loop between them. @throws KeyNotComputed
  */
 export async function oldVersionsInChunk(
   rows: readonly ChangedRow[],

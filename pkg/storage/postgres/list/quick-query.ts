@@ -2,10 +2,10 @@ import type { Pool, PoolClient } from 'pg';
 import { StorageError } from '../../storage-error.ts';
 import { classifyFailure, isStatementTimeout } from '../connection/database-failure.ts';
 
-/** How long an ordered scan may look for what it is to find before all matches are gathered after all. Milliseconds. */
+/** How long an ordered scan may run before the caller gathers all matches instead. Milliseconds. */
 const timeoutMs = 250;
 
-/** Runs a query, and answers undefined if the database does not come to its end in a quarter of a second. */
+/** Runs a query. Answers undefined if PostgreSQL does not finish it within `timeoutMs`. */
 export async function queryWithTimeout<T>(
   pool: Pool,
   query: (runner: Pick<PoolClient, 'query'>) => Promise<T>,
@@ -36,8 +36,8 @@ async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Pro
 }
 
 /**
- * Did the database say so, or what read its answer? A connection that went silent is of no use to whoever would get it
- * next.
+ * Whether the error comes from an answer of the database. Otherwise the connection may be broken, and must not go back
+ * into the pool.
  */
 function isAnswer(error: unknown): boolean {
   return error instanceof StorageError || classifyFailure(error) !== 'unknown';

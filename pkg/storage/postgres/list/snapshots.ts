@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { StorageError } from '../../storage-error.ts';
 
-/** A snapshot held longer would keep PostgreSQL from cleaning up. Milliseconds. */
+/** A snapshot held longer than this would keep PostgreSQL from vacuuming. Milliseconds. */
 export const snapshotTime = 60_000;
-/** Left to others, whatever one of them asks for. */
+/** Connections that one owner can never take, so that other owners get one. */
 const reserve = 2;
 
-/** A transaction that sees one moment; to be ended. */
+/** A read-only transaction on one snapshot of the database. The caller must call `end`. */
 export interface Snapshot {
   client: PoolClient;
   /** Idempotent, never rejects. A connection that cannot be rolled back is not used again. */
@@ -15,8 +15,8 @@ export interface Snapshot {
 }
 
 /**
- * Transactions that are held at the pace of whoever reads a long list. Their connections are apart, so that nothing
- * else waits for them, and one owner never has them all.
+ * Transactions that stay open while a client reads a long list. They have a pool of their own, so that nothing else
+ * waits for their connections, and one owner never gets all of them.
  */
 export class Snapshots {
   readonly #pool: Pool;
@@ -33,8 +33,8 @@ export class Snapshots {
   }
 
   /**
-   * A client that reads nothing holds its snapshot until that expires: others wait a while, and are told to come back.
-   * StorageError Overloaded.
+   * Begins a snapshot; waits for a free connection. A client that reads nothing holds its snapshot until it expires.
+   * @throws StorageError Overloaded after `timeoutMs`
    */
   async begin(owner: string | undefined): Promise<Snapshot> {
     const late = new AbortController();
@@ -79,7 +79,7 @@ export class Snapshots {
     return { client, end: () => (ending ??= rollBack(client).finally(leave)) };
   }
 
-  /** Answers how to leave, once. */
+  /** Answers a function that frees the owner's share; idempotent. */
   async #enter(owner: string | undefined, deadline: Promise<never>): Promise<() => void> {
     if (owner === undefined) return () => {};
     while ((this.#held.get(owner) ?? 0) >= this.#share) await this.#nextLeave(deadline);

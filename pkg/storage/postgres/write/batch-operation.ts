@@ -29,8 +29,8 @@ export interface BatchOperation {
   /** The lease it depends on. */
   fence: Fence | undefined;
   /**
-   * What no other operation of its batch may touch: its key, its idempotency key, and unique values it takes or leaves; of a
-   * lease also what it fences.
+   * What no other operation of its batch may touch: its key, its idempotency key, and unique values it takes or leaves;
+   * of a lease also what it fences.
    */
   exclusives: string[];
   /** Bytes it brings to a batch. */

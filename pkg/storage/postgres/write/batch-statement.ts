@@ -52,9 +52,10 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes and the fence, number, write, log, idempotency key, notify. `operations` touch no key, unique value or
- * idempotency key twice; all fences are the same, and none writes its lease. An idempotency key that somebody has used fails the whole
- * statement: `usedIdempotencyKeys` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
+ * lock, check the shapes and the fence, number, write, log, idempotency key, notify. `operations` touch no key, unique
+ * value or idempotency key twice; all fences are the same, and none writes its lease. An idempotency key that somebody
+ * has used fails the whole statement: `usedIdempotencyKeys` finds it. Source of the order and its proof:
+ * docs/concepts.md, "One order for all changes".
  */
 export function batchStatement(operations: readonly BatchOperation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);

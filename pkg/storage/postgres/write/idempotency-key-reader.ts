@@ -13,8 +13,8 @@ interface KeyGroup {
 }
 
 /**
- * Reads what idempotency keys led to. Nearly all have led to nothing yet: whether they have is asked for all of one turn of the
- * event loop together. What one led to may be large, and is read for itself.
+ * Reads what idempotency keys led to. Nearly all have led to nothing yet: whether they have is asked for all of one
+ * turn of the event loop together. What one led to may be large, and is read for itself.
  */
 export class IdempotencyKeyReader {
   readonly #pool: Pool;
@@ -25,7 +25,7 @@ export class IdempotencyKeyReader {
     this.#pool = pool;
   }
 
-  async recall(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+  async findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
     if (this.#group === undefined || this.#group.idempotencyKeys.length === maxGroup) this.#group = this.#newGroup();
     const { idempotencyKeys, taken } = this.#group;
     const position = idempotencyKeys.push(idempotencyKey) - 1;

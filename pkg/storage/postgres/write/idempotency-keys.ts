@@ -22,8 +22,8 @@ const inlineBytes = 64 * 1024;
 const mostBytes = 2 ** 31 - 1;
 
 /**
- * Reads what an idempotency key led to: from the log row that compaction spares for it, or from the idempotency key where nothing was
- * changed.
+ * Reads what an idempotency key led to: from the log row that compaction spares for it, or from the idempotency key
+ * where nothing was changed.
  */
 export async function readRememberedWrite(
   pool: Pool,

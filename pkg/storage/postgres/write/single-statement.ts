@@ -22,9 +22,9 @@ export interface SingleRow {
 }
 
 /**
- * A batch of one operation without an idempotency key: the same steps in the same order as `batchStatement`, with the same
- * guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends
- * on nothing but table, type, whether there is a fence, and whether anybody is told.
+ * A batch of one operation without an idempotency key: the same steps in the same order as `batchStatement`, with the
+ * same guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text
+ * depends on nothing but table, type, whether there is a fence, and whether anybody is told.
  */
 export function singleStatement(operation: BatchOperation, { batch, origin }: BatchMark): BatchStatement {
   const {

@@ -1,25 +1,25 @@
 /**
- * Starts that may be at work at once. One that takes long gives its place to the next: it waits for something, and
- * would keep those from starting that do not.
+ * Limits how many plugins start at a time. A start that takes long frees its slot: it waits for something, and would
+ * delay the other starts.
  */
-export class StartPlaces {
-  readonly #most: number;
+export class StartSlots {
+  readonly #limit: number;
   readonly #longMs: number;
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
-  /** @param longMs after which a start counts as one that waits */
-  constructor({ most = 8, longMs = 5000 }: { most?: number; longMs?: number } = {}) {
-    this.#most = most;
+  /** @param longMs after this time a start frees its slot */
+  constructor({ limit = 8, longMs = 5000 }: { limit?: number; longMs?: number } = {}) {
+    this.#limit = limit;
     this.#longMs = longMs;
   }
 
-  /** Resolves when there is a place, with what gives it back; also when `signal` fires. */
+  /** Waits for a slot, and answers a function that frees it. Resolves also when `signal` fires. */
   async take(signal: AbortSignal): Promise<() => void> {
-    while (this.#taken >= this.#most && !signal.aborted) await this.#next(signal);
+    while (this.#taken >= this.#limit && !signal.aborted) await this.#next(signal);
     this.#taken += 1;
     let isTaken = true;
-    const giveBack = (): void => {
+    const release = (): void => {
       clearTimeout(timer);
       if (!isTaken) return;
       isTaken = false;
@@ -27,8 +27,8 @@ export class StartPlaces {
       const [first] = this.#waiting;
       first?.();
     };
-    const timer = setTimeout(giveBack, this.#longMs);
-    return giveBack;
+    const timer = setTimeout(release, this.#longMs);
+    return release;
   }
 
   #next(signal: AbortSignal): Promise<void> {
