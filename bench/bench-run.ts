@@ -8,7 +8,7 @@ import type { Report } from './report.ts';
 import type { RequestPlan } from './request-plan.ts';
 import type { Sample } from './sample.ts';
 import { groupSize, pathOf, postText, type SampleModel } from './sample-post.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerProcess } from '../test/system/harness/worker-process.ts';
 
 /** Everything a scenario works with; the processes are their owner's to stop. */
 export interface BenchRun {
@@ -18,7 +18,7 @@ export interface BenchRun {
   api: ApiProcess;
   express: BareProcess;
   http: BareProcess;
-  loader: Worker<LoadJob, Sample>;
+  loader: WorkerProcess<LoadJob, Sample>;
 }
 
 /** `svc` under a plan, for as long as a window lasts; `api` where it is another server than the run's. */

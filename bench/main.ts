@@ -24,7 +24,7 @@ import { benchUpdate } from './scenarios/update.ts';
 import { benchWatchExtremes } from './scenarios/watch-extremes.ts';
 import { benchWatch } from './scenarios/watch.ts';
 import { benchWholeList } from './scenarios/whole-list.ts';
-import { Worker } from './worker.ts';
+import { WorkerProcess } from '../test/system/harness/worker-process.ts';
 
 type Stoppable = { stop(): void | Promise<void> };
 
@@ -46,7 +46,7 @@ async function bench(options: BenchOptions): Promise<Report> {
     );
     const express = own(await BareProcess.start('express'));
     const http = own(await BareProcess.start('http'));
-    const loader = own(new Worker<LoadJob, Sample>('load.ts'));
+    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('load.ts', import.meta.url)));
     await Promise.race([runScenarios({ options, report, database, api, express, http, loader }), interruption()]);
   } finally {
     for (const each of started) await each.stop();

@@ -2,7 +2,7 @@ import type { ApiProcess } from '../api-process.ts';
 import type { BenchDatabase } from '../bench-database.ts';
 import type { LoadJob } from '../load.ts';
 import type { Sample } from '../sample.ts';
-import type { Worker } from '../worker.ts';
+import type { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 import type { CapacityOptions } from './capacity-options.ts';
 import type { CapacityReport } from './capacity-report.ts';
 
@@ -13,7 +13,7 @@ export interface CapacityRun {
   database: BenchDatabase;
   /** In the database `postgres`, as `database` is. */
   api: ApiProcess;
-  loader: Worker<LoadJob, Sample>;
+  loader: WorkerProcess<LoadJob, Sample>;
 }
 
 export type LoadOptions = Pick<LoadJob, 'connections' | 'plan'> &

@@ -4,7 +4,7 @@ import type { LoadJob } from '../load.ts';
 import { reportMachine } from '../machine-facts.ts';
 import { Report } from '../report.ts';
 import type { Sample } from '../sample.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 import { parseCapacityOptions, usage, type CapacityOptions, type PartName } from './capacity-options.ts';
 import { CapacityReport } from './capacity-report.ts';
 import type { CapacityRun } from './capacity-run.ts';
@@ -38,7 +38,7 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
   try {
     const database = own(await BenchDatabase.start(options.dataParent));
     const api = own(await ApiProcess.start({ database }));
-    const loader = own(new Worker<LoadJob, Sample>('load.ts'));
+    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url)));
     await Promise.race([parts[part]({ options, report, database, api, loader }), interruption()]);
   } catch (error) {
     report.fail(`${part}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

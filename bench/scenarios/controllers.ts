@@ -4,7 +4,7 @@ import type { ControllerFigures, ControllerPlan } from '../controllers/controlle
 import type { RestartFigures } from '../controllers/restart-run.ts';
 import { ApiProcess } from '../api-process.ts';
 import { number } from '../table.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const doors = ['loopback', 'port', 'rest'] as const;
 const names = {
@@ -64,7 +64,9 @@ function connectionTo(
 }
 
 async function inProcess<Result extends ControllerResult>(job: ControllerJob): Promise<Result> {
-  const worker = new Worker<ControllerJob, Result>('controllers/controller-process.ts');
+  const worker = new WorkerProcess<ControllerJob, Result>(
+    new URL('../controllers/controller-process.ts', import.meta.url),
+  );
   try {
     return await worker.run(job);
   } finally {

@@ -8,7 +8,7 @@ import type { RequestPlan } from '../request-plan.ts';
 import { group, modelOfSize, pathOf, postText } from '../sample-post.ts';
 import type { Sample } from '../sample.ts';
 import { number } from '../table.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const databaseName = 'credentials';
 const connections = 64;
@@ -166,7 +166,7 @@ async function benchBoundReads(parts: Credentials, paths: string[]): Promise<voi
 async function benchLogins({ run, api, identity }: Credentials, paths: string[], usernames: string[]): Promise<void> {
   const { report, options, database } = run;
   const processes = { server: api.pid, postmaster: database.postmaster };
-  const logins = new Worker<LoadJob, Sample>('load.ts');
+  const logins = new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url));
   const plan: RequestPlan = { type: 'post', path: '/api/v1/authentication/auth/', bodies: usernames.map(loginBody) };
   const logIn = (): Promise<Sample> =>
     logins.run({

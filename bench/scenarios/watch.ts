@@ -4,9 +4,9 @@ import { boundGoal } from '../goals.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
 import { number } from '../table.ts';
 import type { WatchJob, WatchResult } from '../watch-load.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
-export type WatchWorker = Worker<WatchJob, WatchResult>;
+export type WatchWorker = WorkerProcess<WatchJob, WatchResult>;
 
 export const writesPerSecond = 20;
 const fanOutWatchers = 100;
@@ -14,7 +14,7 @@ const fanOutWriters = 16;
 
 /** How soon watchers hear of a write, and how many events the server hands out at most. */
 export async function benchWatch(run: BenchRun): Promise<void> {
-  const worker: WatchWorker = new Worker('watch-load.ts');
+  const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
   try {
     for (const watchers of run.options.isQuick ? [1, 50] : [1, 100, 500, 1000]) {
       const p99 = await benchPace(run, worker, {

@@ -8,7 +8,7 @@ import { pathOf, writtenModel } from '../../sample-post.ts';
 import { watchPath } from '../../scenarios/watch.ts';
 import { number } from '../../table.ts';
 import type { WatchJob, WatchResult } from '../../watch-load.ts';
-import { Worker } from '../../worker.ts';
+import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
 import { ChildServer } from '../child-server.ts';
 
@@ -95,13 +95,13 @@ async function measureWatchers({ database, options }: CapacityRun, restMs: numbe
   const crowd = 100;
   const crowds = options.isQuick ? 1 : 5;
   const api = await ApiProcess.start({ database });
-  const loaders: Worker<WatchJob, WatchResult>[] = [];
+  const loaders: WorkerProcess<WatchJob, WatchResult>[] = [];
   try {
     const path = await watchPath(api);
     await delay(restMs);
     const before = readMemory({ server: api.pid }).server;
     for (let i = 0; i < crowds; i += 1) {
-      const loader = new Worker<WatchJob, WatchResult>('watch-load.ts');
+      const loader = new WorkerProcess<WatchJob, WatchResult>(new URL('../../watch-load.ts', import.meta.url));
       loaders.push(loader);
       await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: crowd });
     }

@@ -3,7 +3,7 @@ import type { LoadJob } from '../../load.ts';
 import { writtenModel } from '../../sample-post.ts';
 import type { Sample } from '../../sample.ts';
 import { number } from '../../table.ts';
-import { Worker } from '../../worker.ts';
+import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 
 /** In all: shared out among the servers. */
@@ -67,7 +67,7 @@ async function setCommitDelay({ database }: CapacityRun, microseconds: number): 
 let series = 0;
 
 async function write({ database, options }: CapacityRun, servers: readonly ApiProcess[]): Promise<Writing> {
-  const loaders = servers.map(() => new Worker<LoadJob, Sample>('load.ts'));
+  const loaders = servers.map(() => new WorkerProcess<LoadJob, Sample>(new URL('../../load.ts', import.meta.url)));
   try {
     // A server that has not seen the token yet lets few requests of an address in.
     for (const server of servers) await server.fetch('/api');

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 import { freePort } from '../harness/free-port.ts';
 import type { AttackOptions } from './attack-options.ts';
 import { startAttackWorld, type AttackWorld } from './attack-world.ts';
@@ -81,7 +81,10 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
   });
   try {
     // What an attack before has left behind may take its time on a busy machine.
-    await until('the user is served while nobody attacks', 60_000, () => user.introduce().then(() => true));
+    await pollUntil(() => user.introduce().then(() => true), {
+      what: 'the user is served while nobody attacks',
+      timeoutMs: 60_000,
+    });
     const quiet = await user.use(seconds);
     report(verdictOf(quiet, { name: 'nobody attacks', way }));
     for (const service of ['platform', 'access'] as const)
@@ -104,11 +107,10 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
       attacker.send('stop');
       const [results] = (await once(attacker, 'message')) as [Results];
       // Connections that the attack has left behind are accepted first.
-      await until(
-        'a new connection is served again',
-        60_000,
-        async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok,
-      );
+      await pollUntil(async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok, {
+        what: 'a new connection is served again',
+        timeoutMs: 60_000,
+      });
       const verdict = verdictOf(experience, {
         name: `${attack.name}, ${attack.service}`,
         way,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
 const deployed = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 
@@ -39,16 +39,19 @@ export async function startProxy(
     await exited;
   };
   try {
-    await until('haproxy passes requests on', 15_000, async () => {
-      if (hasEnded)
-        throw new Error(
-          `haproxy ended, or is not installed: ${readFileSync(join(folder, 'haproxy.log'), 'utf8').slice(0, 1000)}`,
+    await pollUntil(
+      async () => {
+        if (hasEnded)
+          throw new Error(
+            `haproxy ended, or is not installed: ${readFileSync(join(folder, 'haproxy.log'), 'utf8').slice(0, 1000)}`,
+          );
+        const answers = await Promise.all(
+          [at.platform, at.access].map((port) => fetch(`http://127.0.0.1:${port}/readyz`)),
         );
-      const answers = await Promise.all(
-        [at.platform, at.access].map((port) => fetch(`http://127.0.0.1:${port}/readyz`)),
-      );
-      return answers.every(({ ok }) => ok);
-    });
+        return answers.every(({ ok }) => ok);
+      },
+      { what: 'haproxy passes requests on', timeoutMs: 15_000 },
+    );
     return stop;
   } catch (error) {
     await stop();

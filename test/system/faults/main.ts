@@ -4,11 +4,11 @@
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkHistory } from './checker/check-history.ts';
+import { checkHistory } from '../harness/history/checker/check-history.ts';
 import { parseFaultsOptions, usage, type FaultsOptions } from './faults-options.ts';
 import { heading, outcomeLine, verdictText } from './report.ts';
 import { runRound, untried, type RoundResult } from './round.ts';
-import { sampleModels } from './workload/sample-models.ts';
+import { sampleModels } from '../harness/workload/sample-models.ts';
 
 interface Score {
   kinds: Set<string>;

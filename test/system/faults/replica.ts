@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../harness/free-port.ts';
 import type { FaultPostgres } from './fault-postgres.ts';
 import { FaultProxy } from './fault-proxy.ts';
-import { until } from './until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
 const program = fileURLToPath(new URL('../../../dist/cmd/svc/main.js', import.meta.url));
 const clockShift = new URL('clock-shift.mjs', import.meta.url).href;
@@ -141,7 +141,7 @@ export class Replica {
 
   /** Resolves when it answers that it is ready. */
   async ready(): Promise<void> {
-    await until(`${this.name} is ready`, readyTimeoutMs, () => this.isReady());
+    await pollUntil(() => this.isReady(), { what: `${this.name} is ready`, timeoutMs: readyTimeoutMs });
     this.#hasBeenReady = true;
   }
 

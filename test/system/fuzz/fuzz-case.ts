@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { SeededRandom } from '../harness/seeded-random.ts';
 import type { Answer } from './wire/answer.ts';
 import type { World } from './world.ts';
 
@@ -40,11 +40,11 @@ export interface Area<W = World> {
   name: string;
   /** How often it is chosen, next to the others. */
   weight: number;
-  generate(random: Random, world: W): Omit<FuzzCase, 'area'>;
+  generate(random: SeededRandom, world: W): Omit<FuzzCase, 'area'>;
 }
 
 /** A name for an object, of few, so that a run of millions leaves few objects behind; a case may write to no other. */
-export function caseName(random: Random): string {
+export function caseName(random: SeededRandom): string {
   return `f${random.below(500)}`;
 }
 
@@ -70,7 +70,7 @@ export function query(pairs: readonly (readonly [string, string])[]): string {
 const malformedEscapes = ['%', '%2', '%zz', '%ff', '%C3', '%C0%80', '%ED%A0%80', '%F4%90%80%80'];
 
 /** A target one of whose parameters, by value or by name, has a malformed escape. */
-export function malformedEscape(random: Random, target: string): string {
+export function malformedEscape(random: SeededRandom, target: string): string {
   const escape = random.pick(malformedEscapes);
   return `${target}${target.includes('?') ? '&' : '?'}${random.pick([`watch=${escape}`, `limit=${escape}`, `x=1${escape}`, `${escape}=1`, escape])}`;
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { Random } from '../fuzz/random.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
 import { accessCell, type AccessCells } from './cells/access-cells.ts';
 import { accessRoutes } from './cells/access-routes.ts';
 import type { Cell } from './cells/cell.ts';
@@ -45,7 +45,7 @@ export class MatrixRun {
         servers,
         client,
         pool,
-        random: new Random(`${seed} world`),
+        random: new SeededRandom(`${seed} world`),
         chance,
         privateTokens,
         hasPlugin,
@@ -120,7 +120,7 @@ export class MatrixRun {
 
   *#cells(from: number, to: number): Generator<Cell, undefined> {
     for (let number = from; number < to; number += 1) {
-      const random = new Random(`${this.#options.seed} ${number}`);
+      const random = new SeededRandom(`${this.#options.seed} ${number}`);
       // Even ones are the access service's, so that the routes of each come in turn.
       const cell =
         number % 2 === 0

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
 const slotCount = 8;
 const startTimeoutMs = 15_000;
@@ -46,11 +46,14 @@ export class Balancer {
     child.once('error', () => (balancer.#child = undefined));
     child.once('exit', () => (balancer.#child = undefined));
     try {
-      await until('haproxy answers', startTimeoutMs, async () => {
-        if (balancer.#child === undefined)
-          throw new Error(`haproxy ended, or is not installed; its words are in ${folder}`);
-        return (await balancer.#command('show info')).includes('Uptime');
-      });
+      await pollUntil(
+        async () => {
+          if (balancer.#child === undefined)
+            throw new Error(`haproxy ended, or is not installed; its words are in ${folder}`);
+          return (await balancer.#command('show info')).includes('Uptime');
+        },
+        { what: 'haproxy answers', timeoutMs: startTimeoutMs },
+      );
       return balancer;
     } catch (error) {
       await balancer.stop();

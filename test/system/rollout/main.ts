@@ -5,11 +5,11 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from '../faults/fault-run.ts';
+import { describeError } from '../harness/describe-error.ts';
 import { verdictLines } from './verdict-lines.ts';
 import { parseRolloutOptions, usage, type RolloutOptions } from './rollout-options.ts';
 import { runRollout } from './run-rollout.ts';
-import { Report } from './scenario.ts';
+import { RolloutReport } from './scenario.ts';
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -30,7 +30,7 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   const began = performance.now();
-  const report = new Report(print);
+  const report = new RolloutReport(print);
   const folder = await mkdtemp(join(tmpdir(), 'svc-rollout-'));
   // PostgreSQL runs as another user than we.
   await chmod(folder, 0o755);
@@ -38,7 +38,7 @@ async function main(args: string[]): Promise<number> {
   try {
     await runRollout(options, { folder, report, onVerdict: (verdict) => verdictLines(verdict).forEach(print) });
   } catch (error) {
-    report.check('the run comes to its end', false, describe(error));
+    report.check('the run comes to its end', false, describeError(error));
   }
   const { passed, violations } = report;
   if (options.summaryFile !== undefined)

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 import type { ContainerSpec, PodTemplate } from './manifests.ts';
 import { prepareContainer, type ContainerView, type PodPlace } from './pod-files.ts';
 import { probe, probeUrl } from './probing.ts';
@@ -102,7 +102,7 @@ export class Pod {
 
   /** Resolves when it is ready. */
   async ready(timeoutMs = readyTimeoutMs): Promise<void> {
-    await until(`${this.name} is ready; its log is ${this.logFile}`, timeoutMs, () => this.#isReady);
+    await pollUntil(() => this.#isReady, { what: `${this.name} is ready; its log is ${this.logFile}`, timeoutMs });
   }
 
   /** The process is killed (SIGKILL), and started again by the rules. False where there was none. */

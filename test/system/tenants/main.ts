@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiProcess } from '../../../bench/api-process.ts';
 import { BenchDatabase } from '../../../bench/bench-database.ts';
 import { newIdentity } from '../../../bench/bench-identity.ts';
-import { Worker } from '../../../bench/worker.ts';
-import { Report } from '../rollout/scenario.ts';
+import { WorkerProcess } from '../harness/worker-process.ts';
+import { CheckReport } from '../harness/check-report.ts';
 import { idleKindsIn, type AttackTally } from './attack-tally.ts';
 import type { AttackJob } from './hostile-load.ts';
 import { MemoryGroup } from './memory-group.ts';
@@ -41,9 +41,9 @@ async function newTokens(database: BenchDatabase): Promise<Tokens> {
   }
 }
 
-async function run(options: TenantsOptions, group: MemoryGroup, report: Report): Promise<void> {
+async function run(options: TenantsOptions, group: MemoryGroup, report: CheckReport): Promise<void> {
   const database = await BenchDatabase.start(options.dataParent);
-  const attacker = new Worker<AttackJob, AttackTally>('./hostile-load.ts');
+  const attacker = new WorkerProcess<AttackJob, AttackTally>(new URL('hostile-load.ts', import.meta.url));
   let api: ApiProcess | undefined;
   let neighbour: Neighbour | undefined;
   try {
@@ -83,7 +83,7 @@ async function run(options: TenantsOptions, group: MemoryGroup, report: Report):
 interface Outcome {
   options: TenantsOptions;
   group: MemoryGroup;
-  report: Report;
+  report: CheckReport;
   api: ApiProcess;
   quiet: Experience;
   experience: Experience;
@@ -148,7 +148,7 @@ async function main(args: string[]): Promise<number> {
     print(`${(error as Error).message}\n${usage}`);
     return 2;
   }
-  const report = new Report(print);
+  const report = new CheckReport(print);
   let group: MemoryGroup | undefined;
   try {
     group = await MemoryGroup.create(`svc-tenants-${process.pid}`, options.memoryBytes);

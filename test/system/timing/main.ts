@@ -5,7 +5,7 @@
  */
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Random } from '../fuzz/random.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
 import { accessService } from '../fuzz/services.ts';
 import { ServerProcess } from '../fuzz/server/server-process.ts';
 import { WireClient } from '../fuzz/wire/wire-client.ts';
@@ -25,7 +25,7 @@ interface Series {
 }
 
 /** All kinds in each round, in an order of chance, so that whatever disturbs the machine disturbs them all. */
-async function measure({ kinds, each }: Comparison, client: WireClient, random: Random): Promise<Series[]> {
+async function measure({ kinds, each }: Comparison, client: WireClient, random: SeededRandom): Promise<Series[]> {
   const all = kinds.map(({ reason, next }) => ({ reason, next, times: [] as number[], answers: new Set<string>() }));
   for (let round = 0; round < each; round += 1) {
     for (const series of all.map((one) => ({ one, at: random.fraction() })).toSorted((a, b) => a.at - b.at)) {
@@ -43,7 +43,7 @@ async function measure({ kinds, each }: Comparison, client: WireClient, random: 
 function judge(
   what: string,
   [first, ...others]: readonly Series[],
-  random: Random,
+  random: SeededRandom,
 ): { lines: string[]; isWell: boolean } {
   let isWell = true;
   const lines = others.map(({ reason, times, answers }) => {
@@ -64,7 +64,7 @@ async function main(args: string[]): Promise<number> {
   // A temporary folder of root's own would be closed to PostgreSQL's user.
   const server = await ServerProcess.start(process.getuid?.() === 0 ? '/tmp' : tmpdir(), accessService);
   const client = new WireClient({ port: server.port, token: '', limitMs: 30_000, slowLimitMs: 30_000 });
-  const random = new Random('timing');
+  const random = new SeededRandom('timing');
   let isWell = true;
   try {
     for (const comparison of await prepareAttempts(server, {

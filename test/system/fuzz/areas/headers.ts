@@ -1,6 +1,6 @@
 import { get, type Area, type FuzzCase, type FuzzRequest } from '../fuzz-case.ts';
 import { caseName } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
@@ -35,7 +35,7 @@ const mediaTypes = [
 ];
 
 /** The characters a header can carry; others are tried on bare sockets. */
-function headerText(random: Random): string {
+function headerText(random: SeededRandom): string {
   const text = random.chance(0.5) ? hostileText(random) : mutateText(random, random.pick(mediaTypes));
   return Buffer.from(text)
     .toString('latin1')
@@ -77,7 +77,7 @@ const headerNames = [
   'Max-Forwards',
 ];
 
-function header(random: Random): [string, string] {
+function header(random: SeededRandom): [string, string] {
   return random.one<[string, string]>(
     () => ['Accept', random.chance(0.6) ? random.pick(mediaTypes) : headerText(random)],
     () => [
@@ -147,7 +147,7 @@ const cookies = [
   'svc_sessionid',
 ];
 
-function withoutPermission(random: Random, world: World): Omit<FuzzCase, 'area'> {
+function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, 'area'> {
   const value = random.chance(0.2)
     ? `Bearer ${mutateText(random, world.token)}`.replaceAll(/[^\x20-\x7e]/g, '')
     : random.pick(authorizations);

@@ -1,5 +1,5 @@
 import type { Area, FuzzRequest } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
@@ -96,7 +96,7 @@ function paths({ posts, notes }: World): string[] {
   ];
 }
 
-function target(random: Random, world: World): string {
+function target(random: SeededRandom, world: World): string {
   const path = random.pick(paths(world));
   const at = random.below(path.length + 1);
   return random.one(

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '../../faults/until.ts';
-import { Loopback } from '../../rollout/loopback.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { LoopbackAddresses } from '../../harness/loopback.ts';
 import { repository } from '../../../../hack/image/dockerfile.ts';
 import { deployFolder, programsOf, readComposeFile, type ComposeFile, type Service } from './compose-file.ts';
 
@@ -35,7 +35,7 @@ export class LocalStack {
   readonly address: string;
   readonly replicas: Replica[] = [];
   readonly #folder: string;
-  readonly #loopback: Loopback;
+  readonly #loopback: LoopbackAddresses;
   readonly #file: ComposeFile;
   readonly #options: StackOptions;
   #proxy: ChildProcess | undefined;
@@ -55,7 +55,7 @@ export class LocalStack {
 
   private constructor(folder: string, file: ComposeFile, options: StackOptions) {
     this.#folder = folder;
-    this.#loopback = new Loopback();
+    this.#loopback = new LoopbackAddresses();
     this.#file = file;
     this.#options = options;
     this.address = this.#loopback.take();
@@ -81,11 +81,10 @@ export class LocalStack {
       await Promise.all(replicas.map((replica) => this.#healthy(replica)));
     }
     for (const port of [8090, 8091])
-      await until(
-        `haproxy leads to port ${port}`,
-        waitMs,
-        async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok,
-      );
+      await pollUntil(async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok, {
+        what: `haproxy leads to port ${port}`,
+        timeoutMs: waitMs,
+      });
   }
 
   async #startProxy(planned: readonly { service: string; address: string }[]): Promise<void> {
@@ -106,10 +105,9 @@ export class LocalStack {
     let said = '';
     for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
     this.#proxy = proxy;
-    await until(
-      'haproxy listens',
-      waitMs,
+    await pollUntil(
       async () => proxy.exitCode !== null || (await fetch(`http://${this.address}:8090/`)).status === 503,
+      { what: 'haproxy listens', timeoutMs: waitMs },
     );
     if (proxy.exitCode !== null) throw new Error(`haproxy ended:\n${said}`);
   }
@@ -169,11 +167,14 @@ export class LocalStack {
     const [, command, ...args] = this.#file.services[replica.service]!.healthcheck!.test.map((word) =>
       word.replace('127.0.0.1', replica.address),
     );
-    await until(`${replica.service} is healthy`, waitMs, async () => {
-      if (replica.child.exitCode !== null) throw new Error('it has ended');
-      const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
-      return code === 0;
-    });
+    await pollUntil(
+      async () => {
+        if (replica.child.exitCode !== null) throw new Error('it has ended');
+        const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
+        return code === 0;
+      },
+      { what: `${replica.service} is healthy`, timeoutMs: waitMs },
+    );
   }
 
   /** As an engine stops one: SIGTERM, and waiting. Its exit code. */

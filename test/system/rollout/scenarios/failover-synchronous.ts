@@ -3,8 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../faults/until.ts';
-import { now } from '../../faults/workload/instant.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { now } from '../../harness/history/instant.ts';
 import { postgresPort } from '../postgres-node.ts';
 import type { Stage } from '../scenario.ts';
 
@@ -36,15 +36,21 @@ export async function failoverSynchronous(stage: Stage): Promise<void> {
     async () => {
       await pair.failOver();
       const promoted = now();
-      await until('writes go on after the failover', recoveryMs, () => traffic.hasWrittenSince(promoted));
-      await until('the API servers have been started anew after the failover', recoveryMs, () =>
-        cluster
-          .deployment('apiserver')
-          .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
+      await pollUntil(() => traffic.hasWrittenSince(promoted), {
+        what: 'writes go on after the failover',
+        timeoutMs: recoveryMs,
+      });
+      await pollUntil(
+        () =>
+          cluster
+            .deployment('apiserver')
+            .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
+        { what: 'the API servers have been started anew after the failover', timeoutMs: recoveryMs },
       );
-      await until('every pod is ready after the failover', recoveryMs, () =>
-        cluster.pods.every(({ isReady }) => isReady),
-      );
+      await pollUntil(() => cluster.pods.every(({ isReady }) => isReady), {
+        what: 'every pod is ready after the failover',
+        timeoutMs: recoveryMs,
+      });
       return { promoted, ready: now() };
     },
     { afterMs: settleMs },
@@ -87,7 +93,10 @@ async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<voi
     );
     await standby.start();
     const back = now();
-    await until('writes go on when the standby is back', recoveryMs, () => traffic.hasWrittenSince(back));
+    await pollUntil(() => traffic.hasWrittenSince(back), {
+      what: 'writes go on when the standby is back',
+      timeoutMs: recoveryMs,
+    });
   });
   report.tally(`the synchronous standby away for ${Math.round((standbyNoticeMs + standbyAwayMs) / 1000)} s`, tally);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
 import { newPersonalToken } from '#pkg/identity/index';
-import { until } from '../../faults/until.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
 import type { ApiClient, ApiObject } from '../api-client.ts';
 import { book, booksDefinition, booksPath, definitionsPath, namespacesPath } from '../world/definitions.ts';
 import { agree, controllersWork, leader } from './agreement.ts';
@@ -97,7 +97,10 @@ async function rollOut(
 async function prepare(api: ApiClient): Promise<string> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   await api.post(definitionsPath, booksDefinition);
-  await until('the model is served', SERVED_MS, async () => (await api.send('GET', booksPath)).status === 200);
+  await pollUntil(async () => (await api.send('GET', booksPath)).status === 200, {
+    what: 'the model is served',
+    timeoutMs: SERVED_MS,
+  });
   const counter = book('counter', 0);
   const made = (await api.post(booksPath, { ...counter, spec: { isbn: 'counter', year: 0 } })) as unknown as ApiObject;
   await controllersWork(api, 'before');
@@ -107,7 +110,10 @@ async function prepare(api: ApiClient): Promise<string> {
 /** The controllers of the version that is left lead, and work. */
 async function handedOver(api: ApiClient, mark: string): Promise<string[]> {
   try {
-    await until('somebody leads the controllers', HANDOVER_MS, async () => (await leader(api)) !== '');
+    await pollUntil(async () => (await leader(api)) !== '', {
+      what: 'somebody leads the controllers',
+      timeoutMs: HANDOVER_MS,
+    });
     await controllersWork(api, mark);
     return [];
   } catch (error) {

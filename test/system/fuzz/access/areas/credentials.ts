@@ -1,6 +1,6 @@
 import { mutateText } from '../../areas/hostile-text.ts';
 import type { Area, FuzzCase, FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { Answer } from '../../wire/answer.ts';
 import type { AccessWorld } from '../access-world.ts';
 import { asCaller, headerText, loginPath, protectedPaths } from './requests.ts';
@@ -32,15 +32,15 @@ const notOfUs = [
   'constructor',
 ];
 
-function random36(random: Random): string {
+function random36(random: SeededRandom): string {
   return Array.from({ length: 36 }, () => letters[random.below(62)]).join('');
 }
 
-function hex40(random: Random): string {
+function hex40(random: SeededRandom): string {
   return random.bytes(20).toString('hex');
 }
 
-function value(random: Random): string {
+function value(random: SeededRandom): string {
   return random.one(
     () => random36(random),
     () => hex40(random),
@@ -53,7 +53,7 @@ function value(random: Random): string {
 }
 
 /** What lets nobody in. */
-function wrong(random: Random, { credentials }: AccessWorld): Wrong {
+function wrong(random: SeededRandom, { credentials }: AccessWorld): Wrong {
   const scheme = random.pick(ofUs);
   const mutated = (): string => {
     const [name, text] = credentials[random.below(2)]!.headers[0]!;
@@ -83,7 +83,7 @@ function wrong(random: Random, { credentials }: AccessWorld): Wrong {
 }
 
 /** A cookie that is no session's counts as none. */
-function wrongCookie(random: Random): string {
+function wrongCookie(random: SeededRandom): string {
   return random.one(
     () =>
       `svc_sessionid=${random.one(
@@ -150,7 +150,7 @@ export const credentials: Area<AccessWorld> = {
 };
 
 /** A session that changes something, and does not know its CSRF token. */
-function withoutCsrfToken(random: Random, { session, credentials: all }: AccessWorld): Omit<FuzzCase, 'area'> {
+function withoutCsrfToken(random: SeededRandom, { session, credentials: all }: AccessWorld): Omit<FuzzCase, 'area'> {
   const token = random.one(
     () => '',
     () => headerText(random),

@@ -1,6 +1,6 @@
 import { hostileText } from '../../areas/hostile-text.ts';
 import { json, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessWorld } from '../access-world.ts';
 import { asCaller, anyCaller, bodyOf, headerText, loginPath } from './requests.ts';
 
@@ -18,7 +18,7 @@ const names = [
   'ａｄｍｉｎ',
 ];
 
-function username(random: Random): string {
+function username(random: SeededRandom): string {
   return random.one(
     () => random.pick(names),
     () => `u${random.below(1_000_000)}`,

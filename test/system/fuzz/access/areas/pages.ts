@@ -1,6 +1,6 @@
 import { hostileText } from '../../areas/hostile-text.ts';
 import { query, wellFormed, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import { headerOf } from '../../wire/answer.ts';
 import type { AccessWorld } from '../access-world.ts';
 import { asCaller, bodyOf, headerText, idText } from './requests.ts';
@@ -39,14 +39,14 @@ const nexts = [
   'javascript:alert(1)',
 ];
 
-function next(random: Random): string {
+function next(random: SeededRandom): string {
   return random.one(
     () => random.pick(nexts),
     () => wellFormed(hostileText(random)),
   );
 }
 
-function formFields(random: Random, csrfToken: string): Record<string, unknown> {
+function formFields(random: SeededRandom, csrfToken: string): Record<string, unknown> {
   const text = (): string => wellFormed(hostileText(random));
   return {
     csrfmiddlewaretoken: csrfToken,

@@ -1,6 +1,6 @@
 import { mutateBytes, mutateText } from '../../areas/hostile-text.ts';
 import type { Area, FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessWorld } from '../access-world.ts';
 import { anyCaller, asCaller, headerText, protectedPaths } from './requests.ts';
 
@@ -135,7 +135,7 @@ const framings = [
   '\r\n',
 ];
 
-function target(random: Random): string {
+function target(random: SeededRandom): string {
   const path = random.pick([...protectedPaths, ...open]);
   const at = random.below(path.length + 1);
   return random.one(

@@ -1,6 +1,6 @@
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import { malformedEscape, query, type Area, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessWorld } from '../access-world.ts';
 import {
   anyCaller,
@@ -100,7 +100,7 @@ const values = [
 /** Logs grow with the run: no list of them is whole. */
 const logs = ['/api/v1/audits/login-logs/', '/api/v1/audits/operate-logs/', '/api/v1/audits/my-login-logs/'];
 
-function parameter(random: Random): [string, string] {
+function parameter(random: SeededRandom): [string, string] {
   return random.one<[string, string]>(
     () => [random.pick(['limit', 'offset']), random.chance(0.8) ? random.pick(counts) : hostileText(random)],
     () => ['order', random.chance(0.8) ? random.pick(orders) : hostileText(random)],
@@ -117,7 +117,7 @@ function parameter(random: Random): [string, string] {
   );
 }
 
-function organization(random: Random): FuzzRequest['headers'] {
+function organization(random: SeededRandom): FuzzRequest['headers'] {
   return random.one<FuzzRequest['headers']>(
     () => [],
     () => [],

@@ -1,6 +1,6 @@
 import { hostileText } from '../../areas/hostile-text.ts';
 import { caseName, wellFormed, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessWorld } from '../access-world.ts';
 import {
   anyCaller,
@@ -17,9 +17,9 @@ import {
   usersPath,
 } from './requests.ts';
 
-const text = (random: Random): string => wellFormed(hostileText(random));
+const text = (random: SeededRandom): string => wellFormed(hostileText(random));
 
-function userFields(random: Random): Record<string, unknown> {
+function userFields(random: SeededRandom): Record<string, unknown> {
   const name = caseName(random);
   if (random.chance(0.4))
     return {
@@ -70,7 +70,7 @@ function userFields(random: Random): Record<string, unknown> {
   };
 }
 
-function orgFields(random: Random): Record<string, unknown> {
+function orgFields(random: SeededRandom): Record<string, unknown> {
   return {
     name: random.one(
       () => `o${random.below(20)}`,
@@ -81,7 +81,7 @@ function orgFields(random: Random): Record<string, unknown> {
   };
 }
 
-function bindingFields(random: Random): Record<string, unknown> {
+function bindingFields(random: SeededRandom): Record<string, unknown> {
   const roles = [1, 2, 3, 4, 5, 6, 7].map((number) => `00000000-0000-0000-0000-00000000000${number}`);
   const user = random.one(
     () => caseName(random),
@@ -98,7 +98,7 @@ function bindingFields(random: Random): Record<string, unknown> {
   };
 }
 
-function keyFields(random: Random): Record<string, unknown> {
+function keyFields(random: SeededRandom): Record<string, unknown> {
   const entries = [
     '*',
     '10.0.0.0/8',
@@ -123,7 +123,7 @@ function keyFields(random: Random): Record<string, unknown> {
 }
 
 /** Never right: whoever asks must be able to go on asking. */
-function passwordFields(random: Random): Record<string, unknown> {
+function passwordFields(random: SeededRandom): Record<string, unknown> {
   const password = text(random);
   return {
     old_password: random.pick(['wrong', text(random), undefined]),
@@ -132,7 +132,7 @@ function passwordFields(random: Random): Record<string, unknown> {
   };
 }
 
-type Fields = (random: Random) => Record<string, unknown>;
+type Fields = (random: SeededRandom) => Record<string, unknown>;
 const collections: readonly [string, Fields][] = [
   [usersPath, userFields],
   [usersPath, userFields],
@@ -143,7 +143,7 @@ const collections: readonly [string, Fields][] = [
 ];
 
 /** Of nobody whom the run needs: those are never named in a path that is written to. */
-function write(random: Random): FuzzRequest {
+function write(random: SeededRandom): FuzzRequest {
   const [collection, fields] = random.pick(collections);
   const one = `${collection}${idText(random)}/`;
   return random.one<FuzzRequest>(

@@ -6,18 +6,18 @@ import {
 } from '../../../../../pkg/access/signature/signaturetest/sign.ts';
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import { percent, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
 import type { AccessWorld } from '../access-world.ts';
 import { headerText, loginPath, profilePath, usersPath } from './requests.ts';
 
 const origin = 'http://fuzz';
 
 /** Of a server that looks at no clock, so that a case is the same whenever it runs. */
-function date(random: Random): string {
+function date(random: SeededRandom): string {
   return new Date(Date.UTC(2020, 0, 1) + random.below(300_000_000) * 1000).toUTCString();
 }
 
-function unsigned(random: Random): UnsignedRequest {
+function unsigned(random: SeededRandom): UnsignedRequest {
   const query = random.chance(0.5) ? '' : `?limit=1&q=${percent(hostileText(random)).slice(0, 500)}&%41=+%2f`;
   return {
     method: 'GET',
@@ -30,7 +30,7 @@ function unsigned(random: Random): UnsignedRequest {
   };
 }
 
-function draft(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
+function draft(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
   const request = unsigned(random);
   const names = random.pick([
     ['(request-target)', 'date'],
@@ -43,7 +43,7 @@ function draft(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld
   });
 }
 
-function message(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
+function message(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
   const request = unsigned(random);
   const components = random.pick([
     ['@method', '@target-uri'],
@@ -68,7 +68,7 @@ function sent({ method, target, headers }: UnsignedRequest, more: Record<string,
 }
 
 /** A digest of a body that is another one. */
-function ofAnotherBody(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
+function ofAnotherBody(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
   const digest = createHash('sha256').update('{"name":"x"}').digest('base64');
   const request = {
     method: 'PATCH',
@@ -83,7 +83,7 @@ function ofAnotherBody(random: Random, { accessKey: { id: keyId, secret } }: Acc
 }
 
 /** What was signed is sent with one part of it changed. */
-function broken(random: Random, request: FuzzRequest): FuzzRequest {
+function broken(random: SeededRandom, request: FuzzRequest): FuzzRequest {
   const at = request.headers.findIndex(([name]) => /^(?:authorization|signature|signature-input)$/i.test(name));
   const change = (index: number, to: (value: string) => string): FuzzRequest => ({
     ...request,
@@ -179,7 +179,7 @@ const dates = [
   'Thu, 01 Jan 2026 24:60:60 +9999',
 ];
 
-function garbled(random: Random, request: FuzzRequest): FuzzRequest {
+function garbled(random: SeededRandom, request: FuzzRequest): FuzzRequest {
   const headers = request.headers.map(([name, value]): [string, string] => {
     if (name === 'Date')
       return [
