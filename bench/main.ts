@@ -1,6 +1,6 @@
-import { ApiProcess } from './api-process.ts';
+import { benchSettings, defineModel, startServer } from './bench-server.ts';
 import { BareProcess } from './bare-process.ts';
-import { BenchDatabase } from './bench-database.ts';
+import { EmbeddedPostgresProcess } from '../test/system/harness/embedded-postgres-process.ts';
 import { parseBenchOptions, usage, type BenchOptions, type ScenarioName } from './bench-options.ts';
 import { fill, type BenchRun } from './bench-run.ts';
 import type { LoadJob } from './load.ts';
@@ -36,12 +36,12 @@ async function bench(options: BenchOptions): Promise<Report> {
     return each;
   };
   try {
-    const database = own(await BenchDatabase.start(options.dataParent));
+    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
     await reportMachine(report, database);
     const api = own(
-      await ApiProcess.start({
+      await startServer({
         database,
-        ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+        profileFolder: options.profileFolder,
       }),
     );
     const express = own(await BareProcess.start('express'));
@@ -71,7 +71,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
     );
   };
   await scenario(['memory'], (each) => reportMemory(each, 'at rest'));
-  for (const model of [...sizes.map(modelOfSize), writtenModel]) await run.api.define(model);
+  for (const model of [...sizes.map(modelOfSize), writtenModel]) await defineModel(run.api, model);
   await fill(run, modelOfSize(sizes[0]!), sizes[0]!);
   await scenario(['get'], benchGet);
   await scenario(['create'], benchCreate);

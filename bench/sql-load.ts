@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { MeasuredProcesses } from './process-cpu.ts';
+import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
 

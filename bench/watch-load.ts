@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpConnection } from './http-connection.ts';
-import type { MeasuredProcesses } from './process-cpu.ts';
+import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { requestSource, resourceVersionIn } from './request-plan.ts';
 import type { SampleModel } from './sample-post.ts';
 import { SampleRecorder, type Sample } from './sample.ts';

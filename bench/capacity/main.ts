@@ -1,5 +1,5 @@
-import { ApiProcess } from '../api-process.ts';
-import { BenchDatabase } from '../bench-database.ts';
+import { benchSettings, startServer } from '../bench-server.ts';
+import { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
 import type { LoadJob } from '../load.ts';
 import { reportMachine } from '../machine-facts.ts';
 import { Report } from '../report.ts';
@@ -36,8 +36,8 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
     return each;
   };
   try {
-    const database = own(await BenchDatabase.start(options.dataParent));
-    const api = own(await ApiProcess.start({ database }));
+    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
+    const api = own(await startServer({ database }));
     const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url)));
     await Promise.race([parts[part]({ options, report, database, api, loader }), interruption()]);
   } catch (error) {
@@ -56,7 +56,7 @@ function interruption(): Promise<never> {
 
 async function reportFacts(options: CapacityOptions, report: CapacityReport): Promise<void> {
   const facts = new Report();
-  const database = await BenchDatabase.start(options.dataParent);
+  const database = await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings });
   try {
     await reportMachine(facts, database);
   } finally {

@@ -1,8 +1,8 @@
+import { startServer } from '../bench-server.ts';
 import type { BenchRun } from '../bench-run.ts';
 import type { ControllerJob, ControllerResult } from '../controllers/controller-process.ts';
 import type { ControllerFigures, ControllerPlan } from '../controllers/controller-run.ts';
 import type { RestartFigures } from '../controllers/restart-run.ts';
-import { ApiProcess } from '../api-process.ts';
 import { number } from '../table.ts';
 import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
@@ -79,7 +79,7 @@ async function overHttp(
   databaseName: string,
   plan: ControllerPlan,
 ): Promise<ControllerFigures> {
-  const api = await ApiProcess.start({ database, databaseName });
+  const api = await startServer({ database, databaseName });
   try {
     return await inProcess<ControllerFigures>({
       type: 'rest',

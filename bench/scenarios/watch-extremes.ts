@@ -1,6 +1,6 @@
-import { ApiProcess } from '../api-process.ts';
+import { startServer } from '../bench-server.ts';
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
-import { forgetPeak, readMemory, readPeak } from '../process-cpu.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
 import { writtenModel } from '../sample-post.ts';
 import type { Sample } from '../sample.ts';
 import type { StallJob } from '../stalled-watchers.ts';
@@ -19,16 +19,16 @@ const stallSeconds = 12;
 export async function benchWatchExtremes(run: BenchRun): Promise<void> {
   const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
   const { database } = run;
-  const replica = await ApiProcess.start({ database, preload: 'count-writes.mjs' });
+  const replica = await startServer({ database, preload: new URL('../count-writes.mjs', import.meta.url) });
   try {
     const watchers = run.options.isQuick ? 10 : 100;
-    await replica.ask('begin');
+    await replica.process.ask('begin');
     await benchPace(run, worker, {
       watchers,
       on: replica,
       scenario: `watch, ${watchers} watchers of another replica, ${writesPerSecond} writes/s`,
     });
-    reportEncoding(run, watchers, await replica.ask('end'));
+    reportEncoding(run, watchers, await replica.process.ask('end'));
     await benchStall(run, worker);
   } finally {
     worker.stop();

@@ -1,4 +1,4 @@
-import type { ApiProcess } from '../api-process.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
 import { boundGoal } from '../goals.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
@@ -39,7 +39,7 @@ export async function benchWatch(run: BenchRun): Promise<void> {
 export async function benchPace(
   run: BenchRun,
   worker: WatchWorker,
-  { watchers, on, scenario }: { watchers: number; on: ApiProcess; scenario: string },
+  { watchers, on, scenario }: { watchers: number; on: ApiServer; scenario: string },
 ): Promise<number> {
   const { api, report } = run;
   const object = `${newNames()}-0`;
@@ -124,7 +124,7 @@ async function benchFanOut(run: BenchRun, worker: WatchWorker): Promise<void> {
     report.fail(`${scenario}: ${fanOutWatchers - result.complete} watchers did not hear of everything`);
 }
 
-async function revisionOf(api: ApiProcess): Promise<number> {
+async function revisionOf(api: ApiServer): Promise<number> {
   const { metadata } = JSON.parse(await api.fetch(`${pathOf(writtenModel)}?limit=1`)) as {
     metadata: { resourceVersion: string };
   };
@@ -132,6 +132,6 @@ async function revisionOf(api: ApiProcess): Promise<number> {
 }
 
 /** From now on. */
-export async function watchPath(api: ApiProcess): Promise<string> {
+export async function watchPath(api: ApiServer): Promise<string> {
   return `${pathOf(writtenModel)}?watch=true&resourceVersion=${await revisionOf(api)}`;
 }

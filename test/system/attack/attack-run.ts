@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pollUntil } from '../harness/poll-until.ts';
+import type { HaproxyProcess } from '../harness/haproxy-process.ts';
 import { freePort } from '../harness/free-port.ts';
 import type { AttackOptions } from './attack-options.ts';
 import { startAttackWorld, type AttackWorld } from './attack-world.ts';
@@ -35,10 +36,10 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
   const world = await startAttackWorld(options.dataParent);
   const attacker = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
   const folder = await mkdtemp(join(options.dataParent, 'svc-attack-'));
-  let stopProxy: (() => Promise<void>) | undefined;
+  let proxy: HaproxyProcess | undefined;
   try {
     const proxied: ServicePorts = { platform: await freePort(), access: await freePort() };
-    stopProxy = await startProxy(folder, { at: proxied, to: world.ports });
+    proxy = await startProxy(folder, { at: proxied, to: world.ports });
     const ways = [
       { way: 'direct', ports: world.ports },
       { way: 'haproxy', ports: proxied },
@@ -52,12 +53,15 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
       );
       await attackBy({ world, attacker, ports, way, seconds, chosen: own, options, report });
     }
-    const died = await world.server.health();
-    if (died !== undefined) throw new Error(died.detail);
+    if (!world.server.process.isRunning)
+      throw new Error(
+        `the process ended: ${world.server.process.exitStatus}; ${world.server.process.log().slice(-3000)}`,
+      );
+    await world.server.fetch('/livez');
   } finally {
     attacker.kill();
-    await stopProxy?.();
-    await world.server.stop();
+    await proxy?.stop();
+    await world.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { BadServer, type Fault } from './bad-server.ts';
-import { get, json, type Area, type FuzzCase, type FuzzRequest } from './fuzz-case.ts';
+import { get, json, type WireRequest } from '../harness/wire/wire-request.ts';
+import type { Area, FuzzCase } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { HoldCheck } from './hold-check.ts';
@@ -162,7 +163,7 @@ test('what an area knows of its own answers counts', async () => {
   expect(await findings(targetOf(await start(() => 'well')), 'free', [judging])).toEqual(['wrong answer']);
 });
 
-test.each<[FuzzRequest, string | undefined]>([
+test.each<[WireRequest, string | undefined]>([
   [get('/x?watch=%'), 'wrong answer'],
   [get('/x%ff'), 'wrong answer'],
   [get('/x?a=%25%C3%A9'), undefined],

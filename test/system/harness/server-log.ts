@@ -1,4 +1,6 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { LineSplitter } from './line-splitter.ts';
 
 /** Lines that say that something is wrong with the program itself, rather than with what it was put through. */
 export async function errorLines(file: string): Promise<string[]> {
@@ -24,5 +26,33 @@ function entryOf(line: string): { level: string; failure?: unknown } | undefined
     return typeof entry.level === 'string' ? { ...entry, level: entry.level } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Is it a line of the log at level error or above, or no line of the log at all? */
+export function isErrorLine(line: string): boolean {
+  return line !== '' && !/"level":"(?:warn|info|debug|trace)"/.test(line);
+}
+
+/** Reads what is appended to a file. */
+export class LogReader {
+  readonly #file: number;
+  readonly #lines = new LineSplitter();
+  readonly #buffer = Buffer.alloc(1 << 16);
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'r');
+  }
+
+  /** The lines since the last call. */
+  takeLines(): string[] {
+    const lines: string[] = [];
+    for (let read: number; (read = readSync(this.#file, this.#buffer)) > 0;)
+      lines.push(...this.#lines.take(this.#buffer.subarray(0, read)));
+    return lines;
+  }
+
+  close(): void {
+    closeSync(this.#file);
   }
 }

@@ -104,7 +104,7 @@ export class MatrixRun {
       concurrency: this.#options.concurrency,
       throwaways: new Throwaways(this.pool, this.#access.facts.orgs.a),
     });
-    for (const line of this.#servers.errors.splice(0)) report.problem('a server logged an error', line);
+    for (const line of this.#servers.takeErrors()) report.problem('a server logged an error', line);
   }
 
   /** Credentials that no cell has tried. */

@@ -3,12 +3,12 @@
  * own; exits 1 where their medians differ by more than chance, a hundredth and 0.1 ms, or their bodies at all. A busy
  * machine makes the interval wide, never the verdict wrong.
  */
-import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../harness/seeded-random.ts';
-import { accessService } from '../fuzz/services.ts';
-import { ServerProcess } from '../fuzz/server/server-process.ts';
-import { WireClient } from '../fuzz/wire/wire-client.ts';
+import { ApiServer } from '../harness/api-server.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
+import { unlimitedAccess } from '../harness/unlimited-access.ts';
+import { WireClient } from '../harness/wire/wire-client.ts';
 import { prepareAttempts, type Comparison } from './attempts.ts';
 import { compareMedians } from './compare-medians.ts';
 
@@ -61,9 +61,15 @@ function judge(
 async function main(args: string[]): Promise<number> {
   const number = { type: 'string' } as const;
   const { values } = parseArgs({ args, options: { logins: number, signatures: number } });
-  // A temporary folder of root's own would be closed to PostgreSQL's user.
-  const server = await ServerProcess.start(process.getuid?.() === 0 ? '/tmp' : tmpdir(), accessService);
-  const client = new WireClient({ port: server.port, token: '', limitMs: 30_000, slowLimitMs: 30_000 });
+  const postgres = await EmbeddedPostgresProcess.start({ settings: unsafeSettings });
+  const server = await ApiServer.start({
+    command: 'serve',
+    parent: postgres.folder,
+    databaseUrl: postgres.url(),
+    // Without a clock, so that a signature is right whenever it is sent.
+    args: [...unlimitedAccess, '--svc.access.signature.max-skew=0s', '--svc.log.level=warn'],
+  });
+  const client = new WireClient({ port: server.accessPort, token: '', limitMs: 30_000, slowLimitMs: 30_000 });
   const random = new SeededRandom('timing');
   let isWell = true;
   try {
@@ -78,6 +84,7 @@ async function main(args: string[]): Promise<number> {
   } finally {
     client.close();
     await server.stop();
+    await postgres.stop();
   }
   process.stdout.write(isWell ? 'timing: nothing is told\n' : 'timing: FAILED\n');
   return isWell ? 0 : 1;

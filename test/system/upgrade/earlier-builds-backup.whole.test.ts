@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { buildOfCommit, hasCommit } from '../harness/build-of-commit.ts';
 import { ApiClient } from './api-client.ts';
 import { landings } from './landings.ts';
-import { endAll, RunningBuild, runCommand } from './running-build.ts';
+import { ServerProcess, runProgram } from '../harness/server-process.ts';
+import { environment, startBuild } from './start-build.ts';
 import { shapeDifferences, shapeOf } from './shape.ts';
 import { servicesOf } from './upgrade-in-place.ts';
 import { differences, everything } from './world/everything.ts';
@@ -24,15 +25,15 @@ beforeAll(async () => {
   await chmod(folder, 0o711);
   const fresh = await serve(here, 'fresh');
   shape = await shapeOf(join(folder, 'fresh/data'));
-  await fresh.program.end('SIGTERM');
+  await fresh.program.stop('SIGTERM');
 }, 120_000);
-afterEach(endAll);
+afterEach(() => ServerProcess.killAll());
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-async function serve(build: string, name: string): Promise<{ program: RunningBuild; api: ApiClient }> {
+async function serve(build: string, name: string): Promise<{ program: ServerProcess; api: ApiClient }> {
   const home = join(folder, name);
   await mkdir(home, { recursive: true });
-  const program = new RunningBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder: home, name });
+  const program = startBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder: home, name });
   const { platformUrl, token } = await servicesOf(program, home);
   return { program, api: new ApiClient(platformUrl, `Bearer ${token}`) };
 }
@@ -50,24 +51,24 @@ if (isShallow)
     const old = await serve((await buildOfCommit(commit)).folder, word);
     await fillFirst(old.api);
     const world = await fillSecond(old.api);
-    await old.program.end('SIGTERM');
+    await old.program.stop('SIGTERM');
 
     const [before, after] = [join(folder, word), join(folder, `${word}-restored`)];
     await mkdir(join(after, 'data'), { recursive: true });
     const file = join(before, 'svc.backup');
-    await runCommand({
+    await runProgram({
       build: here,
       command: 'backup',
       args: ['--svc.data.dir=data', `--to=${file}`],
       folder: before,
-      name: 'backup',
+      env: environment,
     });
-    await runCommand({
+    await runProgram({
       build: here,
       command: 'restore',
       args: ['--svc.data.dir=data', `--from=${file}`],
       folder: after,
-      name: 'restore',
+      env: environment,
     });
     // The token in it is the first one's; its hash is in the database.
     await cp(join(before, 'data/admin-token'), join(after, 'data/admin-token'));
@@ -81,7 +82,7 @@ if (isShallow)
     expect((await useOldWorld(now.api, world)).filter((problem) => !problem.startsWith('a watch from before'))).toEqual(
       [],
     );
-    await now.program.end('SIGTERM');
+    await now.program.stop('SIGTERM');
   },
   300_000,
 );

@@ -13,7 +13,8 @@ import { uncoveredStates } from './migration-states.ts';
 import { sideBySide } from './beside/side-by-side.ts';
 import { stopPostgresBelow } from './left-postgres.ts';
 import { nextBuild } from './next-build.ts';
-import { endAll, RunningBuild } from './running-build.ts';
+import { ServerProcess } from '../harness/server-process.ts';
+import { startBuild } from './start-build.ts';
 import { shapeOf } from './shape.ts';
 import { parseUpgradeOptions, usage, type UpgradeRunOptions } from './upgrade-options.ts';
 import { servicesOf, upgradeInPlace } from './upgrade-in-place.ts';
@@ -44,7 +45,7 @@ async function main(args: string[]): Promise<number> {
         problems: [String(error instanceof Error ? error.stack : error)],
         facts: '',
       }));
-      await endAll();
+      await ServerProcess.killAll();
       await stopPostgresBelow(folder);
       process.stdout.write(
         `${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s) ${facts}\n${problems.map((problem) => `      ${problem}\n`).join('')}`,
@@ -54,7 +55,7 @@ async function main(args: string[]): Promise<number> {
       if (wasInterrupted) break;
     }
   } finally {
-    await endAll();
+    await ServerProcess.killAll();
     await stopPostgresBelow(home);
     if (failures.length === 0) await rm(home, { recursive: true, force: true });
     else process.stdout.write(`logs and data are in ${home}\n`);
@@ -119,10 +120,10 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
 
 async function freshShape(build: string, folder: string): Promise<string[]> {
   await mkdir(folder);
-  const program = new RunningBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder, name: 'fresh' });
+  const program = startBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder, name: 'fresh' });
   await servicesOf(program, folder);
   const shape = await shapeOf(join(folder, 'data'));
-  await program.end('SIGTERM');
+  await program.stop('SIGTERM');
   return shape;
 }
 

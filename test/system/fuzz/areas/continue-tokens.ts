@@ -1,4 +1,5 @@
-import { get, percent, type Area } from '../fuzz-case.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { percent, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import type { World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';

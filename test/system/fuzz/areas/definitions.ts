@@ -1,6 +1,7 @@
-import { get, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
+import { get, json, type WireRequest } from '../../harness/wire/wire-request.ts';
+import type { Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { extremeSchema, schema } from './hostile-schema.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
@@ -141,7 +142,7 @@ function definition(random: SeededRandom, plural: string, group: string): object
 }
 
 /** Conditions and facts that only the server may state. */
-function forgedStatus(random: SeededRandom, name: string): FuzzRequest {
+function forgedStatus(random: SeededRandom, name: string): WireRequest {
   const condition = random.pick<unknown>([
     { type: 'Established', status: 'False' },
     { type: 'Established', status: 1 },

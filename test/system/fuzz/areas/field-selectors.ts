@@ -1,6 +1,7 @@
-import { get, query, type Area } from '../fuzz-case.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { query, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 export const indexNames = [

@@ -1,4 +1,5 @@
-import { get, type Area, type FuzzCase, type FuzzRequest } from '../fuzz-case.ts';
+import { get, type WireRequest } from '../../harness/wire/wire-request.ts';
+import type { Area, FuzzCase } from '../fuzz-case.ts';
 import { caseName } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
@@ -152,7 +153,7 @@ function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, '
     ? `Bearer ${mutateText(random, world.token)}`.replaceAll(/[^\x20-\x7e]/g, '')
     : random.pick(authorizations);
   const isCookie = random.chance(0.2);
-  const headers: FuzzRequest['headers'] = isCookie
+  const headers: WireRequest['headers'] = isCookie
     ? [
         ['Cookie', random.pick(cookies)],
         ['X-CSRFToken', 'x'],
@@ -161,7 +162,7 @@ function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, '
     : [['Authorization', value === `Bearer ${world.token}` ? 'x' : value]];
   const method = random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
   const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.from('{}') };
-  const request: FuzzRequest = {
+  const request: WireRequest = {
     method,
     target: random.pick([
       world.posts,
@@ -194,7 +195,7 @@ export const headers: Area = {
     if (random.chance(0.25)) return withoutPermission(random, world);
     const list = random.some(random.chance(0.05) ? random.pick([100, 255, 260, 400]) : 4, () => header(random));
     const name = caseName(random);
-    const post: FuzzRequest = {
+    const post: WireRequest = {
       method: 'POST',
       target: world.frees,
       headers: list,

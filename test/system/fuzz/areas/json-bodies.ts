@@ -1,4 +1,5 @@
-import { caseName, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
+import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
@@ -18,7 +19,7 @@ export function objectAround(random: SeededRandom, kind: string, name: string): 
   };
 }
 
-export function anyWrite(random: SeededRandom, world: World, name: string, body: Buffer): FuzzRequest {
+export function anyWrite(random: SeededRandom, world: World, name: string, body: Buffer): WireRequest {
   const collection = random.pick([world.frees, world.frees, world.posts, world.notes]);
   const suffix = random.pick([
     '',

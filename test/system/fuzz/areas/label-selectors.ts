@@ -1,4 +1,5 @@
-import { get, query, type Area } from '../fuzz-case.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { query, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 

@@ -1,4 +1,5 @@
-import { get, malformedEscape, query, type Area } from '../fuzz-case.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { malformedEscape, query, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { fieldSelector, indexNames } from './field-selectors.ts';
 import { hostileText, mutateText } from './hostile-text.ts';

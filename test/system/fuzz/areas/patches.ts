@@ -1,4 +1,5 @@
-import { caseName, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
+import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
@@ -68,7 +69,7 @@ function jsonPatch(random: SeededRandom): string {
     : `[${random.some(random.chance(0.003) ? 12_000 : 5, () => operation(random)).join(',')}]`;
 }
 
-function patch(random: SeededRandom, target: string): FuzzRequest {
+function patch(random: SeededRandom, target: string): WireRequest {
   const [type, body] = random.one<[string, string | Buffer]>(
     () => ['application/json-patch+json', jsonPatch(random)],
     () => ['application/json-patch+json', jsonPatch(random)],

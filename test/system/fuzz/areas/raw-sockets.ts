@@ -1,4 +1,5 @@
-import { caseName, type Area, type FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
@@ -119,7 +120,7 @@ function bytes(random: SeededRandom, world: World): string {
 }
 
 /** An honest request with something behind it, which must not change what the first is answered. */
-function honestFirst(random: SeededRandom, world: World): FuzzRequest {
+function honestFirst(random: SeededRandom, world: World): WireRequest {
   const honest = `GET ${world.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
   return {
     method: 'GET',

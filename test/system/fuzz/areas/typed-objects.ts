@@ -1,4 +1,5 @@
-import { caseName, json, wellFormed, type Area } from '../fuzz-case.ts';
+import { json } from '../../harness/wire/wire-request.ts';
+import { caseName, wellFormed, type Area } from '../fuzz-case.ts';
 import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group } from '../world.ts';
 import { jsonText } from './hostile-json.ts';

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ServerProcess } from '../../harness/server-process.ts';
 import { pollUntil } from '../../harness/poll-until.ts';
 import { now } from '../../harness/history/instant.ts';
 import { postgresPort } from '../postgres-node.ts';
@@ -107,16 +106,16 @@ async function refusesStandby({ cluster, report, releases }: Stage): Promise<voi
   const cwd = join(cluster.folder, 'misled');
   await mkdir(cwd, { recursive: true });
   const url = `postgres://svc:not-asked-for@${standby.host}:${postgresPort}/svc`;
-  const child = spawn(process.execPath, [join(releases.to.build, 'dist/cmd/svc/main.js'), 'apiserver'], {
-    cwd,
+  const server = new ServerProcess({
+    build: releases.to.build,
+    command: 'apiserver',
+    folder: cwd,
     env: { SVC_DATABASE_URL: url, SVC_SERVER_PORT: '0', SVC_DATA_DIR: cwd },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: startTimeoutMs,
-    killSignal: 'SIGKILL',
   });
-  let words = '';
-  child.stderr.on('data', (bytes: Buffer) => (words += bytes.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
+  const late = setTimeout(() => server.signal('SIGKILL'), startTimeoutMs);
+  const code = await server.exited;
+  clearTimeout(late);
+  const words = server.log();
   report.say(`  on a standby a start fails: ${words.trim()}`);
   report.check(
     'a start on a standby fails with one sentence',

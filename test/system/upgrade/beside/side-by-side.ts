@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/embedded-postgres-process.ts';
 import { newPersonalToken } from '#pkg/identity/index';
 import { pollUntil } from '../../harness/poll-until.ts';
 import type { ApiClient, ApiObject } from '../api-client.ts';
@@ -33,12 +33,13 @@ export async function sideBySide({
   folder,
 }: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
   // Nothing here outlives the run.
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
-  const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, 'postgres'), log: silentLog, settings });
+  const postgres = await EmbeddedPostgresProcess.start({
+    folder: join(folder, 'postgres'),
+    settings: { ...unsafeSettings, max_connections: '300' },
+  });
   try {
-    const { host, user } = postgres.connection;
     const shared: Shared = {
-      databaseUrl: `postgres://${user}@${encodeURIComponent(String(host))}/postgres`,
+      databaseUrl: postgres.url(),
       token: newPersonalToken(),
       password: `three wet boots ${randomBytes(6).toString('hex')}`,
       key: randomBytes(32).toString('hex'),
@@ -49,7 +50,7 @@ export async function sideBySide({
       loadMs,
     });
   } finally {
-    await postgres.stop();
+    await postgres.stop({ keep: true });
   }
 }
 

@@ -1,7 +1,8 @@
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
-import { malformedEscape, query, type Area, type FuzzRequest } from '../../fuzz-case.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { malformedEscape, query, type Area } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import {
   anyCaller,
   asCaller,
@@ -117,8 +118,8 @@ function parameter(random: SeededRandom): [string, string] {
   );
 }
 
-function organization(random: SeededRandom): FuzzRequest['headers'] {
-  return random.one<FuzzRequest['headers']>(
+function organization(random: SeededRandom): WireRequest['headers'] {
+  return random.one<WireRequest['headers']>(
     () => [],
     () => [],
     () => [
@@ -139,7 +140,7 @@ function organization(random: SeededRandom): FuzzRequest['headers'] {
 }
 
 /** Lists and records as whoever may see them: pages, orders, filters, organizations. */
-export const queries: Area<AccessWorld> = {
+export const queries: Area<AccessUsers> = {
   name: 'access queries',
   weight: 10,
   generate(random, world) {
@@ -165,7 +166,7 @@ export const queries: Area<AccessWorld> = {
     const search = query(list ? [['limit', '7'], ...parameters.filter(([name]) => name !== 'limit')] : parameters);
     const raw = random.chance(0.1) ? mutateText(random, search).replaceAll(/[^\x21-\x7e]|#/g, '') : search;
     const target = list || raw === '' || raw.startsWith('?') ? `${path}${list ? search : raw}` : `${path}?${raw}`;
-    const accept: FuzzRequest['headers'] = random.chance(0.2)
+    const accept: WireRequest['headers'] = random.chance(0.2)
       ? [['Accept', random.pick(['text/html', '*/*', 'application/xml', headerText(random)])]]
       : [];
     return {

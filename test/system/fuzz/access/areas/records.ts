@@ -1,7 +1,8 @@
 import { hostileText } from '../../areas/hostile-text.ts';
-import { caseName, wellFormed, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { caseName, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
 import type { SeededRandom } from '../../../harness/seeded-random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import {
   anyCaller,
   asCaller,
@@ -143,10 +144,10 @@ const collections: readonly [string, Fields][] = [
 ];
 
 /** Of nobody whom the run needs: those are never named in a path that is written to. */
-function write(random: SeededRandom): FuzzRequest {
+function write(random: SeededRandom): WireRequest {
   const [collection, fields] = random.pick(collections);
   const one = `${collection}${idText(random)}/`;
-  return random.one<FuzzRequest>(
+  return random.one<WireRequest>(
     () => ({ method: 'POST', target: collection, ...bodyOf(random, fields(random)) }),
     () => ({ method: 'POST', target: collection, ...bodyOf(random, fields(random)) }),
     () => ({ method: random.pick(['PUT', 'PATCH']), target: one, ...bodyOf(random, fields(random)) }),
@@ -175,12 +176,12 @@ const own = [profilePath, keysPath, sessionsPath, loginPath];
  * Bodies of every type for everything that can be made, changed and removed; by those who may, and by those who may
  * not.
  */
-export const records: Area<AccessWorld> = {
+export const records: Area<AccessUsers> = {
   name: 'access records',
   weight: 12,
   generate(random, world) {
     const request = write(random);
-    const organization: FuzzRequest['headers'] = random.chance(0.3)
+    const organization: WireRequest['headers'] = random.chance(0.3)
       ? [['X-SVC-ORG', random.pick(['ROOT', 'kept', 'nope', '', 'a,b'])]]
       : [];
     const caller = anyCaller(random, world);
@@ -205,7 +206,7 @@ export const records: Area<AccessWorld> = {
   },
 };
 
-function refused(requests: FuzzRequest[], what: string): Omit<FuzzCase, 'area'> {
+function refused(requests: WireRequest[], what: string): Omit<FuzzCase, 'area'> {
   return {
     changes: 'never',
     requests,

@@ -1,12 +1,6 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { signDraft } from '../pkg/access/signature/signaturetest/sign.ts';
-import type { ApiProcess } from './api-process.ts';
+import { signDraft } from '../../../pkg/access/signature/signaturetest/sign.ts';
+import type { ApiServer } from './api-server.ts';
 
-const program = fileURLToPath(new URL('../dist/cmd/svc/main.js', import.meta.url));
 const auth = '/api/v1/authentication/auth/';
 const tokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
@@ -14,7 +8,7 @@ const password = 'Nobody-guesses-this-41';
 const origin = 'http://127.0.0.1';
 
 /** Header lines by which one user is let in, each of another kind. */
-export interface BenchIdentity {
+export interface UserIdentity {
   username: string;
   password: string;
   bearer: string;
@@ -27,21 +21,14 @@ export interface BenchIdentity {
   signature(method: string, target: string): string;
 }
 
-/** Of a server started as `serve`. */
-export interface IdentityServer {
-  api: ApiProcess;
-  /** For `svc.database.url`, of the same database. */
-  databaseUrl: string;
-}
-
 interface Reply {
   body: Record<string, unknown>;
   cookies: Map<string, string>;
 }
 
-/** A user who is nothing special, with a credential of every kind. */
-export async function newIdentity({ api, databaseUrl }: IdentityServer, username: string): Promise<BenchIdentity> {
-  const admin = await logIn(api, 'admin', (await readFile(join(api.dataDir, 'initial-admin-password'), 'utf8')).trim());
+/** A user without roles, with a credential of every kind, of a server started as `serve`. */
+export async function newIdentity(api: ApiServer, username: string): Promise<UserIdentity> {
+  const admin = await logIn(api, 'admin', await api.adminPassword());
   await post(
     api.accessPort,
     '/api/v1/users/users/',
@@ -55,19 +42,12 @@ export async function newIdentity({ api, databaseUrl }: IdentityServer, username
     const { body } = await post(api.port, tokens, { spec }, session.lines);
     return `Authorization: Bearer ${(body['status'] as { token: string }).token}`;
   };
-  const command = [
-    'private-token',
-    'create',
-    `--user=${username}`,
-    `--svc.database.url=${databaseUrl}`,
-    `--svc.data.dir=${api.dataDir}`,
-  ];
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...command], { cwd: api.dataDir, env: {} });
+  const privateToken = await api.createPrivateToken(username);
   return {
     username,
     password,
     bearer,
-    privateToken: `Authorization: Token ${stdout.trim()}`,
+    privateToken: `Authorization: Token ${privateToken}`,
     session: session.cookie,
     basic: `Authorization: Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
     pat: await newPat({}),
@@ -85,7 +65,7 @@ export async function newIdentity({ api, databaseUrl }: IdentityServer, username
 
 /** Roles of which only the last lets the user read the model. */
 export async function bindRoles(
-  api: ApiProcess,
+  api: ApiServer,
   username: string,
   { count, group, plural }: { count: number; group: string; plural: string },
 ): Promise<void> {
@@ -112,12 +92,12 @@ export function loginBody(username: string): string {
   return JSON.stringify({ username, password });
 }
 
-async function logIn(api: ApiProcess, username: string, secret: string): Promise<string> {
+async function logIn(api: ApiServer, username: string, secret: string): Promise<string> {
   const { body } = await post(api.accessPort, auth, { username, password: secret });
   return `Authorization: Bearer ${String(body['token'])}`;
 }
 
-async function openSession(api: ApiProcess, username: string): Promise<{ cookie: string; lines: string }> {
+async function openSession(api: ApiServer, username: string): Promise<{ cookie: string; lines: string }> {
   const form = await fetch(`${origin}:${api.accessPort}/login/`);
   await form.text();
   const token = cookiesOf(form).get('svc_loginform')!;

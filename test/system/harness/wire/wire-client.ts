@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from './wire-request.ts';
 import { AnswerReader, MalformedAnswerError } from './answer-reader.ts';
 import type { Answer } from './answer.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -42,7 +42,7 @@ export class WireClient {
   }
 
   /** Never rejects. */
-  async send(request: FuzzRequest, slow = false): Promise<Outcome> {
+  async send(request: WireRequest, slow = false): Promise<Outcome> {
     const isRaw = request.raw !== undefined;
     const kept = isRaw ? undefined : this.#takeIdle();
     const outcome = await this.#exchange(request, kept ?? (await open(this.#options.port)), slow);
@@ -63,7 +63,7 @@ export class WireClient {
     }
   }
 
-  #exchange(request: FuzzRequest, socket: Socket | undefined, slow: boolean): Promise<Outcome> {
+  #exchange(request: WireRequest, socket: Socket | undefined, slow: boolean): Promise<Outcome> {
     const began = monotonicMs();
     if (socket === undefined) return Promise.resolve({ answers: [], failure: 'refused', began, ended: began });
     return new Promise((resolve) => {

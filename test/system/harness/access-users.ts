@@ -1,15 +1,14 @@
-import type { FuzzRequest } from '../fuzz-case.ts';
-import type { AccessCalls } from './access-calls.ts';
+import type { WireRequest } from './wire/wire-request.ts';
 
 /** How somebody asks: what is added to a request's headers. */
 export interface Credential {
   /** May change everything, see everything, or neither. */
   rank: 'administrator' | 'auditor' | 'member';
-  headers: FuzzRequest['headers'];
+  headers: WireRequest['headers'];
 }
 
-/** What the requests to access management are aimed at; made by `prepareAccessWorld`. */
-export interface AccessWorld {
+/** What the requests to access management are aimed at; made by `prepareAccessUsers`. */
+export interface AccessUsers {
   /** Of every kind that can be kept; each works until the run ends, whatever is sent. */
   credentials: readonly Credential[];
   /** The Bearer token of the first of them. */
@@ -24,6 +23,21 @@ export interface AccessWorld {
   organizations: readonly string[];
 }
 
+/** What it takes to make them. */
+export interface AccessServer {
+  /** Of access management. */
+  readonly accessPort: number;
+  adminPassword(): Promise<string>;
+  /** The private token of a user, as the command on the server makes it. */
+  createPrivateToken(username: string): Promise<string>;
+}
+
+interface Reply {
+  status: number;
+  body: unknown;
+  cookies: ReadonlyMap<string, string>;
+}
+
 const auth = '/api/v1/authentication/auth/';
 const users = '/api/v1/users/users/';
 const roleId = (number: number): string => `00000000-0000-0000-0000-00000000000${number}`;
@@ -32,8 +46,10 @@ const password = 'Nobody-guesses-this-41';
 const people = { signer: 1, auditor: 2, pager: 1, member: undefined, reader: undefined } as const;
 
 /** People of every rank with credentials of every kind, made by the first administrator. */
-export async function prepareAccessWorld(calls: AccessCalls, adminPassword: string): Promise<AccessWorld> {
-  const { body: login } = await calls.send('POST', auth, { body: { username: 'admin', password: adminPassword } });
+export async function prepareAccessUsers(server: AccessServer): Promise<AccessUsers> {
+  const { body: login } = await send(server, 'POST', auth, {
+    body: { username: 'admin', password: await server.adminPassword() },
+  });
   const bearer = (login as { token: string }).token;
   const demand = async (
     method: string,
@@ -41,7 +57,7 @@ export async function prepareAccessWorld(calls: AccessCalls, adminPassword: stri
     body?: object,
     token = bearer,
   ): Promise<Record<string, string>> => {
-    const answer = await calls.send(method, path, {
+    const answer = await send(server, method, path, {
       headers: { Authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
     });
@@ -64,8 +80,8 @@ export async function prepareAccessWorld(calls: AccessCalls, adminPassword: stri
   }
   const { id: organization } = await demand('POST', '/api/v1/orgs/orgs/', { name: 'kept' });
   const accessKey = await demand('POST', '/api/v1/authentication/access-keys/', {}, tokens.get('signer'));
-  const session = await openSession(calls, 'pager');
-  const privateToken = await calls.createPrivateToken('signer');
+  const session = await openSession(server, 'pager');
+  const privateToken = await server.createPrivateToken('signer');
   const cookie: [string, string] = ['Cookie', `svc_sessionid=${session.cookie}`];
   return {
     credentials: [
@@ -85,21 +101,41 @@ export async function prepareAccessWorld(calls: AccessCalls, adminPassword: stri
 }
 
 /** Texts that no answer may hold: the session's page shows its CSRF token, and nothing else shows anything. */
-export function secretsOf({ credentials, accessKey, session, login }: AccessWorld): string[] {
+export function secretsOf({ credentials, accessKey, session, login }: AccessUsers): string[] {
   const words = credentials.flatMap(({ headers }) =>
     headers.flatMap(([name, value]) => (name === 'Authorization' ? [value.split(' ')[1]!] : [])),
   );
   return [...words, accessKey.secret, session.cookie, login.password];
 }
 
-async function openSession(calls: AccessCalls, username: string): Promise<AccessWorld['session']> {
-  const form = await calls.send('GET', '/login/');
+async function openSession(server: AccessServer, username: string): Promise<AccessUsers['session']> {
+  const form = await send(server, 'GET', '/login/');
   const token = form.cookies.get('svc_loginform')!;
-  const answer = await calls.send('POST', '/login/', {
+  const answer = await send(server, 'POST', '/login/', {
     body: { username, password, csrfmiddlewaretoken: token },
     headers: { Cookie: `svc_loginform=${token}` },
   });
   const cookie = answer.cookies.get('svc_sessionid');
   if (cookie === undefined) throw new Error(`the login page began no session: ${answer.status}`);
   return { cookie, csrfToken: answer.cookies.get('svc_csrftoken')! };
+}
+
+async function send(
+  { accessPort }: AccessServer,
+  method: string,
+  path: string,
+  { body, headers }: { body?: object; headers?: Record<string, string> } = {},
+): Promise<Reply> {
+  const response = await fetch(`http://127.0.0.1:${accessPort}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const cookies = new Map(
+    response.headers.getSetCookie().map((cookie) => cookie.split(';', 1)[0]!.split('=') as [string, string]),
+  );
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json';
+  return { status: response.status, body: isJson ? JSON.parse(text) : text, cookies };
 }

@@ -1,7 +1,7 @@
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from './wire-request.ts';
 
 /** What is sent, in the pieces it is sent in. */
-export function encodeRequest(request: FuzzRequest, token: string): Buffer[] {
+export function encodeRequest(request: WireRequest, token: string): Buffer[] {
   const { method, target, headers, body, raw, isAnonymous = false } = request;
   if (raw !== undefined) return raw.map((piece) => withToken(piece, token));
   const has = (name: string): boolean => headers.some(([each]) => each.toLowerCase() === name);
@@ -16,7 +16,7 @@ export function encodeRequest(request: FuzzRequest, token: string): Buffer[] {
 }
 
 /** One line a request, which `node -e` or a person can send again; the token is not shown. */
-export function showRequest(request: FuzzRequest): string {
+export function showRequest(request: WireRequest): string {
   const ending =
     request.raw === undefined ? '' : request.ending === 'wait' ? ' (and then nothing)' : ' (and then the end)';
   return `${encodeRequest(request, '$TOKEN')
