@@ -13,6 +13,7 @@ import type { FaultRecord, History, ModelChangeRecord } from '../harness/history
 import { faults } from './kinds/fault-table.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { ChangeLogRecorder } from '../harness/workload/change-log-recorder.ts';
+import { untilInterrupted } from '../harness/run-main.ts';
 import { errorLines } from '../harness/server-log.ts';
 import { Replica } from './replica.ts';
 import { now } from '../harness/history/instant.ts';
@@ -51,19 +52,12 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
     for (const name of ['replica-a', 'replica-b'])
       replicas.push(await Replica.start({ name, folder, postgres, token }));
     const round = new Round(options, { postgres, replicas: replicas as [Replica, Replica], token, folder });
-    return await Promise.race([round.run(), interruption()]);
+    return await untilInterrupted(round.run());
   } finally {
     await Promise.all(replicas.map((replica) => replica.stop()));
     await postgres.stop();
     await rm(join(folder, 'postgres'), { recursive: true, force: true });
   }
-}
-
-/** Rejects on Ctrl-C, so that what was started is stopped. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
-  });
 }
 
 class Round {

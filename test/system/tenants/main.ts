@@ -2,7 +2,7 @@
  * One tenant attacks an API server in a control group of the chart's limit with what they are allowed to send; the
  * server lives, and another tenant does not notice: `make tenants`. Exits 1 where it is otherwise.
  */
-import { writeFile } from 'node:fs/promises';
+import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiServer } from '../harness/api-server.ts';
 import { EmbeddedPostgresProcess } from '../harness/embedded-postgres-process.ts';
@@ -87,7 +87,7 @@ async function run(options: TenantsOptions, group: MemoryGroup, report: CheckRep
   }
 }
 
-interface Outcome {
+interface Observations {
   options: TenantsOptions;
   group: MemoryGroup;
   report: CheckReport;
@@ -97,7 +97,7 @@ interface Outcome {
   tally: AttackTally;
 }
 
-async function judge({ options, group, report, api, quiet, experience, tally }: Outcome): Promise<void> {
+async function judge({ options, group, report, api, quiet, experience, tally }: Observations): Promise<void> {
   const kills = await group.kills();
   report.check('the system ended no process for want of memory', kills === 0, `${kills} times`);
   report.check('the server runs on', api.process.isRunning, api.process.log().slice(-2000));
@@ -130,18 +130,7 @@ async function restOf(pid: number): Promise<number> {
   return Math.round(readMemory({ server: pid }).server);
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-async function main(args: string[]): Promise<number> {
-  let options: TenantsOptions;
-  try {
-    options = parseTenantsOptions(args);
-  } catch (error) {
-    print(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
+async function runInGroup(options: TenantsOptions): Promise<Outcome> {
   const report = new CheckReport(print);
   let group: MemoryGroup | undefined;
   try {
@@ -150,9 +139,7 @@ async function main(args: string[]): Promise<number> {
     print(
       `\n### NOT RUN, as no control group can be made here (it takes root, and /sys/fs/cgroup writable): ${(error as Error).message}\n`,
     );
-    if (options.summaryFile !== undefined)
-      await writeFile(options.summaryFile, JSON.stringify({ passed: 0, failed: 0, failures: [] }));
-    return 0;
+    return { passed: 0, failures: [] };
   }
   try {
     await run(options, group, report);
@@ -167,10 +154,8 @@ async function main(args: string[]): Promise<number> {
   }
   const { passed, violations } = report;
   const failures = violations.map((violation) => `tenants: ${violation}`);
-  if (options.summaryFile !== undefined)
-    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
   print(`tenants: ${passed} held, ${failures.length} FAILED`);
-  return failures.length === 0 ? 0 : 1;
+  return { passed, failures };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse: parseTenantsOptions, run: runInGroup });

@@ -4,6 +4,8 @@
  * machine makes the interval wide, never the verdict wrong.
  */
 import { parseArgs } from 'node:util';
+import { text, wholeNumber } from '../harness/option-values.ts';
+import { runMain, type Outcome } from '../harness/run-main.ts';
 import { SeededRandom } from '../harness/seeded-random.ts';
 import { ApiServer } from '../harness/api-server.ts';
 import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
@@ -58,9 +60,25 @@ function judge(
   return { lines, isWell };
 }
 
-async function main(args: string[]): Promise<number> {
-  const number = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { logins: number, signatures: number } });
+const usage = `Usage: make timing ARGS='...'
+  --logins=400        refused logins of each kind
+  --signatures=3000   refused signatures of each kind
+`;
+
+interface TimingOptions {
+  logins: number;
+  signatures: number;
+}
+
+function parse(args: string[]): TimingOptions {
+  const { values } = parseArgs({ args, options: { logins: text, signatures: text } });
+  return {
+    logins: wholeNumber('logins', values.logins ?? '400', 1),
+    signatures: wholeNumber('signatures', values.signatures ?? '3000', 1),
+  };
+}
+
+async function run({ logins, signatures }: TimingOptions): Promise<Outcome> {
   const postgres = await EmbeddedPostgresProcess.start({ settings: unsafeSettings });
   const server = await ApiServer.start({
     command: 'serve',
@@ -73,10 +91,7 @@ async function main(args: string[]): Promise<number> {
   const random = new SeededRandom('timing');
   let isWell = true;
   try {
-    for (const comparison of await prepareAttempts(server, {
-      logins: Number(values.logins ?? 400),
-      signatures: Number(values.signatures ?? 3000),
-    })) {
+    for (const comparison of await prepareAttempts(server, { logins, signatures })) {
       const verdict = judge(comparison.what, await measure(comparison, client, random), random);
       for (const line of verdict.lines) process.stdout.write(`${line}\n`);
       isWell &&= verdict.isWell;
@@ -87,7 +102,7 @@ async function main(args: string[]): Promise<number> {
     await postgres.stop();
   }
   process.stdout.write(isWell ? 'timing: nothing is told\n' : 'timing: FAILED\n');
-  return isWell ? 0 : 1;
+  return isWell ? { passed: 1, failures: [] } : { passed: 0, failures: ['timing: something is told'] };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse, run });
