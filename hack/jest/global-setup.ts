@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { EmbeddedPostgres } from '../../pkg/database/embedded/embedded-postgres.ts';
-import type { Log } from '../../pkg/database/log.ts';
+import type { DatabaseLog } from '../../pkg/database/log.ts';
 import type { TestRun } from './test-run.ts';
 
 const PREFIX = 'svc-jest-';
@@ -12,7 +12,7 @@ const PREFIX = 'svc-jest-';
 /** More than a run's databases take at a time. */
 const roomBytes = 4 * 1024 ** 3;
 
-const log: Log = {
+const log: DatabaseLog = {
   info: () => {},
   warn: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)}\n`),
   error: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)}\n`),

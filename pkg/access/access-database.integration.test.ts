@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { startAccessTest } from './accesstest/start-access-test.ts';
-import { newConflict, newNotFound } from './http/access-error.ts';
+import { newAccessConflict, newAccessNotFound } from './http/access-error.ts';
 import type { Operation } from './http/operation.ts';
 
 test('a refusal keeps its connection', async () => {
@@ -11,14 +11,14 @@ test('a refusal keeps its connection', async () => {
       path: '/missing/',
       operationId: 'missing',
       access: 'open',
-      handle: () => server.access.transaction(() => Promise.reject(newNotFound())),
+      handle: () => server.access.transaction(() => Promise.reject(newAccessNotFound())),
     },
     {
       method: 'POST',
       path: '/conflict/',
       operationId: 'conflict',
       access: 'open',
-      handle: () => server.access.transaction(() => Promise.reject(newConflict('taken'))),
+      handle: () => server.access.transaction(() => Promise.reject(newAccessConflict('taken'))),
     },
   ];
   const server = await startAccessTest({ operations: () => refusals });

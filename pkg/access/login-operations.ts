@@ -2,7 +2,7 @@ import type { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
 import {
   jsonAnswer,
   objectSchema,
-  type Answer,
+  type AccessResponse,
   type OpenCall,
   type OpenOperation,
   type OperationDocument,
@@ -57,7 +57,10 @@ export function loginOperations(parts: LoginOperationParts): OpenOperation[] {
   ];
 }
 
-async function logIn({ request }: OpenCall, { login, bearerTokens, users }: LoginOperationParts): Promise<Answer> {
+async function logIn(
+  { request }: OpenCall,
+  { login, bearerTokens, users }: LoginOperationParts,
+): Promise<AccessResponse> {
   const { username, password } = readCredentials(await request.fields());
   const { id, passwordChanged } = await login.login({
     username,

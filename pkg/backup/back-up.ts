@@ -12,7 +12,7 @@ import { checkContents } from './check-contents.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
 import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
 import { Stall } from './stall.ts';
-import { quoted } from './table-shape.ts';
+import { quoteIdentifier } from './table-shape.ts';
 import { inTransaction } from './transaction.ts';
 
 /** Of zlib, by measurement: see docs/backup.md. */
@@ -152,12 +152,12 @@ async function checkMigrations(client: ClientBase, schemas: readonly BackedUpSch
   const applied = new Map<string, string[]>();
   for (const { name, migrations } of schemas) {
     const { rows: there } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
-      `${quoted(name)}.migration`,
+      `${quoteIdentifier(name)}.migration`,
     ]);
     if (there[0]?.there !== true)
       throw new BackupError(`There is nothing to back up: the database has no schema ${name} of svc.`);
     const { rows } = await client.query<{ name: string }>(
-      `SELECT name FROM ${quoted(name)}.migration ORDER BY name COLLATE "C"`,
+      `SELECT name FROM ${quoteIdentifier(name)}.migration ORDER BY name COLLATE "C"`,
     );
     const newer = rows.find((row, i) => row.name !== migrations[i]?.name);
     if (newer !== undefined)
@@ -240,8 +240,8 @@ async function* archive(
 function sourceOf({ selections }: BackedUpSchema, table: BackedUpTable): string {
   const selection = Object.hasOwn(selections, table.table) ? selections[table.table] : undefined;
   return selection === undefined
-    ? `${nameOf(table)} (${table.columns.map(quoted).join(', ')})`
-    : `(SELECT ${table.columns.map(quoted).join(', ')} FROM (${selection}) selected)`;
+    ? `${nameOf(table)} (${table.columns.map(quoteIdentifier).join(', ')})`
+    : `(SELECT ${table.columns.map(quoteIdentifier).join(', ')} FROM (${selection}) selected)`;
 }
 
 async function readSequences(client: ClientBase, schema: string): Promise<Sequence[]> {
@@ -253,6 +253,6 @@ async function readSequences(client: ClientBase, schema: string): Promise<Sequen
   ).rows;
 }
 
-const nameOf = ({ schema, table }: BackedUpTable): string => `${quoted(schema)}.${quoted(table)}`;
+const nameOf = ({ schema, table }: BackedUpTable): string => `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 const namesOf = (tables: readonly BackedUpTable[]): string =>
   tables.map((table) => `${nameOf(table)} ${table.columns.join(' ')}`).join('\n');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { backUp } from './back-up.ts';
-import { putTogether, takenApart, type PlainArchive } from './backuptest/plain-archive.ts';
+import { putTogether, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore } from './restore.ts';
 
@@ -63,7 +63,7 @@ test('rows and all that tables are made of come back; what is left out, or unlog
 
 test('rows that contradict each other are refused in a sentence, and leave nothing', async () => {
   const database = await newDatabase();
-  const plain = takenApart(archive);
+  const plain = splitArchive(archive);
   plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n');
   await expect(restored(database, putTogether(plain))).rejects.toThrow(
     /^The rows of the backup contradict each other: .*foreign key/,
@@ -113,7 +113,7 @@ test.each<[string, (plain: PlainArchive) => void]>([
   ],
 ])('a backup that has a table %s is refused, and leaves nothing', async (_, forge) => {
   const database = await newDatabase();
-  const plain = takenApart(archive);
+  const plain = splitArchive(archive);
   forge(plain);
   await expect(restored(database, putTogether(plain))).rejects.toThrow('The backup is damaged');
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);

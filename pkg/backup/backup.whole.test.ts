@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../testenv/test-database.
 import { backUp } from './back-up.ts';
 import { BackupError } from './backup-error.ts';
 import type { BackedUpSchema, SchemaState } from './backed-up-schema.ts';
-import { putTogether, takenApart, type PlainArchive } from './backuptest/plain-archive.ts';
+import { putTogether, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore, type RestoreOptions } from './restore.ts';
 
@@ -93,8 +93,8 @@ test('all rows and all that tables are made of come back, and what is left out d
     ),
   ).toEqual([{ rows: 500, settled: true }]);
   expect(await migrate(database, 'shop', shop.migrations)).toEqual([]);
-  expect(takenApart(await backedUp(database)).tables.map(({ rows }) => rows.toString())).toEqual(
-    takenApart(archive).tables.map(({ rows }) => rows.toString()),
+  expect(splitArchive(await backedUp(database)).tables.map(({ rows }) => rows.toString())).toEqual(
+    splitArchive(archive).tables.map(({ rows }) => rows.toString()),
   );
 });
 
@@ -119,7 +119,7 @@ test('a backup is of one moment, whatever is written and made meanwhile', async 
   try {
     for (let round = 0; round < 5; round += 1) {
       newTables = 20;
-      const { tables } = takenApart(await backedUp(database));
+      const { tables } = splitArchive(await backedUp(database));
       const rowsOf = (name: string): number =>
         tables.find(({ line }) => line['table'] === name)!.count['rows'] as number;
       expect(rowsOf('customers') - 1).toBe(rowsOf('receipts'));
@@ -165,7 +165,7 @@ describe('a table that is changed while a backup waits for it', () => {
       continue;
     await client.query('COMMIT');
     client.release();
-    const table = takenApart(await backing).tables.find(({ line }) => line['table'] === name)!;
+    const table = splitArchive(await backing).tables.find(({ line }) => line['table'] === name)!;
     const columns = (table.line['columns'] as string[]).join(', ');
     const rows = await linesOf(database, `SELECT ${columns} FROM shop.${name}`);
     expect(rows.length).toBeGreaterThan(0);
@@ -651,7 +651,7 @@ describe('a backup is input', () => {
     },
   ];
   test.each(forgeries)('forged: $reason', async ({ forge, sentence }) => {
-    const plain = takenApart(archive);
+    const plain = splitArchive(archive);
     forge(plain);
     await expect(restored(target, putTogether(plain))).rejects.toThrow(sentence);
     expect(await isEmpty(target)).toBe(true);

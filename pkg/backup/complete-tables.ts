@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { BackupError } from './backup-error.ts';
 import type { Progress } from './progress.ts';
 import type { RestoredTable } from './restored-table.ts';
-import { createIndexTexts, quoted } from './table-shape.ts';
+import { tableIndexStatements, quoteIdentifier } from './table-shape.ts';
 
 /** Sorting in memory as far as this, in each of at most three processes of PostgreSQL. */
 const sortMemory = '256MB';
@@ -15,11 +15,11 @@ export async function completeTables(
 ): Promise<void> {
   await client.query("SELECT set_config('maintenance_work_mem', $1, true)", [sortMemory]);
   const texts = tables.flatMap(({ schema, table, shape }) => {
-    const name = `${quoted(schema.name)}.${quoted(table)}`;
+    const name = `${quoteIdentifier(schema.name)}.${quoteIdentifier(table)}`;
     return shape === undefined
       ? []
       : [
-          ...createIndexTexts(name, shape),
+          ...tableIndexStatements(name, shape),
           ...shape.triggers.map((trigger) => schema.runtimeTables!.triggers[trigger]!(table)),
         ];
   });

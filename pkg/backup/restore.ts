@@ -15,7 +15,7 @@ import { countRows, newProgress, type Progress } from './progress.ts';
 import { migratedTables } from './read-tables.ts';
 import type { RestoredTable } from './restored-table.ts';
 import { Stall } from './stall.ts';
-import { checkShape, createTableText, quoted } from './table-shape.ts';
+import { checkShape, createTableText, quoteIdentifier } from './table-shape.ts';
 import { inTransaction, UnansweredCommit } from './transaction.ts';
 
 const stallLimit = 10 * 60_000;
@@ -125,7 +125,8 @@ async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
       replaced: replaced.get(schema.name),
       tables: runtimeTablesOf(schema, tables),
     });
-  for (const { schema, table } of tables) await client.query(`ANALYZE ${quoted(schema.name)}.${quoted(table)}`);
+  for (const { schema, table } of tables)
+    await client.query(`ANALYZE ${quoteIdentifier(schema.name)}.${quoteIdentifier(table)}`);
   return { version: header.version, created: header.created, tables: tables.length, rows: progress.rows };
 }
 
@@ -156,7 +157,7 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
   let rows = 0;
   while (tables.length < header.tables) {
     const table = tableOf(await reader.line(), schemas, migrated);
-    const name = `${quoted(table.schema.name)}.${quoted(table.table)}`;
+    const name = `${quoteIdentifier(table.schema.name)}.${quoteIdentifier(table.table)}`;
     if (seen.has(name)) throw damaged();
     seen.add(name);
     tables.push(table);
@@ -165,7 +166,7 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
     await client.query(table.shape === undefined ? `TRUNCATE ${name}` : createTableText(name, table.shape));
     const count = await copyRows(
       client,
-      `COPY ${name} (${table.columns.map(quoted).join(', ')}) FROM STDIN WITH (FREEZE)`,
+      `COPY ${name} (${table.columns.map(quoteIdentifier).join(', ')}) FROM STDIN WITH (FREEZE)`,
       counted(reader.rows(), progress),
     );
     const told = (await reader.line()) as { rows?: unknown } | null | undefined;
@@ -175,7 +176,8 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
   await reader.end({ tables: header.tables, rows });
   // One that is not in the backup was not there when it was made.
   for (const [schema, known] of migrated)
-    for (const table of known.keys()) if (!seen.has(`${quoted(schema.name)}.${quoted(table)}`)) throw damaged();
+    for (const table of known.keys())
+      if (!seen.has(`${quoteIdentifier(schema.name)}.${quoteIdentifier(table)}`)) throw damaged();
   progress.rows = rows;
   return tables;
 }

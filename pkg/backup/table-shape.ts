@@ -118,33 +118,33 @@ function isIndex(value: unknown, known: ReadonlySet<string>): value is IndexShap
 export function createTableText(table: string, { columns, fillfactor }: TableShape): string {
   const definitions = columns.map(
     ({ name, type, isNotNull, isBytewise, isEmptyByDefault }) =>
-      `${quoted(name)} ${type}${isBytewise ? ' COLLATE "C"' : ''}${isNotNull ? ' NOT NULL' : ''}${isEmptyByDefault ? " DEFAULT '{}'" : ''}`,
+      `${quoteIdentifier(name)} ${type}${isBytewise ? ' COLLATE "C"' : ''}${isNotNull ? ' NOT NULL' : ''}${isEmptyByDefault ? " DEFAULT '{}'" : ''}`,
   );
   return `CREATE TABLE ${table} (${definitions.join(', ')})${fillfactor === undefined ? '' : ` WITH (fillfactor = ${fillfactor})`}`;
 }
 
 /** A statement each. */
-export function createIndexTexts(table: string, { primaryKey, indexes }: TableShape): string[] {
+export function tableIndexStatements(table: string, { primaryKey, indexes }: TableShape): string[] {
   const key =
     primaryKey === undefined
       ? []
       : [
-          `ALTER TABLE ${table} ADD CONSTRAINT ${quoted(primaryKey.name)} PRIMARY KEY (${primaryKey.columns.map(quoted).join(', ')})`,
+          `ALTER TABLE ${table} ADD CONSTRAINT ${quoteIdentifier(primaryKey.name)} PRIMARY KEY (${primaryKey.columns.map(quoteIdentifier).join(', ')})`,
         ];
   return [
     ...key,
     ...indexes.map(({ name, isUnique, method, columns, fastupdate }) => {
       const order = columns.map(
         (column) =>
-          `${quoted(column.name)}${column.isDescending ? ' DESC' : ''}${method === 'gin' ? '' : column.isNullsFirst ? ' NULLS FIRST' : ' NULLS LAST'}`,
+          `${quoteIdentifier(column.name)}${column.isDescending ? ' DESC' : ''}${method === 'gin' ? '' : column.isNullsFirst ? ' NULLS FIRST' : ' NULLS LAST'}`,
       );
       const options = fastupdate === undefined ? '' : ` WITH (fastupdate = ${fastupdate ? 'on' : 'off'})`;
-      return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${quoted(name)} ON ${table} USING ${method} (${order.join(', ')})${options}`;
+      return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${quoteIdentifier(name)} ON ${table} USING ${method} (${order.join(', ')})${options}`;
     }),
   ];
 }
 
 /** Of names that were checked: none holds a quote. */
-export function quoted(name: string): string {
+export function quoteIdentifier(name: string): string {
   return `"${name}"`;
 }

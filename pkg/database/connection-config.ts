@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { DatabaseError, messageOf } from './database-error.ts';
-import type { Log } from './log.ts';
+import type { DatabaseLog } from './log.ts';
 
 const modes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof modes)[number];
@@ -21,7 +21,10 @@ const ownParameters = ['application_name', 'fallback_application_name'];
  * copied. Where they cannot be used, those before stay, and the log says so once. Source:
  * https://www.postgresql.org/docs/current/libpq-ssl.html Throws DatabaseError, which never repeats the URL.
  */
-export function connectionConfig(url: string, { caFile, log }: { caFile: string | undefined; log: Log }): ClientConfig {
+export function connectionConfig(
+  url: string,
+  { caFile, log }: { caFile: string | undefined; log: DatabaseLog },
+): ClientConfig {
   if (!/^postgres(ql)?:\/\//.test(url))
     throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
   if (hasStrayAt(url))
@@ -84,7 +87,7 @@ interface Files {
   key: string | undefined;
 }
 
-function tlsOf(mode: Mode, { authority, cert, key }: Files, log: Log): false | ConnectionOptions {
+function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): false | ConnectionOptions {
   if (mode === 'disable') {
     if (authority !== undefined || cert !== undefined || key !== undefined)
       throw new DatabaseError(
@@ -122,7 +125,7 @@ type Texts = Partial<Record<'ca' | 'cert' | 'key', string>>;
  * Gives the options what is in the files whenever they are asked, as certificates are renewed. What was there before
  * stays while they cannot be read or do not pass the check, half replaced. Throws DatabaseError where they never did.
  */
-function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown, log: Log): void {
+function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown, log: DatabaseLog): void {
   let used = readAll(files, check);
   let complaint: string | undefined;
   const now = (): Texts => {

@@ -124,7 +124,7 @@ describe('connecting', () => {
       said.push(message);
       coming ??= CuttingProxy.start(home.connection, connection.port);
     };
-    const late = await Database.connect({ connection, log: { ...silentLog, warn }, patienceMs: 60_000 });
+    const late = await Database.connect({ connection, log: { ...silentLog, warn }, startTimeoutMs: 60_000 });
     expect((await late.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     expect(said).toEqual(['PostgreSQL cannot be reached; trying again']);
     await late.close();
@@ -135,7 +135,7 @@ describe('connecting', () => {
     const connecting = Database.connect({
       connection: { ...home.connection, database: 'nowhere' },
       log: silentLog,
-      patienceMs: 600_000,
+      startTimeoutMs: 600_000,
     });
     await expect(connecting).rejects.toThrow(/database "nowhere" does not exist/);
   });

@@ -12,7 +12,7 @@ import {
   type DatabaseObserver,
   type PoolState,
 } from './database-observer.ts';
-import type { Log } from './log.ts';
+import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
 
@@ -31,7 +31,7 @@ export interface DatabaseOptions {
   /** Authority of the server's certificate, with a url: a file in PEM form. */
   readonly caFile?: string;
   readonly connection?: pg.ClientConfig;
-  readonly log: Log;
+  readonly log: DatabaseLog;
   /** Shown in pg_stat_activity; `svc` by default. */
   readonly applicationName?: string;
   /** Connections of the main pool; 10 by default. */
@@ -43,7 +43,7 @@ export interface DatabaseOptions {
   /** How long to wait for a connection, in milliseconds; 10 000 by default. */
   readonly connectionTimeoutMs?: number;
   /** How long `connect` tries again where nobody answers or PostgreSQL is starting, in milliseconds; 0 by default. */
-  readonly patienceMs?: number;
+  readonly startTimeoutMs?: number;
   readonly observer?: DatabaseObserver;
 }
 
@@ -73,7 +73,7 @@ export class Database {
   /** Knows no tables; give it yours: `database.kysely.withTables<Tables>()`. */
   readonly kysely: Kysely<unknown>;
   private readonly config: pg.ClientConfig;
-  private readonly log: Log;
+  private readonly log: DatabaseLog;
   private readonly observer: DatabaseObserver | undefined;
   private readonly pools = new Map<pg.Pool, string>();
   private readonly clients = new Set<pg.Client>();
@@ -106,7 +106,7 @@ export class Database {
     }
     const database = new Database(options);
     try {
-      await database.firstAnswer(options.patienceMs ?? 0);
+      await database.firstAnswer(options.startTimeoutMs ?? 0);
       return database;
     } catch (error) {
       await database.close();
@@ -115,15 +115,18 @@ export class Database {
     }
   }
 
-  private async firstAnswer(patienceMs: number): Promise<void> {
-    const deadline = performance.now() + patienceMs;
+  private async firstAnswer(startTimeoutMs: number): Promise<void> {
+    const deadline = performance.now() + startTimeoutMs;
     for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         return await this.checkVersion();
       } catch (error) {
         if (!isWorthAnotherTry(error) || performance.now() + pauseMs > deadline) throw error;
         if (pauseMs === 100)
-          this.log.warn({ why: messageOf(error), patienceMs }, 'PostgreSQL cannot be reached; trying again');
+          this.log.warn(
+            { why: messageOf(error), patienceMs: startTimeoutMs },
+            'PostgreSQL cannot be reached; trying again',
+          );
       }
       await delay(pauseMs);
     }

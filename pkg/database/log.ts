@@ -1,9 +1,9 @@
 /** Where this package writes its log lines; a pino logger fits. */
-export interface Log {
+export interface DatabaseLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
 
 /** Says nothing. */
-export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
+export const silentLog: DatabaseLog = { info: () => {}, warn: () => {}, error: () => {} };

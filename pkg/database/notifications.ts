@@ -3,12 +3,12 @@ import pg from 'pg';
 import type { Database } from './database.ts';
 import { messageOf } from './database-error.ts';
 import { endClient } from './end-client.ts';
-import type { Log } from './log.ts';
+import type { DatabaseLog } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
 export interface NotificationsOptions {
   readonly database: Database;
-  readonly log: Log;
+  readonly log: DatabaseLog;
   /** How often the connection is tried out, in milliseconds; 10 000 by default. */
   readonly probeIntervalMs?: number;
   /** How long the connection may take to answer, in milliseconds; 5 000 by default. */

@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { waitUntil } from '../testenv/faults/wait-until.ts';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
-import { type Log, silentLog } from './log.ts';
+import { type DatabaseLog, silentLog } from './log.ts';
 import { WriteMonitor } from './write-monitor.ts';
 
 let home: TestDatabase;
 let database: Database;
 let monitor: WriteMonitor;
 const told: [string, object, string][] = [];
-const log: Log = {
+const log: DatabaseLog = {
   info: (details, message) => void told.push(['info', details, message]),
   warn: () => undefined,
   error: (details, message) => void told.push(['error', details, message]),

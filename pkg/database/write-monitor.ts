@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { databaseFailure, failureSentence, keepsConnection, type DatabaseFailure } from './database-failure.ts';
 import type { Database } from './database.ts';
-import type { Log } from './log.ts';
+import type { DatabaseLog } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
 /** What makes PostgreSQL refuse writes, or leave them without an answer, while it goes on answering reads. */
@@ -17,7 +17,7 @@ export type WriteRefusal = (typeof writeRefusals)[number];
 
 export interface WriteMonitorOptions {
   database: Pick<Database, 'pool'>;
-  log: Log;
+  log: DatabaseLog;
   /** Between two trials while writes are taken. Default 10 000. */
   intervalMs?: number;
   /** Between two trials while they are refused. Default 2000. */

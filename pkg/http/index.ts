@@ -28,7 +28,7 @@ export * from './answer/send-stream.ts';
 export * from './filters/chain.ts';
 export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight } from './filters/in-flight-limits.ts';
 export { observeLimits, type LimitsObserver } from './filters/observe-limits.ts';
-export type { RefusedBy } from './filters/refusal.ts';
+export type { RefusedBy } from './filters/limit-refusal.ts';
 export { VerifiedCredentials } from './filters/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';

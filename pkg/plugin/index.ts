@@ -23,5 +23,5 @@ export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
 export type { ServedModels } from './endpoint/model-path.ts';
 export { foldersNamed } from './host/find-plugin-folders.ts';
 export { PluginHost, type PluginHostOptions } from './host/plugin-host.ts';
-export type { PluginObserver } from './host/host-turn.ts';
+export type { PluginObserver } from './host/leader-term.ts';
 export { threadCount } from './worker/worker-thread.ts';

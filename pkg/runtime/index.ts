@@ -3,7 +3,7 @@
  * of requests, a controller lets a reconciler look at each, a manager runs controllers where this process leads. It
  * speaks the API and nothing else.
  */
-export { controllerFor, type ControllerBuilder, type WatchOptions } from './builder/controller-builder.ts';
+export { controllerFor, type ControllerBuilder, type WatchedTypeOptions } from './builder/controller-builder.ts';
 export { Cache } from './cache/cache.ts';
 export { CachedClient } from './cache/cached-client.ts';
 export { Indexer, type IndexFunction } from './cache/indexer.ts';

@@ -6,7 +6,7 @@ const metadataStart = '"metadata":{';
  * The stored text of an object: apiVersion, kind, metadata first, and no resourceVersion,
  * so that a reader can put the revision in without parsing.
  */
-export function encodeBody(object: ApiObject): string {
+export function encodeStoredBody(object: ApiObject): string {
   const { apiVersion, kind, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata;
   return encodeJson({ apiVersion, kind, metadata: kept, ...rest });

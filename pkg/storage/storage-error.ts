@@ -16,8 +16,8 @@ export type StorageErrorCode =
   | 'NamespaceNotFound'
   /** A namespace that still holds objects cannot go. */
   | 'NamespaceNotEmpty'
-  /** The claim has been used: recall it. */
-  | 'ClaimTaken'
+  /** The idempotency key has been used: recall it. */
+  | 'IdempotencyKeyUsed'
   | 'ModelNotFound'
   /** The revision asked for is no longer kept. */
   | 'Compacted'

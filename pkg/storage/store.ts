@@ -27,11 +27,11 @@ export type Write =
       from: StoredObject;
     };
 
-export interface WriteOptions {
+export interface StoreWriteOptions {
   /** Checks name, revision and unique values, and writes nothing; the answer's revision is that of `from`, or 0. */
   dryRun?: boolean;
   /** Remembered with the write, in the same statement; see `Store.recall`. */
-  idempotency?: IdempotencyClaim;
+  idempotency?: IdempotencyKey;
   /**
    * Written only while somebody holds the lease after so many transitions, else FenceLost: from the commit that changes
    * the lease on no write with the old number is made, on any replica. The lease is an object of coordination.k8s.io
@@ -45,7 +45,7 @@ export interface WriteOptions {
 }
 
 /** Names one request of one user, so that its repetition has the first one's outcome. */
-export interface IdempotencyClaim {
+export interface IdempotencyKey {
   user: string;
   method: string;
   path: string;
@@ -54,7 +54,7 @@ export interface IdempotencyClaim {
   bodyHash: string;
 }
 
-/** What a claim led to. */
+/** What an idempotency key led to. */
 export interface RememberedWrite {
   bodyHash: string;
   type: 'create' | 'update' | 'delete';
@@ -159,9 +159,9 @@ export interface Store {
   /**
    * Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once.
    * Indexes change when nobody reads the objects in a long transaction, as a backup does: StorageError TableInUse after
-   * `patience` (milliseconds, default 10 000), with nothing changed.
+   * `lockTimeoutMs` (default 10 000), with nothing changed.
    */
-  ensureModel(model: StoredModel, patience?: number): Promise<void>;
+  ensureModel(model: StoredModel, lockTimeoutMs?: number): Promise<void>;
   /**
    * Removes a model with all its objects, at once and without events; idempotent. What it took in the database may go
    * later.
@@ -171,18 +171,18 @@ export interface Store {
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
   get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined>;
-  write(write: Write, options?: WriteOptions): Promise<StoredObject>;
-  /** Remembers a claim whose request changed nothing, with the object it found. StorageError ClaimTaken. */
-  remember(claim: IdempotencyClaim, object: StoredObject): Promise<void>;
-  /** The outcome of an earlier request under this claim, if any. */
-  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined>;
+  write(write: Write, options?: StoreWriteOptions): Promise<StoredObject>;
+  /** Remembers an idempotency key whose request changed nothing, with the object it found. StorageError IdempotencyKeyUsed. */
+  remember(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
+  /** The outcome of an earlier request under this idempotency key, if any. */
+  recall(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined>;
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
   stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream>;
 
   /**
-   * Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is
+   * Removes old history and expired idempotency keys; returns when one round is done, at once if another replica is
    * at it, soon after `signal` aborts.
    */
   compact(limits: CompactionLimits, signal?: AbortSignal): Promise<void>;
@@ -201,6 +201,6 @@ export interface CompactionLimits {
   minAge: number;
   /** History is cut to this size, whatever its age. Bytes. */
   maxSize: number;
-  /** Idempotency claims live this long. Milliseconds. */
-  claimAge: number;
+  /** How long idempotency keys are kept. Milliseconds. */
+  idempotencyKeyAge: number;
 }

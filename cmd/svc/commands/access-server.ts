@@ -25,7 +25,7 @@ import { urlOf } from '../process/browser-url.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
 /** For an answer of the content platform. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /**
  * Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws
@@ -48,7 +48,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const database = await openPlatformDatabase(options, {
       log,
       teardown,
-      patienceMs: options['svc.database.start-timeout'],
+      startTimeoutMs: options['svc.database.start-timeout'],
       observer,
     });
     observer.showPools(() => database.poolStates());
@@ -98,7 +98,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
  * nothing, as a token's roles only ever take away.
  */
 function rolesOf(client: Client): TokenRoles {
-  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  const timed = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(TIMEOUT_MS) });
   return {
     hasRole: async (_user, clusterRole) => {
       try {

@@ -4,7 +4,7 @@ import { newPersonalToken } from '#pkg/identity/index';
 import { accessServer } from './access-server.ts';
 import { checkDatabaseUrl } from '../options/check-options.ts';
 import { controllerManager } from './controller-manager.ts';
-import { checkMigrate, migrate } from './migrate.ts';
+import { checkMigrate, migrateDatabase } from './migrate.ts';
 import { addOperatorCommands, operatorCommandNames } from './operator-commands.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import { formatOptionTable } from '../options/format-option-table.ts';
@@ -65,7 +65,7 @@ const verbs: readonly Verb[] = [
       '--check':
         'change nothing: say what would be run, and end with 1 where this version cannot take the database over',
     },
-    run: (loaded, _environment, { check }) => (check === true ? checkMigrate(loaded) : migrate(loaded)),
+    run: (loaded, _environment, { check }) => (check === true ? checkMigrate(loaded) : migrateDatabase(loaded)),
   },
 ];
 

@@ -23,7 +23,7 @@ export function servedType(definition: CustomResourceDefinition): ResourceType |
 }
 
 /** Deletes the objects of a type that are there; answers how many. */
-export async function deleteObjects(client: Client, type: ResourceType): Promise<number> {
+export async function deleteAllObjects(client: Client, type: ResourceType): Promise<number> {
   let count = 0;
   let next: string | undefined;
   do {

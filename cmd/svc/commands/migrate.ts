@@ -8,7 +8,7 @@ import { openPlatformDatabase, openStorage, startWriteMonitor } from '../composi
 import { Teardown } from '../process/teardown.ts';
 
 /** Brings the database's schemas up to date and ends; returns the exit code. Safe while servers run. */
-export async function migrate({ options }: LoadedOptions): Promise<number> {
+export async function migrateDatabase({ options }: LoadedOptions): Promise<number> {
   const log = newLogger(options);
   const teardown = new Teardown(log);
   try {

@@ -5,7 +5,7 @@ import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 
 /** For a plugin to be started or stopped: a stop alone may take 30 s. Milliseconds. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const pollMs = 200;
 
 /** Prints the plugins of a running server. Throws OperatorError. */
@@ -39,7 +39,7 @@ export function enablePlugin(options: ServerSources, name: string, enabled: bool
   return asking(options, async (client) => {
     const key = { namespace: '', name };
     let plugin = await client.patch(pluginType, key, { type: 'merge', patch: { spec: { enabled } } });
-    const until = performance.now() + patienceMs;
+    const until = performance.now() + timeoutMs;
     while (!isSettled(plugin, enabled) && performance.now() < until) {
       await delay(pollMs);
       plugin = await client.get(pluginType, key);

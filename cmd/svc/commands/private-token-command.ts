@@ -1,6 +1,6 @@
 import { Audit, PrivateTokens, SecretBox } from '#pkg/access/index';
 import { onDatabase } from '../composition/open-operator-database.ts';
-import { explained, openNeededSecrets } from '../composition/open-secrets.ts';
+import { withSecretErrors, openNeededSecrets } from '../composition/open-secrets.ts';
 import type { Options } from '../options/option-table.ts';
 
 export type PrivateTokenVerb = 'show' | 'create' | 'rotate' | 'delete';
@@ -13,7 +13,7 @@ export function privateToken(options: Options, verb: PrivateTokenVerb, user: str
   return onDatabase(options, async (database) => {
     const box = new SecretBox(await openNeededSecrets(database, options));
     const tokens = new PrivateTokens({ database, box, audit: new Audit(database) });
-    const token = await explained<string | void>(tokens[verb](user));
+    const token = await withSecretErrors<string | void>(tokens[verb](user));
     if (token !== undefined) process.stdout.write(`${token}\n`);
     else process.stderr.write('The private token is deleted.\n');
     return 0;

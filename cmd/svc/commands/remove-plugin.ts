@@ -10,7 +10,7 @@ import {
   type Plugin,
 } from '#pkg/apis/index';
 import { foldersNamed } from '#pkg/plugin/index';
-import { deleteObjects, heldObjects, servedType } from './delete-objects.ts';
+import { deleteAllObjects, heldObjects, servedType } from './delete-objects.ts';
 import type { ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import { loadOptions } from '../options/load-options.ts';
@@ -18,11 +18,11 @@ import { asking } from './plugin-command.ts';
 import { pluginsDir } from '../composition/start-plugins.ts';
 
 /** For each step: a stop alone may take 30 s. Milliseconds. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const pollMs = 200;
 const elsewhere = 'delete it on each machine that runs controllers, and run this again.';
 
-export interface Removal {
+export interface PluginRemoval {
   name: string;
   deleteData: boolean;
   deleteFolder: boolean;
@@ -39,7 +39,10 @@ interface LocalFolders {
  * its folder; the Plugin; its definitions. Data and folder only where that is asked for. Repeated, it goes on where it
  * ended. Throws OperatorError.
  */
-export function removePlugin(sources: ServerSources, { name, deleteData, deleteFolder }: Removal): Promise<number> {
+export function removePlugin(
+  sources: ServerSources,
+  { name, deleteData, deleteFolder }: PluginRemoval,
+): Promise<number> {
   return asking(sources, async (client) => {
     const plugin = await findPlugin(client, name);
     const definitions = await definitionsOf(client, name);
@@ -105,7 +108,7 @@ async function emptyModels(client: Client, definitions: readonly Stored<CustomRe
     const type = servedType(definition);
     if (type === undefined) continue;
     const name = definition.metadata.name;
-    let count = await deleteObjects(client, type);
+    let count = await deleteAllObjects(client, type);
     let why = '';
     await until(
       async () => {
@@ -113,7 +116,7 @@ async function emptyModels(client: Client, definitions: readonly Stored<CustomRe
         why = `${held}${isMore ? ' or more' : ''} objects of ${name} are deleted and not gone: they are held by ${finalizers.join(', ')}`;
         if (held > 0) return false;
         // What was made meanwhile may be held, too.
-        const more = await deleteObjects(client, type);
+        const more = await deleteAllObjects(client, type);
         count += more;
         why = `Objects of ${name} are made as fast as they are deleted`;
         return more === 0;
@@ -153,7 +156,7 @@ async function removeDefinition(
 
 /** Throws OperatorError past the time. */
 async function until(isDone: () => Promise<boolean>, sentence: () => string): Promise<void> {
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   while (!(await isDone())) {
     if (performance.now() > end) throw new OperatorError(sentence());
     await delay(pollMs);

@@ -1,6 +1,6 @@
 import { rotateKeys, type AccessDatabase, type KeyRing, type RotationResult } from '#pkg/access/index';
 import { onDatabase } from '../composition/open-operator-database.ts';
-import { explained, openNeededSecrets } from '../composition/open-secrets.ts';
+import { withSecretErrors, openNeededSecrets } from '../composition/open-secrets.ts';
 import type { Options } from '../options/option-table.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Options } from '../options/option-table.ts';
 export function rotate(options: Options, dropOld: boolean): Promise<number> {
   return onDatabase(options, async (database) => {
     const ring = await openNeededSecrets(database, options);
-    const result = await explained(run(database, ring, dropOld));
+    const result = await withSecretErrors(run(database, ring, dropOld));
     for (const line of describeRotation(result, { file: ring.file?.path, dropOld })) process.stdout.write(`${line}\n`);
     return result.unreadable === 0 ? 0 : 1;
   });

@@ -11,7 +11,7 @@ interface At {
 }
 
 /** A `listen` whose failure is an OperatorError that names the options to change. */
-export async function explained(
+export async function withListenErrors(
   listening: Promise<AddressInfo>,
   at: At,
   named: { host: OptionName; port: OptionName },
@@ -29,7 +29,7 @@ export function listenTls(
   at: At & { certificate: ServerCertificate },
   service: 'svc.server' | 'svc.access',
 ): Promise<AddressInfo> {
-  return explained(server.listenTls(at), at, { host: `${service}.tls.host`, port: `${service}.tls.port` });
+  return withListenErrors(server.listenTls(at), at, { host: `${service}.tls.host`, port: `${service}.tls.port` });
 }
 
 /** A port in clear: what is sent to it from other machines can be read, and changed, on the way. */

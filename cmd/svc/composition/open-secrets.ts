@@ -1,4 +1,4 @@
-import type { Log } from '#pkg/database/index';
+import type { DatabaseLog } from '#pkg/database/index';
 import {
   openKeyRing,
   PrivateTokenError,
@@ -11,8 +11,8 @@ import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 
 /** The keys of the options, which fit the database; of a replica without one an empty ring. Throws OperatorError. */
-export function openSecrets(database: AccessDatabase, options: Options, log?: Log): Promise<KeyRing> {
-  return explained(
+export function openSecrets(database: AccessDatabase, options: Options, log?: DatabaseLog): Promise<KeyRing> {
+  return withSecretErrors(
     openKeyRing(database, {
       keys: options['svc.security.key'],
       keyFile: options['svc.security.key-file'],
@@ -26,12 +26,12 @@ export function openSecrets(database: AccessDatabase, options: Options, log?: Lo
 export async function openNeededSecrets(database: AccessDatabase, options: Options): Promise<KeyRing> {
   const ring = await openSecrets(database, options);
   // Throws where there is none.
-  await explained(Promise.resolve().then(() => ring.primary));
+  await withSecretErrors(Promise.resolve().then(() => ring.primary));
   return ring;
 }
 
 /** Turns what an operator can mend of secrets and tokens into an OperatorError. */
-export async function explained<T>(work: Promise<T>): Promise<T> {
+export async function withSecretErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

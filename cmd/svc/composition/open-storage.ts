@@ -25,13 +25,13 @@ interface Surroundings<Observer> {
   /** Shown in pg_stat_activity; `svc` by default. */
   applicationName?: string;
   /** For a server that does not answer yet. Milliseconds; 0 by default. */
-  patienceMs?: number;
+  startTimeoutMs?: number;
 }
 
 /** The database of the options, or an embedded one. */
 export async function openPlatformDatabase(
   options: Options,
-  { log, teardown, observer, applicationName, patienceMs }: Surroundings<DatabaseObserver>,
+  { log, teardown, observer, applicationName, startTimeoutMs }: Surroundings<DatabaseObserver>,
 ): Promise<Database> {
   const url = options['svc.database.url'];
   const caFile = options['svc.database.ca-file'];
@@ -50,7 +50,7 @@ export async function openPlatformDatabase(
     log,
     ...(observer === undefined ? {} : { observer }),
     ...(applicationName === undefined ? {} : { applicationName }),
-    ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...(startTimeoutMs === undefined ? {} : { startTimeoutMs }),
   });
   teardown.add('database', () => opened.stop());
   return opened.database;

@@ -9,7 +9,7 @@ import { newByteBudget } from '../process/byte-budget.ts';
 import { drainTimes, type DrainTimes } from '../process/drain-times.ts';
 import { showProcess } from '../metrics/process-metrics.ts';
 import type { Options } from '../options/option-table.ts';
-import { explained, listenTls, warnWithoutTls } from './listen.ts';
+import { withListenErrors, listenTls, warnWithoutTls } from './listen.ts';
 import { writesCheck } from './open-storage.ts';
 import { svcBuild } from '../process/svc-version.ts';
 import type { Teardown } from '../process/teardown.ts';
@@ -69,7 +69,7 @@ export async function listenForAccess(
   });
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
-  const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
+  const address = await withListenErrors(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
   warnWithoutTls(address, 'svc.access.host', log);
   const tlsAddress =
     certificate === undefined

@@ -31,7 +31,7 @@ import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Running } from '../process/run-until-signal.ts';
-import { explained, listenTls, warnWithoutTls } from './listen.ts';
+import { withListenErrors, listenTls, warnWithoutTls } from './listen.ts';
 import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
 import { platformControllers, type PlatformControllers } from './platform-controllers.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
@@ -43,7 +43,7 @@ import { Teardown } from '../process/teardown.ts';
 import { openCertificate, showCertificate } from '../tls/open-certificate.ts';
 import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
 
-const CLAIM_AGE_MS = 24 * 3_600_000;
+const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
@@ -76,7 +76,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const database = await openPlatformDatabase(options, {
       log,
       teardown,
-      patienceMs: options['svc.database.start-timeout'],
+      startTimeoutMs: options['svc.database.start-timeout'],
       observer: metrics.database,
     });
     metrics.database.showPools(() => database.poolStates());
@@ -94,7 +94,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
-    const address = await explained(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
+    const address = await withListenErrors(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
     warnWithoutTls(address, 'svc.server.host', log);
     const opened = await openCertificate(options, { selfMade: parts.local, log, teardown });
     const certificate = opened?.certificate;
@@ -182,7 +182,7 @@ function startMaintenance(
   const limits = {
     minAge: options['svc.storage.log-min-age'],
     maxSize: options['svc.storage.log-max-size'],
-    claimAge: CLAIM_AGE_MS,
+    idempotencyKeyAge: IDEMPOTENCY_KEY_AGE_MS,
   };
   metrics.showLogLimit(limits.maxSize);
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });

@@ -5,7 +5,7 @@ import type { PlatformRegistry } from '#pkg/apiserver/index';
 
 /** Of what is known here of bindings: older is not good enough to give a name away. */
 const LONGEST_LAG_MS = 5000;
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** Where this process follows all bindings. */
 export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' | 'isSubject'>): SubjectCheck {
@@ -19,7 +19,7 @@ export function subjectsByIndex(roles: Pick<PlatformRegistry['roles'], 'lagMs' |
 export function subjectsByClient(client: Pick<Reader, 'list'>): SubjectCheck {
   return async (username) => {
     const key = fold(username);
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const lists = await Promise.all([
       client.list(clusterRoleBindingType, { signal }),
       client.list(roleBindingType, { signal }),

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 /** Kept so long, so that one scrape asks once, and many scrapers ask no more than one. Milliseconds. */
 const KEEP_MS = 1000;
 /** A scrape must not hang on what it cannot learn. */
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 
 /** What has to be asked for, and may not be known: several metrics of one scrape share one question. */
 export class Measurement<T> {
@@ -26,7 +26,7 @@ export class Measurement<T> {
   private async ask(): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+      timer = setTimeout(() => resolve(undefined), TIMEOUT_MS);
     });
     const asked = this.measure().catch((error: unknown) => {
       this.log.debug({ err: error }, 'the database could not be measured');

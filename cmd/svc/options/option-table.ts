@@ -1,12 +1,12 @@
 import {
   addressRange,
-  choice,
+  enumOption,
   duration,
   integer,
   listOf,
   origin,
   port,
-  serverUrl,
+  serverUrlOption,
   size,
   text,
   trueOrFalse,
@@ -28,7 +28,7 @@ export const optionTable = {
   },
   'svc.server.tls.host': { type: text, default: '', doc: 'Address for that. Empty: svc.server.host.' },
   'svc.server.public-url': {
-    type: serverUrl,
+    type: serverUrlOption,
     default: '',
     doc: 'Address by which clients know it, such as https://svc.example.com. Empty: what trusted proxies and the Host header say.',
   },
@@ -47,7 +47,7 @@ export const optionTable = {
   'svc.access.tls.port': { type: port, default: '8444', doc: 'Port on which it speaks https, likewise.' },
   'svc.access.tls.host': { type: text, default: '', doc: 'Address for that. Empty: svc.access.host.' },
   'svc.access.public-url': {
-    type: serverUrl,
+    type: serverUrlOption,
     default: '',
     doc: 'Address by which clients know it, likewise; links in its answers begin with it.',
   },
@@ -72,7 +72,7 @@ export const optionTable = {
     doc: "How far a signed request's date may be from the server's clock; 0s does not look at it.",
   },
   'svc.access.signature.require-digest': {
-    type: choice('off', 'unsafe'),
+    type: enumOption('off', 'unsafe'),
     default: 'off',
     doc: 'unsafe: a signed POST, PUT, PATCH or DELETE must sign a digest of its body, else 401.',
   },
@@ -336,12 +336,12 @@ export const optionTable = {
     doc: 'What a body brings in a second at least, after its first 5 s; slower ones are 408. 0B is no limit.',
   },
   'svc.log.level': {
-    type: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    type: enumOption('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     default: 'info',
     doc: 'Least important line that is logged.',
   },
   'svc.log.format': {
-    type: choice('auto', 'json', 'pretty'),
+    type: enumOption('auto', 'json', 'pretty'),
     default: 'auto',
     doc: 'json is one object a line, pretty is for people; auto is pretty on a terminal.',
   },

@@ -31,7 +31,7 @@ export function integer({ min, max }: { min: number; max: number }): OptionType<
 }
 
 /** One of a few words. */
-export function choice<const W extends string>(...words: readonly W[]): OptionType<W> {
+export function enumOption<const W extends string>(...words: readonly W[]): OptionType<W> {
   return {
     label: words.join('|'),
     expected: `one of ${words.join(', ')}`,
@@ -86,7 +86,7 @@ export const origin: OptionType<string> = {
  * Without a path, as paths are the service's own. Its value is the origin: lower case, no port that goes without
  * saying, no slash at the end.
  */
-export const serverUrl: OptionType<string> = {
+export const serverUrlOption: OptionType<string> = {
   label: 'url',
   expected: 'the address of a server and nothing more, such as https://svc.example.com or http://10.0.0.1:8091',
   parse: (value) =>

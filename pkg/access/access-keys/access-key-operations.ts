@@ -1,8 +1,15 @@
 import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
 import { actorOf } from '../audit/audit.ts';
-import { newDetail, newFieldErrors, newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newDetail, newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { jsonAnswer, noContent, objectSchema, type Answer, type Call, type Operation } from '../http/operation.ts';
+import {
+  jsonAnswer,
+  noContent,
+  objectSchema,
+  type AccessResponse,
+  type Call,
+  type Operation,
+} from '../http/operation.ts';
 import { listSchema, pageParameters } from '../records/list-documents.ts';
 import {
   maxAccessKeys,
@@ -37,11 +44,11 @@ const body = objectSchema(settings, []);
 
 /** Each user's own access keys over HTTP; another's is 404, whoever asks. */
 export function accessKeyOperations(keys: AccessKeys): Operation[] {
-  const change = async (call: Call): Promise<Answer> => {
-    const changed = readSettings(await call.request.fields());
+  const change = async (call: Call): Promise<AccessResponse> => {
+    const changed = parseKeySettings(await call.request.fields());
     if (changed.ipGroup !== undefined) refuseWidening(call);
-    const key = await keys.update(ownerOf(call), call.params['id']!, changed);
-    if (key === undefined) throw newNotFound();
+    const key = await keys.update(keyOwnerOf(call), call.params['id']!, changed);
+    if (key === undefined) throw newAccessNotFound();
     return jsonAnswer(200, present(key));
   };
   const changed = { tag, body, responses: { 200: keySchema } };
@@ -76,7 +83,7 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
       document: { summary: 'One of your access keys', tag, responses: { 200: keySchema } },
       handle: async ({ caller, params }) => {
         const key = await keys.find(caller.id, params['id']!);
-        if (key === undefined) throw newNotFound();
+        if (key === undefined) throw newAccessNotFound();
         return jsonAnswer(200, present(key));
       },
     },
@@ -107,7 +114,7 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
       access: 'user',
       document: { summary: 'Delete an access key', tag, responses: { 204: null } },
       handle: async (call) => {
-        if (!(await keys.delete(ownerOf(call), call.params['id']!))) throw newNotFound();
+        if (!(await keys.delete(keyOwnerOf(call), call.params['id']!))) throw newAccessNotFound();
         return noContent;
       },
     },
@@ -120,13 +127,13 @@ function refuseWidening({ caller }: Call): void {
     throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
 }
 
-async function create(keys: AccessKeys, call: Call): Promise<Answer> {
+async function create(keys: AccessKeys, call: Call): Promise<AccessResponse> {
   refuseWidening(call);
   // An answer that is remembered would be a second place where the secret is.
   if (call.request.context.request.headers['idempotency-key'] !== undefined)
     throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
-  const { ipGroup = [anyAddress], isActive = true } = readSettings(await call.request.fields());
-  const created = await keys.create(ownerOf(call), { ipGroup, isActive });
+  const { ipGroup = [anyAddress], isActive = true } = parseKeySettings(await call.request.fields());
+  const created = await keys.create(keyOwnerOf(call), { ipGroup, isActive });
   if (created === undefined)
     throw newFieldErrors({ non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`] });
   return jsonAnswer(201, { ...present(created.key), secret: created.secret });
@@ -146,7 +153,7 @@ function sourceOf(keys: AccessKeys, userId: string): Parameters<typeof listAnswe
 }
 
 /** What was sent of them. Forms have texts only: the list's entries with commas between. */
-export function readSettings({ ip_group: ipGroup, is_active: isActive }: JsonObject): Partial<AccessKeySettings> {
+export function parseKeySettings({ ip_group: ipGroup, is_active: isActive }: JsonObject): Partial<AccessKeySettings> {
   const entries = typeof ipGroup === 'string' ? ipGroup.split(/[\s,]+/).filter((entry) => entry !== '') : ipGroup;
   const active = isActive === 'true' ? true : isActive === 'false' ? false : isActive;
   if (entries !== undefined && !isIpGroup(entries)) {
@@ -174,7 +181,7 @@ function isIpGroup(value: unknown): value is string[] {
 }
 
 /** Who asks, about their own keys. */
-export function ownerOf(call: Call): KeyOwner {
+export function keyOwnerOf(call: Call): KeyOwner {
   return { ...actorOf(call), actor: { id: call.caller.id, username: call.caller.username } };
 }
 

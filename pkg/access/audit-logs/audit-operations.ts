@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccessDatabase } from '../access-database.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import type { Answer, Call, UserOperation } from '../http/operation.ts';
+import type { AccessResponse, Call, UserOperation } from '../http/operation.ts';
 import type { Organizations } from '../orgs/organizations.ts';
 import { selectOrg } from '../orgs/select-org.ts';
 import { holdsIn, isAuditor } from '../http/caller.ts';
@@ -31,11 +31,11 @@ export function auditOperations({ database, organizations }: AuditOperationParts
     if (!holdsIn(call.caller, id, 'OrgAdmin', 'OrgAuditor')) throw newPermissionDenied();
     return ofOrganization(id);
   };
-  const listLogins = async (call: Call): Promise<Answer> =>
+  const listLogins = async (call: Call): Promise<AccessResponse> =>
     listAnswer(call, loginLogs({ kysely, query: call.query, scope: await scopeOf(call, loginsOf) }));
-  const listOperations = async (call: Call): Promise<Answer> =>
+  const listOperations = async (call: Call): Promise<AccessResponse> =>
     listAnswer(call, operateLogs({ kysely, query: call.query, scope: await scopeOf(call, operationsOf) }));
-  const listOwn = async (call: Call): Promise<Answer> =>
+  const listOwn = async (call: Call): Promise<AccessResponse> =>
     listAnswer(call, loginLogs({ kysely, query: call.query, scope: sql`user_id = ${call.caller.id}::uuid` }));
   return [
     {

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ListSource } from '../http/list-answer.ts';
 import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type SortKey } from '../records/keyset-list.ts';
+import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
 
 /** A row of `access.login_logs`, as pg gives it. */
@@ -63,7 +63,7 @@ const operateLog: Log = {
 };
 
 /** The usual order is the newest first. */
-export const logOrders: ReadonlyMap<string, SortKey> = new Map([
+export const logOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['datetime', { expression: sql`datetime`, type: 'timestamptz' }],
   ['username', { expression: sql`username`, type: 'text' }],
 ]);

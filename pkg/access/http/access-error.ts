@@ -54,9 +54,9 @@ export const newForeignOrigin = (): AccessError =>
     'csrf_failed',
     'A page of another address has asked for this change. Open this service by its own address and try again.',
   );
-export const newNotFound = (detail = 'Not found.'): AccessError => newDetail(404, 'not_found', detail);
+export const newAccessNotFound = (detail = 'Not found.'): AccessError => newDetail(404, 'not_found', detail);
 export const newOrgNotFound = (): AccessError => newDetail(404, 'org_not_found', 'There is no such organization.');
-export const newConflict = (detail: string): AccessError => newDetail(409, 'conflict', detail);
+export const newAccessConflict = (detail: string): AccessError => newDetail(409, 'conflict', detail);
 export const newThrottled = (seconds: number): AccessError =>
   newDetail(
     429,
@@ -65,11 +65,11 @@ export const newThrottled = (seconds: number): AccessError =>
     { 'Retry-After': String(seconds) },
   );
 /** `why`: a sentence for anyone, without a full stop. */
-export const newUnavailable = (why?: string): AccessError =>
+export const newAccessUnavailable = (why?: string): AccessError =>
   newDetail(503, 'unavailable', `The service cannot answer at the moment${why === undefined ? '' : `: ${why}`}.`, {
     'Retry-After': '1',
   });
 
-export function newMethodNotAllowed(method: string, allowed: readonly string[]): AccessError {
+export function newAccessMethodNotAllowed(method: string, allowed: readonly string[]): AccessError {
   return newDetail(405, 'method_not_allowed', `Method "${method}" not allowed.`, { Allow: allowed.join(', ') });
 }

@@ -1,5 +1,5 @@
 import { newFieldErrors } from './access-error.ts';
-import { jsonAnswer, type Answer, type OpenCall } from './operation.ts';
+import { jsonAnswer, type AccessResponse, type OpenCall } from './operation.ts';
 
 const maxLimit = 1000;
 
@@ -43,7 +43,7 @@ export interface ListSource<Row> {
 export async function listAnswer<Row>(
   { query, request }: Pick<OpenCall, 'query' | 'request'>,
   source: ListSource<Row>,
-): Promise<Answer> {
+): Promise<AccessResponse> {
   const page = readPage(query);
   if (page === undefined) return { status: 200, stream: arrayOf(source) };
   const { count, rows } = await source.page(page);

@@ -1,7 +1,7 @@
 import { answerPageFile, send, sendStream, type RequestContext } from '#pkg/http/index';
 import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from './access-error.ts';
 import type { AccessRequest } from './access-request.ts';
-import type { Answer, Operation } from './operation.ts';
+import type { AccessResponse, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
 import { isFromElsewhere } from './same-site.ts';
 import type { Caller } from './caller.ts';
@@ -31,7 +31,7 @@ async function run(
   operation: Operation,
   call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined },
   allowedOrigins: ReadonlySet<string>,
-): Promise<Answer> {
+): Promise<AccessResponse> {
   const { caller, request } = call;
   if (operation.access === 'open') {
     request.limitBody(openBodyLimit);
@@ -70,7 +70,7 @@ async function checkCsrfToken(request: AccessRequest, { session }: Caller): Prom
 
 async function sendAnswer(
   context: RequestContext,
-  { status, contentType = 'application/json', body = '', stream, file, headers }: Answer,
+  { status, contentType = 'application/json', body = '', stream, file, headers }: AccessResponse,
 ): Promise<void> {
   if (file !== undefined) return answerPageFile(context, file);
   // What is answered depends on who asks, and holds people's data.

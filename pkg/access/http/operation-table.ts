@@ -1,4 +1,4 @@
-import { newMethodNotAllowed, newNotFound } from './access-error.ts';
+import { newAccessMethodNotAllowed, newAccessNotFound } from './access-error.ts';
 import type { Method, Operation } from './operation.ts';
 
 interface PathNode {
@@ -33,11 +33,11 @@ export class OperationTable {
       if (literal === undefined && node.parameter !== undefined && segment !== '')
         params[node.parameter.name] = segment;
       node = literal ?? (segment === '' ? undefined : node.parameter?.node);
-      if (node === undefined) throw newNotFound();
+      if (node === undefined) throw newAccessNotFound();
     }
-    if (node.operations.size === 0) throw newNotFound();
+    if (node.operations.size === 0) throw newAccessNotFound();
     const operation = node.operations.get((method === 'HEAD' ? 'GET' : method) as Method);
-    if (operation === undefined) throw newMethodNotAllowed(method, allowedOf(node));
+    if (operation === undefined) throw newAccessMethodNotAllowed(method, allowedOf(node));
     return { operation, params };
   }
 

@@ -18,7 +18,7 @@ export interface Call extends OpenCall {
   readonly caller: Caller;
 }
 
-export interface Answer {
+export interface AccessResponse {
   readonly status: number;
   /** Default `application/json`. */
   readonly contentType?: string;
@@ -64,22 +64,22 @@ export interface OpenOperation extends OperationBase {
    * of its own form.
    */
   readonly checksForm?: boolean;
-  handle(call: OpenCall): Promise<Answer>;
+  handle(call: OpenCall): Promise<AccessResponse>;
 }
 
 /** Whoever has a credential may ask; what more it takes the operation looks at itself. */
 export interface UserOperation extends OperationBase {
   readonly access: 'user';
-  handle(call: Call): Promise<Answer>;
+  handle(call: Call): Promise<AccessResponse>;
 }
 
 export type Operation = OpenOperation | UserOperation;
 
-export function jsonAnswer(status: number, value: JsonValue | object, headers?: AnswerHeaders): Answer {
+export function jsonAnswer(status: number, value: JsonValue | object, headers?: AnswerHeaders): AccessResponse {
   return { status, body: JSON.stringify(value), ...(headers === undefined ? {} : { headers }) };
 }
 
-export const noContent: Answer = { status: 204 };
+export const noContent: AccessResponse = { status: 204 };
 
 /** Fields of an object's schema, all of them there. */
 export function objectSchema(

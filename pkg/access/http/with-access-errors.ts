@@ -2,8 +2,8 @@ import { isStatusError } from '#pkg/apimachinery/index';
 import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { isAnswered, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { SecretKeyError } from '../secrets/secret-error.ts';
-import { AccessError, isAccessError, newDetail, newUnavailable } from './access-error.ts';
-import type { Answer } from './operation.ts';
+import { AccessError, isAccessError, newDetail, newAccessUnavailable } from './access-error.ts';
+import type { AccessResponse } from './operation.ts';
 
 /** What the server below says of requests it cannot serve, in this service's words. */
 const codes: Readonly<Record<number, string>> = {
@@ -24,7 +24,7 @@ const codes: Readonly<Record<number, string>> = {
 export type ErrorPage = (
   context: RequestContext,
   failure: AccessError,
-) => Pick<Answer, 'contentType' | 'body' | 'headers'> | undefined;
+) => Pick<AccessResponse, 'contentType' | 'body' | 'headers'> | undefined;
 
 /**
  * Turns whatever is thrown below it into the one answer. Anything but an AccessError or a StatusError is logged with
@@ -82,11 +82,11 @@ function translate(context: RequestContext, error: unknown): AccessError {
   if (databaseFailed !== undefined) {
     const why = failureSentence(databaseFailed);
     context.log.warn({ err: error }, `a request failed: ${why}`);
-    return newUnavailable(why);
+    return newAccessUnavailable(why);
   }
   if (error instanceof SecretKeyError) {
     context.log.error({ err: error }, 'a secret cannot be sealed');
-    return newUnavailable();
+    return newAccessUnavailable();
   }
   if (!isStatusError(error)) {
     context.log.error({ err: error }, 'internal error');

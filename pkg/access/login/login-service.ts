@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit, LoginEntry } from '../audit/audit.ts';
 import { FailedUseQuota } from '../audit/failed-use-quota.ts';
-import type { PasswordHasher, Verdict } from '../passwords/password-hasher.ts';
+import type { PasswordHasher, PasswordCheck } from '../passwords/password-hasher.ts';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 import { fold } from '../names/fold-case.ts';
 import { AttemptTurns } from './attempt-turns.ts';
@@ -142,7 +142,7 @@ export class LoginService {
   }
 
   /** An attempt that could not be looked at does not count. */
-  async #verify(password: string, account: LoginAccount | undefined, keys: readonly string[]): Promise<Verdict> {
+  async #verify(password: string, account: LoginAccount | undefined, keys: readonly string[]): Promise<PasswordCheck> {
     try {
       return await this.#hasher.verify(account?.password_hash ?? undefined, password);
     } catch (error) {

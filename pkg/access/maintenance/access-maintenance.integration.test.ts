@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Database, migrate, silentLog, type Log } from '#pkg/database/index';
+import { Database, migrate, silentLog, type DatabaseLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { addUser } from '../accesstest/add-user.ts';
 import { AccessDatabase } from '../access-database.ts';
@@ -101,7 +101,7 @@ test('a round that fails is logged, and the next one comes', async () => {
       if (rounds === 2) resolve();
     };
   });
-  const log: Log = { ...silentLog, warn: () => heard() };
+  const log: DatabaseLog = { ...silentLog, warn: () => heard() };
   const maintenance = new AccessMaintenance({ database: broken, log, everyMs: 1 });
   maintenance.start();
   await twice;

@@ -1,10 +1,10 @@
-import type { Log } from '#pkg/database/index';
+import type { DatabaseLog } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import type { NameClaims } from '../names/name-claims.ts';
 
 export interface AccessMaintenanceOptions {
   database: AccessDatabase;
-  log: Log;
+  log: DatabaseLog;
   /** What a replica of the version before has named is looked at in each round. Default: nothing is. */
   names?: Pick<NameClaims, 'adopt'>;
   /** How long the audit is kept. Days, default 180. */

@@ -1,6 +1,6 @@
 import { PageFiles, referencePageFiles } from '#pkg/http/index';
-import { newNotFound } from '../http/access-error.ts';
-import { objectSchema, type Answer, type Operation } from '../http/operation.ts';
+import { newAccessNotFound } from '../http/access-error.ts';
+import { objectSchema, type AccessResponse, type Operation } from '../http/operation.ts';
 import { openApiDocument, type OpenApiDocumentOptions } from './open-api-document.ts';
 import { referencePageHtml, referencePageScript } from './reference-page-html.ts';
 
@@ -49,9 +49,9 @@ export function referenceOperations(described: readonly Operation[], options: Op
     },
   });
 
-  async function answerFile(name: string): Promise<Answer> {
+  async function answerFile(name: string): Promise<AccessResponse> {
     const found = await files.find(name);
-    if (found === undefined) throw newNotFound();
+    if (found === undefined) throw newAccessNotFound();
     return { status: 200, file: found };
   }
 

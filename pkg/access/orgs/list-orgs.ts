@@ -2,13 +2,13 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ListSource } from '../http/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type SortKey } from '../records/keyset-list.ts';
+import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, presentOrganization, type Organization } from './organization.ts';
 
 /** The first is the usual one. */
-export const orgOrders: ReadonlyMap<string, SortKey> = new Map([
+export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['name', { expression: sql`name_key`, type: 'text' }],
   ['id', { expression: sql`id`, type: 'uuid' }],
   ['date_created', { expression: sql`date_created`, type: 'timestamptz' }],

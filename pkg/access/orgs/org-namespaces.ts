@@ -16,12 +16,12 @@ export interface OrgNamespacesOptions {
    * all.
    */
   refreshMs?: number;
-  /** So long a request waits for a namespace, and is answered without it then; default 5 s. */
-  patienceMs?: number;
+  /** How long a request waits for its namespace before it is answered without it. Milliseconds, default 5000. */
+  creationTimeoutMs?: number;
 }
 
 /** What there is to a removal besides the namespace. */
-export interface Removal {
+export interface OrgRemoval {
   /** Throws where the organization must stay. */
   check: (on: Queryable) => Promise<void>;
   removeRow: (on: Queryable) => Promise<void>;
@@ -52,7 +52,7 @@ export class OrgNamespaces {
   readonly #log: Logger;
   readonly #intervalMs: number;
   readonly #refreshMs: number;
-  readonly #patienceMs: number;
+  readonly #creationTimeoutMs: number;
   /** When the first look began, by the database's clock: each start looks at all. */
   #begun: string | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -67,14 +67,14 @@ export class OrgNamespaces {
     log,
     intervalMs = 5_000,
     refreshMs = 300_000,
-    patienceMs = 5_000,
+    creationTimeoutMs = 5_000,
   }: OrgNamespacesOptions) {
     this.#database = database;
     this.#namespaces = namespaces;
     this.#log = log;
     this.#intervalMs = intervalMs;
     this.#refreshMs = refreshMs;
-    this.#patienceMs = patienceMs;
+    this.#creationTimeoutMs = creationTimeoutMs;
   }
 
   /** Looks at once, and from then on. */
@@ -98,7 +98,7 @@ export class OrgNamespaces {
   /** Resolves when the namespace is there, and also where it will be later. Never rejects. */
   async ensure(orgId: string): Promise<void> {
     const attempt = this.#inTurn(() => this.#ensureOne(orgId)).catch((error: unknown) => this.#failed(orgId, error));
-    await settledWithin(attempt, this.#patienceMs);
+    await settledWithin(attempt, this.#creationTimeoutMs);
   }
 
   /**
@@ -106,14 +106,14 @@ export class OrgNamespaces {
    * again under the lock, from which on nobody becomes a member. A process that dies in between leaves an organization
    * whose namespace is made anew. Rejects where the platform cannot be reached.
    */
-  async remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
+  async remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     await check(this.#database.pool);
     const outcome = await this.#inTurn(() => this.#remove(orgId, { check, removeRow }));
     if (outcome === 'in use') await this.ensure(orgId);
     return outcome;
   }
 
-  async #remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
+  async #remove(orgId: string, { check, removeRow }: OrgRemoval): Promise<'removed' | 'in use'> {
     for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
       // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
       // there.

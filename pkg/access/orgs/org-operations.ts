@@ -1,6 +1,6 @@
 import { newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { jsonAnswer, noContent, type Answer, type Call, type Operation } from '../http/operation.ts';
+import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation } from '../http/operation.ts';
 import { isAdministrator, isAuditor } from '../http/caller.ts';
 import { listOrgs } from './list-orgs.ts';
 import { orgDocuments } from './org-documents.ts';
@@ -10,7 +10,7 @@ import { removeOrg } from './remove-org.ts';
 import { selectOrg } from './select-org.ts';
 import { changeOrg, createOrg } from './write-org.ts';
 
-type Handle = (call: Call, parts: OrgParts) => Promise<Answer>;
+type Handle = (call: Call, parts: OrgParts) => Promise<AccessResponse>;
 
 const all = '/api/v1/orgs/orgs/';
 const one = `${all}{id}/`;
@@ -83,7 +83,7 @@ const remove: Handle = async (call, parts) => {
   return noContent;
 };
 
-const answerOf = (organization: Organization): Answer => jsonAnswer(200, presentOrganization(organization));
+const answerOf = (organization: Organization): AccessResponse => jsonAnswer(200, presentOrganization(organization));
 
 /** Throws 404 also for one that is not the caller's to see. */
 async function findVisible({ caller, params }: Call, { organizations }: OrgParts): Promise<Organization> {

@@ -51,13 +51,13 @@ const loops: OrgNamespaces[] = [];
 let admin: string;
 
 /** Of replicas that are started. */
-let patienceMs = 60_000;
+let creationTimeoutMs = 60_000;
 
 beforeAll(async () => {
   platform = new TestNamespaces();
   server = await startAccessTest({
     operations: ({ access: database, audit, log }) => {
-      const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, patienceMs });
+      const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, creationTimeoutMs });
       loops.push(namespaces);
       return orgOperations({
         database,
@@ -302,7 +302,7 @@ describe('a new one', () => {
 });
 
 test('a platform that does not answer holds nobody up, and at most one connection', async () => {
-  patienceMs = 100;
+  creationTimeoutMs = 100;
   const impatient = await server.startReplica();
   let resume!: () => void;
   platform.pause = new Promise((resolve) => {

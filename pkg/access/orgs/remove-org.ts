@@ -1,6 +1,6 @@
 import type { Queryable } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
-import { isAccessError, newConflict, newOrgNotFound, newUnavailable } from '../http/access-error.ts';
+import { isAccessError, newAccessConflict, newOrgNotFound, newAccessUnavailable } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import type { Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
@@ -21,7 +21,8 @@ export async function removeOrg(
       values: [id],
     });
     if (rows[0] === undefined) throw newOrgNotFound();
-    if (rows[0].has_members) throw newConflict('The organization still has members: take their roles away first.');
+    if (rows[0].has_members)
+      throw newAccessConflict('The organization still has members: take their roles away first.');
   };
   const removeRow = async (on: Queryable): Promise<void> => {
     await on.query({
@@ -40,9 +41,9 @@ export async function removeOrg(
       { err: error, organization: id },
       'The namespace of an organization could not be removed.',
     );
-    throw newUnavailable();
+    throw newAccessUnavailable();
   });
   if (outcome === 'in use')
-    throw newConflict('The namespace of the organization still holds objects: delete them first.');
+    throw newAccessConflict('The namespace of the organization still holds objects: delete them first.');
   await names.released();
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
 import { csrfTokenFailure, type AccessError } from '../http/access-error.ts';
-import type { Answer } from '../http/operation.ts';
+import type { AccessResponse } from '../http/operation.ts';
 import { html } from './html.ts';
 import { pageAnswer } from './page.ts';
 
@@ -17,7 +17,7 @@ const titles: Readonly<Record<number, string>> = {
 };
 
 /** A refusal as a page, where a browser asks for one; undefined where a program does, and everywhere in the API. */
-export function errorPage(context: RequestContext, failure: AccessError): Answer | undefined {
+export function errorPage(context: RequestContext, failure: AccessError): AccessResponse | undefined {
   const { info, request } = context;
   if (info.path === '/api' || info.path.startsWith('/api/') || request.headers.accept?.includes('text/html') !== true)
     return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { choice, doneNote, field, problemNote, select } from './form-fields.ts';
+import { choiceField, doneNote, field, problemNote, select } from './form-fields.ts';
 import type { Html } from './html.ts';
 
 const hostile = `"><script>alert('x')</script>&`;
@@ -13,7 +13,7 @@ test.each<[string, Html]>([
   ['what is wrong with a form', problemNote({ '': [hostile] })!],
   ['what was done', doneNote(hostile)!],
   ['an option', select({ name: 'a', label: 'A', value: '', options: [[hostile, hostile]] })],
-  ['a box', choice({ type: 'checkbox', name: 'a', id: 'a', label: hostile, value: hostile, isChecked: false })],
+  ['a box', choiceField({ type: 'checkbox', name: 'a', id: 'a', label: hostile, value: hostile, isChecked: false })],
 ])('%s stays a text', (_, { text }) => {
   expect(text).toContain(escaped);
   expect(text).not.toContain('<script');

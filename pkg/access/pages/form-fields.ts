@@ -95,6 +95,6 @@ export interface ChoiceOptions {
 }
 
 /** One box or button to check; several of them belong in a fieldset. */
-export function choice({ type, name, id, label, value, isChecked }: ChoiceOptions): Html {
+export function choiceField({ type, name, id, label, value, isChecked }: ChoiceOptions): Html {
   return html`<div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}" ${isChecked && html`checked`}><label for="${id}">${label}</label></div>`;
 }

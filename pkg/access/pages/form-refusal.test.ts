@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { newBadRequest, newInternalError, StatusError } from '#pkg/apimachinery/index';
-import { newDetail, newFieldErrors, newNotFound, newThrottled, newUnavailable } from '../http/access-error.ts';
+import {
+  newDetail,
+  newFieldErrors,
+  newAccessNotFound,
+  newThrottled,
+  newAccessUnavailable,
+} from '../http/access-error.ts';
 import { newAccountLocked } from '../login/login-error.ts';
 import { refusalOf } from './form-refusal.ts';
 
@@ -11,7 +17,7 @@ describe('what a form is told', () => {
       newFieldErrors({ name: ['Too long.', 'Too odd.'], non_field_errors: ['No.'] }),
       { status: 400, problems: { name: ['Too long.', 'Too odd.'], '': ['No.'] } },
     ],
-    ['of no field', newNotFound(), { status: 404, problems: { '': ['Not found.'] } }],
+    ['of no field', newAccessNotFound(), { status: 404, problems: { '': ['Not found.'] } }],
     [
       'of a login',
       newAccountLocked(5),
@@ -41,7 +47,7 @@ describe('what a form is told', () => {
 
   test.each([
     ['a fault of ours', newDetail(500, 'error', 'x')],
-    ['a database that is away', newUnavailable()],
+    ['a database that is away', newAccessUnavailable()],
     ['a fault of the platform', newInternalError('x')],
     ['a bug', new Error('x')],
   ])('not of %s', (_reason, error) => {

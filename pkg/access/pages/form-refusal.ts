@@ -1,10 +1,10 @@
 import { isJsonObject, isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { isAccessError } from '../http/access-error.ts';
-import type { Answer } from '../http/operation.ts';
+import type { AccessResponse } from '../http/operation.ts';
 import type { Problems } from './form-fields.ts';
 
 /** Why a form was refused, for the person who sent it. */
-export interface Refusal {
+export interface FormRefusal {
   readonly status: number;
   readonly problems: Problems;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,9 +12,9 @@ export interface Refusal {
 
 /** What `work` answers, or, where what was sent is refused, the form once more with what is wrong with it. */
 export async function unlessRefused(
-  work: () => Promise<Answer>,
-  showAgain: (refusal: Refusal) => Answer | Promise<Answer>,
-): Promise<Answer> {
+  work: () => Promise<AccessResponse>,
+  showAgain: (refusal: FormRefusal) => AccessResponse | Promise<AccessResponse>,
+): Promise<AccessResponse> {
   try {
     return await work();
   } catch (error) {
@@ -25,7 +25,7 @@ export async function unlessRefused(
 }
 
 /** Undefined for an error that nobody at a form can do anything about. */
-export function refusalOf(error: unknown): Refusal | undefined {
+export function refusalOf(error: unknown): FormRefusal | undefined {
   if (isStatusError(error)) return error.code < 500 ? ofStatus(error) : undefined;
   if (!isAccessError(error) || error.status >= 500 || !isJsonObject(error.body)) return undefined;
   const { status, headers, body } = error;
@@ -39,7 +39,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
 }
 
 /** A cause of `spec.displayName` is the field `displayName`'s. */
-function ofStatus({ code, message, details }: StatusError): Refusal {
+function ofStatus({ code, message, details }: StatusError): FormRefusal {
   const problems: Record<string, string[]> = {};
   for (const cause of details?.causes ?? []) {
     const name = /(\w*)(?:\[\d+\])?$/.exec(cause.field ?? '')?.[1] ?? '';

@@ -3,7 +3,7 @@ import { html, type Html } from './html.ts';
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
 /** `20 Nov 2026, 17:48 UTC`; `never` where there is none. */
-export function timeOf(time: Date | string | null | undefined): Html {
+export function timeElement(time: Date | string | null | undefined): Html {
   if (time === null || time === undefined) return html`never`;
   const date = new Date(time);
   return html`<time datetime="${date.toISOString()}">${format.format(date)} UTC</time>`;

@@ -4,7 +4,7 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { formatCookie, sessionCookie } from '../http/cookies.ts';
-import type { Answer, OpenCall, Operation } from '../http/operation.ts';
+import type { AccessResponse, OpenCall, Operation } from '../http/operation.ts';
 import { isFromElsewhere } from '../http/same-site.ts';
 import type { LoginService } from '../login/login-service.ts';
 import { readCredentials } from '../login/read-credentials.ts';
@@ -56,13 +56,13 @@ export function loginPages(parts: LoginPageParts): Operation[] {
   ];
 }
 
-function showLogin({ caller, query, request }: OpenCall): Answer {
+function showLogin({ caller, query, request }: OpenCall): AccessResponse {
   const next = ownPath(query.get('next') ?? undefined);
   if (caller?.scheme === 'session') return seeOther(next);
   return loginForm(request, { next, done: query.get('done') === 'logout' ? 'You are logged out.' : undefined });
 }
 
-async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall): Promise<Answer> {
+async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall): Promise<AccessResponse> {
   const { username, password, next: asked, csrfmiddlewaretoken: token } = await request.fields();
   const form = { next: ownPath(asked), username: typeof username === 'string' ? username : '' };
   if (!isOwnForm(request, token)) {
@@ -81,7 +81,7 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
     };
     return loginForm(request, { ...form, status: 400, problems });
   }
-  const begin = async (): Promise<Answer> => {
+  const begin = async (): Promise<AccessResponse> => {
     const { address, userAgent } = request;
     const { id, passwordChanged } = await login.login({
       ...readCredentials({ username: form.username, password }),
@@ -111,7 +111,7 @@ function beginSession(session: NewSession, { isSecure: secure }: AccessRequest):
   return [...sessionCookies(session, { secure }), formatCookie(formCookie, '', { maxAge: 0, httpOnly: true, secure })];
 }
 
-async function logOut(parts: LoginPageParts, call: OpenCall): Promise<Answer> {
+async function logOut(parts: LoginPageParts, call: OpenCall): Promise<AccessResponse> {
   const { caller, request } = call;
   // A page elsewhere that asks, without the cookies, does not take them away.
   if (caller?.session === undefined) return seeOther('/login/?done=logout');
@@ -143,7 +143,7 @@ interface LoginForm {
 function loginForm(
   request: AccessRequest,
   { next, username = '', status = 200, problems, done, headers }: LoginForm,
-): Answer {
+): AccessResponse {
   // The form of another tab stays good.
   const held = request.cookies.get(formCookie) ?? '';
   const token = formToken.test(held) ? held : randomBytes(32).toString('base64url');

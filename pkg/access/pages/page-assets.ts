@@ -1,13 +1,13 @@
 import { PageFiles } from '#pkg/http/index';
-import { newNotFound } from '../http/access-error.ts';
+import { newAccessNotFound } from '../http/access-error.ts';
 import type { Operation } from '../http/operation.ts';
 import { pagesJs } from './pages-js.ts';
-import { styleCss } from './style-css.ts';
+import { accessStyleCss } from './style-css.ts';
 
 /** The style sheet and the script of all pages. */
 export function pageAssets(): Operation {
   const files = new PageFiles({
-    'style.css': { text: styleCss, contentType: 'text/css; charset=utf-8' },
+    'style.css': { text: accessStyleCss, contentType: 'text/css; charset=utf-8' },
     'pages.js': { text: pagesJs, contentType: 'text/javascript; charset=utf-8' },
   });
   return {
@@ -17,7 +17,7 @@ export function pageAssets(): Operation {
     access: 'open',
     handle: async ({ params }) => {
       const file = await files.find(params['file']!);
-      if (file === undefined) throw newNotFound();
+      if (file === undefined) throw newAccessNotFound();
       return { status: 200, file };
     },
   };

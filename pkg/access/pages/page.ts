@@ -1,5 +1,5 @@
 import type { AnswerHeaders } from '#pkg/http/index';
-import type { Answer } from '../http/operation.ts';
+import type { AccessResponse } from '../http/operation.ts';
 import { html, type Html } from './html.ts';
 
 /** Everything is a file of this origin, nothing is inline, nothing is fetched; nobody shows the page within theirs. */
@@ -38,7 +38,7 @@ export function pageAnswer({
   isNarrow = false,
   isProblem = false,
   headers = {},
-}: PageOptions): Answer {
+}: PageOptions): AccessResponse {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -74,7 +74,7 @@ ${body}
 }
 
 /** To another page of ours, by GET. */
-export function seeOther(path: string, headers: AnswerHeaders = {}): Answer {
+export function seeOther(path: string, headers: AnswerHeaders = {}): AccessResponse {
   return { status: 303, contentType: 'text/plain; charset=utf-8', headers: { Location: path, ...headers } };
 }
 

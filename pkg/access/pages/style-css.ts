@@ -1,4 +1,4 @@
-export const styleCss = `:root {
+export const accessStyleCss = `:root {
   color-scheme: light dark;
   --back: #f4f5f7; --card: #fff; --text: #1c2128; --soft: #57606a; --line: #c4cad1; --field: #868e96;
   --strong: #0b5cad; --strong-text: #fff; --bad: #b3261e; --bad-back: #fdecea; --good: #14643a; --good-back: #e6f4ec;

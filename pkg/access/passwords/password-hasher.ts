@@ -19,7 +19,7 @@ export interface PasswordHasherOptions {
   maxWaiting?: number;
 }
 
-export interface Verdict {
+export interface PasswordCheck {
   ok: boolean;
   /** The password is right, and was hashed with less than is asked for now: hash it anew. */
   rehash?: boolean;
@@ -67,7 +67,7 @@ export class PasswordHasher {
    * Is it the password of this hash? Of an absent hash, or one in no form that is known, it is none, after the same
    * work.
    */
-  async verify(stored: string | undefined, password: string): Promise<Verdict> {
+  async verify(stored: string | undefined, password: string): Promise<PasswordCheck> {
     const cost = stored === undefined ? undefined : costOf(stored);
     const isPossible = cost !== undefined && password.length <= LONGEST;
     const matches = await this.#turns.run(() =>

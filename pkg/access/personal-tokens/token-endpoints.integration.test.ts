@@ -7,7 +7,7 @@ import type { PersonalToken } from './personal-token.ts';
 import { PersonalTokenAuthenticator } from './personal-token-authenticator.ts';
 import { PersonalTokens } from './personal-tokens.ts';
 import { personalTokenEndpoints } from './token-endpoints.ts';
-import { ownerOf } from './token-request.ts';
+import { tokenOwnerOf } from './token-request.ts';
 import { TokenStore } from './token-store.ts';
 
 const path = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
@@ -442,7 +442,7 @@ describe('whoever is no user of the access service', () => {
     ],
   ])('%s has no tokens: 403', (_reason, user, impersonator) => {
     expect(() =>
-      ownerOf({ user, impersonator, id: 'r', request: { socket: {}, headers: {} } } as never, proxies),
+      tokenOwnerOf({ user, impersonator, id: 'r', request: { socket: {}, headers: {} } } as never, proxies),
     ).toThrow(expect.objectContaining({ code: 403, reason: 'Forbidden' }));
   });
 

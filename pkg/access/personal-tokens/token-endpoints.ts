@@ -11,7 +11,7 @@ import {
 } from '#pkg/http/index';
 import { tokenGroup, tokenList, tokenResource, tokenVersion } from './personal-token.ts';
 import type { PersonalTokens, TokenOwner } from './personal-tokens.ts';
-import { checkDeleteOptions, ownerOf, readDraft, refuseDryRun, refuseSelectors } from './token-request.ts';
+import { checkDeleteOptions, tokenOwnerOf, readDraft, refuseDryRun, refuseSelectors } from './token-request.ts';
 
 export interface TokenEndpointsParts {
   tokens: PersonalTokens;
@@ -53,7 +53,7 @@ function asRoute(handler: TokenHandler, parts: TokenEndpointsParts): RequestHand
   return async (request) => {
     const context = contextOf(request);
     try {
-      await handler({ ...parts, context, owner: ownerOf(context, parts.proxies), name: context.info.name });
+      await handler({ ...parts, context, owner: tokenOwnerOf(context, parts.proxies), name: context.info.name });
     } catch (error) {
       const failure = databaseFailure(error);
       if (failure === undefined) throw error;

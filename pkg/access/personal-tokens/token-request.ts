@@ -23,7 +23,7 @@ const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
  * Whose tokens the request is about. Throws StatusError 403 for whoever is no user of the access service (a plugin, a
  * controller), and for whoever acts as somebody else: a token would go on when they may no longer do so.
  */
-export function ownerOf({ id, request, user, impersonator }: RequestContext, proxies: TrustedProxies): TokenOwner {
+export function tokenOwnerOf({ id, request, user, impersonator }: RequestContext, proxies: TrustedProxies): TokenOwner {
   if (impersonator !== undefined)
     throw newForbidden(tokenResource, '', 'personal tokens are not for those who act as somebody else');
   if (!isUuid(user.uid))

@@ -3,7 +3,7 @@ import type { OrgRole, SystemRole } from '../http/caller.ts';
 export type RoleName = SystemRole | OrgRole;
 
 /** What a user may be; there are these six, and no others. */
-export interface Role {
+export interface AccessRole {
   readonly id: string;
   readonly name: RoleName;
   readonly display_name: string;
@@ -17,7 +17,7 @@ export interface Role {
 const own = ['profile', 'access-keys', 'sessions', 'personal-tokens'];
 const reading = ['users.view', 'orgs.view', 'role-bindings.view', 'audits.view'];
 
-const builtin = (n: number, name: RoleName, display_name: string, permissions: readonly string[]): Role => ({
+const builtin = (n: number, name: RoleName, display_name: string, permissions: readonly string[]): AccessRole => ({
   id: `00000000-0000-0000-0000-00000000000${n}`,
   name,
   display_name,
@@ -27,7 +27,7 @@ const builtin = (n: number, name: RoleName, display_name: string, permissions: r
 });
 
 /** In the order of their ids, which are JumpServer's. */
-export const roles: readonly Role[] = [
+export const roles: readonly AccessRole[] = [
   builtin(1, 'SystemAdmin', 'System administrator', ['*']),
   builtin(2, 'SystemAuditor', 'System auditor', [...reading, ...own]),
   builtin(3, 'SystemUser', 'User', own),
@@ -42,13 +42,13 @@ export const roles: readonly Role[] = [
 ];
 
 /** By id, or by name in any case. */
-export function findRole(text: string): Role | undefined {
+export function findRole(text: string): AccessRole | undefined {
   const key = text.toLowerCase();
   return roles.find(({ id, name }) => id === key || name.toLowerCase() === key);
 }
 
 /** As records of users hold it. */
-export function presentRole(role: RoleName): Pick<Role, 'id' | 'name' | 'display_name'> {
+export function presentRole(role: RoleName): Pick<AccessRole, 'id' | 'name' | 'display_name'> {
   const { id, name, display_name } = findRole(role)!;
   return { id, name, display_name };
 }

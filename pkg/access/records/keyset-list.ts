@@ -6,7 +6,7 @@ const FIRST_BATCH = 1000;
 const LARGEST_BATCH = 8000;
 
 /** By what a list can be ordered. */
-export interface SortKey {
+export interface KeysetSortKey {
   /** Never null. */
   readonly expression: RawBuilder<unknown>;
   readonly type: 'text' | 'uuid' | 'boolean' | 'timestamptz';
@@ -19,7 +19,7 @@ export interface KeysetQuery<Row> {
   from: RawBuilder<unknown>;
   /** All of them must hold. */
   where: readonly RawBuilder<unknown>[];
-  order: SortKey & { isDescending: boolean };
+  order: KeysetSortKey & { isDescending: boolean };
   /** Unique: decides between those that the order leaves equal. */
   id: RawBuilder<unknown>;
   /** Default: uuid. */

@@ -1,11 +1,11 @@
 import type { FieldReader } from './field-reader.ts';
-import type { SortKey } from './keyset-list.ts';
+import type { KeysetSortKey } from './keyset-list.ts';
 
 /** `order=<field>`, or `-<field>` from the end; without it the first of the fields there are. */
 export function readOrder(
   reader: FieldReader,
-  keys: ReadonlyMap<string, SortKey>,
-): SortKey & { isDescending: boolean } {
+  keys: ReadonlyMap<string, KeysetSortKey>,
+): KeysetSortKey & { isDescending: boolean } {
   const [first] = keys.values();
   const text = reader.text('order');
   const isDescending = text?.startsWith('-') === true;

@@ -1,4 +1,4 @@
-import { findRole, type Role, type RoleName } from '../principals/role.ts';
+import { findRole, type AccessRole, type RoleName } from '../principals/role.ts';
 
 /** A role that a user has: in the system as a whole, or in one organization. */
 export interface Binding {
@@ -14,15 +14,15 @@ export interface Binding {
   org_name: string | null;
 }
 
-export type Scope = Role['scope'];
+export type RoleScope = AccessRole['scope'];
 
 /** Rows of a table, with the names of what they refer to; `b`, `u` and `o` in conditions. */
-export function bindingsFrom(scope: Scope): string {
+export function bindingsFrom(scope: RoleScope): string {
   const join = `access.${scope}_role_bindings b JOIN access.users u ON u.id = b.user_id`;
   return scope === 'org' ? `${join} JOIN access.organizations o ON o.id = b.org_id` : join;
 }
 
-export function bindingColumns(scope: Scope): string {
+export function bindingColumns(scope: RoleScope): string {
   const org = scope === 'org' ? 'b.org_id, o.name AS org_name' : 'NULL AS org_id, NULL AS org_name';
   return `b.id, b.user_id, u.username, u.name AS user_name, b.role, b.created_by, b.date_created, ${org}`;
 }

@@ -6,14 +6,14 @@ import { isRoot } from '../orgs/organization.ts';
 import { askedOrg, selectOrg } from '../orgs/select-org.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type SortKey } from '../records/keyset-list.ts';
+import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
-import { bindingColumns, bindingsFrom, presentBinding, type Binding, type Scope } from './binding.ts';
+import { bindingColumns, bindingsFrom, presentBinding, type Binding, type RoleScope } from './binding.ts';
 import { findRole } from '../principals/role.ts';
 import type { RoleParts } from './role-parts.ts';
 
 /** The first is the usual one: by the index. */
-export const bindingOrders: ReadonlyMap<string, SortKey> = new Map([
+export const bindingOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['id', { expression: sql`b.id`, type: 'uuid' }],
   ['date_created', { expression: sql`b.date_created`, type: 'timestamptz' }],
   ['role', { expression: sql`b.role`, type: 'text' }],
@@ -31,7 +31,7 @@ export function readableOrgs(caller: Principal): string[] | undefined {
  * Throws 403 for who may read none, or none of the organization that is asked for, and 400 by field for what the query
  * asks wrongly.
  */
-export async function listBindings(scope: Scope, call: Call, parts: RoleParts): Promise<ListSource<Binding>> {
+export async function listBindings(scope: RoleScope, call: Call, parts: RoleParts): Promise<ListSource<Binding>> {
   const readable = readableOrgs(call.caller);
   if (readable !== undefined && (scope === 'system' || readable.length === 0)) throw newPermissionDenied();
   const reader = FieldReader.ofQuery(call.query);

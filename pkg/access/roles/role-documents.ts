@@ -1,7 +1,7 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 import { objectSchema, type OperationDocument } from '../http/operation.ts';
 import { listSchema, orderParameter, pageParameters } from '../records/list-documents.ts';
-import type { Scope } from './binding.ts';
+import type { RoleScope } from './binding.ts';
 import { bindingOrders } from './list-bindings.ts';
 
 const text: JsonSchema = { type: 'string' };
@@ -40,7 +40,7 @@ const ofSystem: typeof ofOrg = {
   where: '',
 };
 
-export function bindingDocuments(scope: Scope): Record<'list' | 'create' | 'read' | 'remove', OperationDocument> {
+export function bindingDocuments(scope: RoleScope): Record<'list' | 'create' | 'read' | 'remove', OperationDocument> {
   const { readers, writers, where } = scope === 'org' ? ofOrg : ofSystem;
   const inOrganization = scope === 'org';
   const named = { ...text, description: 'Id, or name.' };

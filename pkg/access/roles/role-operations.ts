@@ -1,10 +1,10 @@
-import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer, type ListSource } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, type Call, type Operation } from '../http/operation.ts';
 import { isUuid } from '../records/uuid.ts';
-import { presentBinding, type Binding, type Scope } from './binding.ts';
+import { presentBinding, type Binding, type RoleScope } from './binding.ts';
 import { listBindings, readableOrgs } from './list-bindings.ts';
-import { findRole, roles, type Role } from '../principals/role.ts';
+import { findRole, roles, type AccessRole } from '../principals/role.ts';
 import { bindingDocuments, roleDocuments } from './role-documents.ts';
 import type { RoleParts } from './role-parts.ts';
 import { createBinding, findBinding, removeBinding } from './write-binding.ts';
@@ -31,7 +31,7 @@ export function roleOperations(parts: RoleParts): Operation[] {
       document: roleDocuments.read,
       handle: async ({ params }) => {
         const role = findRole(params['id']!);
-        if (role === undefined) throw newNotFound();
+        if (role === undefined) throw newAccessNotFound();
         return jsonAnswer(200, role);
       },
     },
@@ -40,7 +40,7 @@ export function roleOperations(parts: RoleParts): Operation[] {
   ];
 }
 
-const everyRole: ListSource<Role> = {
+const everyRole: ListSource<AccessRole> = {
   all: async function* everything() {
     yield roles;
   },
@@ -48,7 +48,7 @@ const everyRole: ListSource<Role> = {
   present: (role) => role,
 };
 
-function bindingOperations(scope: Scope, parts: RoleParts): Operation[] {
+function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
   const document = bindingDocuments(scope);
   const path = `/api/v1/rbac/${scope}-role-bindings/`;
   const one = `${path}{id}/`;
@@ -88,11 +88,12 @@ function bindingOperations(scope: Scope, parts: RoleParts): Operation[] {
 }
 
 /** Throws 403 for who may read none at all, and 404 for what is not theirs to read. */
-async function findReadable(scope: Scope, { caller, params }: Call, { database }: RoleParts): Promise<Binding> {
+async function findReadable(scope: RoleScope, { caller, params }: Call, { database }: RoleParts): Promise<Binding> {
   const readable = readableOrgs(caller);
   if (readable !== undefined && (scope === 'system' || readable.length === 0)) throw newPermissionDenied();
   const id = params['id']!;
   const binding = isUuid(id) ? await findBinding(scope, id, database.pool) : undefined;
-  if (binding === undefined || (readable !== undefined && !readable.includes(binding.org_id!))) throw newNotFound();
+  if (binding === undefined || (readable !== undefined && !readable.includes(binding.org_id!)))
+    throw newAccessNotFound();
   return binding;
 }

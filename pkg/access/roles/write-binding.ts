@@ -1,6 +1,6 @@
 import { type Queryable, isDuplicate } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
-import { newFieldErrors, newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { holdsIn, isAdministrator } from '../http/caller.ts';
 import type { Call } from '../http/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
@@ -8,11 +8,11 @@ import { selectOrg } from '../orgs/select-org.ts';
 import { findRole } from '../principals/role.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { refuseLastAdministrator } from '../users/administrators.ts';
-import { bindingColumns, bindingsFrom, titleOf, type Binding, type Scope } from './binding.ts';
+import { bindingColumns, bindingsFrom, titleOf, type Binding, type RoleScope } from './binding.ts';
 import type { RoleParts } from './role-parts.ts';
 
 /** `{user, role}`, and of an organization `org`; without it in the one the call is made in. */
-export async function createBinding(scope: Scope, call: Call, parts: RoleParts): Promise<Binding> {
+export async function createBinding(scope: RoleScope, call: Call, parts: RoleParts): Promise<Binding> {
   const reader = FieldReader.ofBody(await call.request.fields());
   const organization = scope === 'system' ? undefined : await readOrganization(reader, call, parts);
   checkWriter(call, organization?.id ?? null);
@@ -104,7 +104,7 @@ async function insertBinding(
     role,
     orgId,
     createdBy,
-  }: { scope: Scope; userId: string; role: string; orgId: string | undefined; createdBy: string },
+  }: { scope: RoleScope; userId: string; role: string; orgId: string | undefined; createdBy: string },
   on: Queryable,
 ): Promise<Binding> {
   // What goes at this moment is not there: no broken reference.
@@ -130,7 +130,7 @@ async function insertBinding(
   return (await findBinding(scope, rows[0]!.id, on))!;
 }
 
-export async function findBinding(scope: Scope, id: string, on: Queryable): Promise<Binding | undefined> {
+export async function findBinding(scope: RoleScope, id: string, on: Queryable): Promise<Binding | undefined> {
   const { rows } = await on.query<Binding>({
     name: `${scope}-binding`,
     text: `SELECT ${bindingColumns(scope)} FROM ${bindingsFrom(scope)} WHERE b.id = $1`,
@@ -141,7 +141,7 @@ export async function findBinding(scope: Scope, id: string, on: Queryable): Prom
 
 /** Throws 403 for the role of the last administrator. */
 export async function removeBinding(
-  scope: Scope,
+  scope: RoleScope,
   call: Call,
   binding: Binding,
   { database, audit }: RoleParts,
@@ -154,7 +154,7 @@ export async function removeBinding(
       text: `DELETE FROM access.${scope}_role_bindings WHERE id = $1`,
       values: [binding.id],
     });
-    if (rowCount === 0) throw newNotFound();
+    if (rowCount === 0) throw newAccessNotFound();
     await audit.operate(
       {
         ...actorOf(call),

@@ -1,4 +1,4 @@
-import type { Log } from '#pkg/database/index';
+import type { DatabaseLog } from '#pkg/database/index';
 import type { KeyFile } from './key-file.ts';
 import { SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
@@ -12,12 +12,12 @@ export class KeyRing {
   /** Absent where the keys were given by an option. */
   readonly file: KeyFile | undefined;
   #held: readonly SecretKey[];
-  readonly #log: Log | undefined;
+  readonly #log: DatabaseLog | undefined;
   #version: string | undefined;
   #refusal: string | undefined;
 
   /** Without a key nothing opens, and nothing is sealed, until the file is there. */
-  constructor(keys: readonly SecretKey[], file?: KeyFile, log?: Log) {
+  constructor(keys: readonly SecretKey[], file?: KeyFile, log?: DatabaseLog) {
     this.#held = keys;
     this.file = file;
     this.#log = log;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Log } from '#pkg/database/index';
+import type { DatabaseLog } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { checkRing, hasKeys } from './key-checks.ts';
 import { KeyFile } from './key-file.ts';
@@ -17,7 +17,7 @@ export interface KeyOptions {
   /** Where `secret-key` is, and is made at the first start, if neither is given. */
   dataDir: string;
   /** Hears of a file that is replaced later and cannot be used. */
-  log?: Log;
+  log?: DatabaseLog;
 }
 
 /**

@@ -1,6 +1,6 @@
-import { newNotFound } from '../http/access-error.ts';
+import { newAccessNotFound } from '../http/access-error.ts';
 import { listAnswer, type ListSource } from '../http/list-answer.ts';
-import { noContent, objectSchema, type Answer, type Call, type UserOperation } from '../http/operation.ts';
+import { noContent, objectSchema, type AccessResponse, type Call, type UserOperation } from '../http/operation.ts';
 import { listSchema, pageParameters } from '../records/list-documents.ts';
 import { endSession, type EndSessionParts } from './end-session.ts';
 import { endSessionCookies } from './session-cookies.ts';
@@ -46,7 +46,7 @@ export function sessionOperations(parts: SessionOperationParts): UserOperation[]
   ];
 }
 
-async function list(call: Call, { sessions }: SessionOperationParts): Promise<Answer> {
+async function list(call: Call, { sessions }: SessionOperationParts): Promise<AccessResponse> {
   const { caller } = call;
   const rows = await sessions.list(caller.id);
   const source: ListSource<SessionRow> = {
@@ -60,10 +60,10 @@ async function list(call: Call, { sessions }: SessionOperationParts): Promise<An
   return listAnswer(call, source);
 }
 
-async function end(call: Call, parts: SessionOperationParts): Promise<Answer> {
+async function end(call: Call, parts: SessionOperationParts): Promise<AccessResponse> {
   const { caller, params, request } = call;
   const id = params['id']!.toLowerCase();
-  if (!(await endSession(call, id, parts))) throw newNotFound();
+  if (!(await endSession(call, id, parts))) throw newAccessNotFound();
   return id === caller.session?.id
     ? { ...noContent, headers: { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) } }
     : noContent;

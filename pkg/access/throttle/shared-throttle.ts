@@ -1,11 +1,11 @@
-import type { Log } from '#pkg/database/index';
+import type { DatabaseLog } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { networkOf } from '#pkg/http/index';
 import type { Throttle } from './throttle.ts';
 
 export interface SharedThrottleOptions {
   database: AccessDatabase;
-  log: Log;
+  log: DatabaseLog;
   /** Requests a minute of an address that says nothing, or nothing right, of who asks. Default 2048. */
   anonymous?: number;
   /** Requests a minute of a user. Default 4096. */
@@ -38,7 +38,7 @@ const partOfRest = 32;
  */
 export class SharedThrottle implements Throttle {
   readonly #database: AccessDatabase;
-  readonly #log: Log;
+  readonly #log: DatabaseLog;
   readonly #limits: { anonymous: number; user: number };
   readonly #allowances = new Map<string, Allowance>();
   #lastComplaintAt = -Infinity;

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import type { Queryable } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
-import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { refuseLastAdministrator } from './administrators.ts';
@@ -12,7 +12,7 @@ import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
 import { withUniqueFields } from './unique-fields.ts';
 import type { UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-import { readComment, readEmail, readGroups, readName, readUsername } from './user-rules.ts';
+import { readComment, readEmail, readGroups, readDisplayName, readUsername } from './user-rules.ts';
 
 /** What may become of a user; what is undefined stays. */
 export interface UserChange {
@@ -32,7 +32,7 @@ export interface UserChange {
 export async function changeUser(call: Call, id: string, isWhole: boolean, parts: UserParts): Promise<void> {
   const { caller, request } = call;
   const user = await parts.users.find(id);
-  if (user === undefined) throw newNotFound();
+  if (user === undefined) throw newAccessNotFound();
   const { change, password, isRevoking = id !== caller.id } = readChange(await request.fields(), user, isWhole);
   const isOut =
     change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
@@ -42,7 +42,7 @@ export async function changeUser(call: Call, id: string, isWhole: boolean, parts
     if (passwordHash !== undefined) await setPassword({ id, passwordHash }, parts, on);
     else if (isOut) await endLogins({ id }, parts, on);
     if (passwordHash !== undefined && isRevoking) await revokeCredentials(user, call, parts, on);
-    const changed = [...namesOf(change), ...(passwordHash === undefined ? [] : ['password'])];
+    const changed = [...changedFields(change), ...(passwordHash === undefined ? [] : ['password'])];
     await parts.audit.operate(
       { ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') },
       on,
@@ -61,7 +61,7 @@ function readChange(
     reader.refuse('username', 'The username cannot be changed.');
   const email = readEmail(reader, isWhole);
   const change: UserChange = {
-    name: readName(reader, isWhole),
+    name: readDisplayName(reader, isWhole),
     email,
     comment: readComment(reader),
     is_active: reader.boolean('is_active'),
@@ -94,14 +94,17 @@ export async function storeChange(
     database.transaction(async (on) => {
       if (change.is_active === false || change.date_expired instanceof Date) await refuseLastAdministrator(id, on);
       const user = await users.lock(id, on);
-      if (user === undefined) throw newNotFound();
-      await updateUser({ ...user, ...Object.fromEntries(namesOf(change).map((name) => [name, change[name]])) }, on);
+      if (user === undefined) throw newAccessNotFound();
+      await updateUser(
+        { ...user, ...Object.fromEntries(changedFields(change).map((name) => [name, change[name]])) },
+        on,
+      );
       await more(on);
     }),
   );
 }
 
-export function namesOf(change: UserChange): (keyof UserChange)[] {
+export function changedFields(change: UserChange): (keyof UserChange)[] {
   return (Object.keys(change) as (keyof UserChange)[]).filter((name) => change[name] !== undefined);
 }
 

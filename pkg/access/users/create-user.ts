@@ -1,7 +1,7 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import type { Queryable } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
-import { newOrgNotFound, newPermissionDenied, newUnavailable } from '../http/access-error.ts';
+import { newOrgNotFound, newPermissionDenied, newAccessUnavailable } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { holdsIn, isAdministrator } from '../http/caller.ts';
@@ -11,7 +11,7 @@ import { readNewPassword } from './new-password.ts';
 import { newUsernameTaken, withUniqueFields } from './unique-fields.ts';
 import type { UserWithRoles } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-import { readComment, readEmail, readGroups, readName, readUsername } from './user-rules.ts';
+import { readComment, readEmail, readGroups, readDisplayName, readUsername } from './user-rules.ts';
 
 interface NewUser {
   username: string;
@@ -64,7 +64,7 @@ async function refuseSubject({ request }: Call, username: string, { isSubject }:
     isBound = await isSubject(username);
   } catch (error) {
     request.context.log.warn({ err: error }, 'Whether a binding names a new user could not be found out.');
-    throw newUnavailable();
+    throw newAccessUnavailable();
   }
   if (isBound) throw newUsernameTaken();
 }
@@ -81,7 +81,7 @@ async function refuseRetired(usernameKey: string, on: Queryable): Promise<void> 
 function readNewUser(fields: JsonObject): NewUser {
   const reader = FieldReader.ofBody(fields);
   const username = readUsername(reader, true);
-  const name = readName(reader, true);
+  const name = readDisplayName(reader, true);
   const email = readEmail(reader, true);
   const password = readNewPassword(reader, 'password', { username: username ?? '', email });
   const user = {

@@ -2,20 +2,20 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ListSource } from '../http/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type SortKey } from '../records/keyset-list.ts';
+import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
 import { fold } from '../names/fold-case.ts';
 import { presentUser, userColumns, type UserWithRoles } from './user.ts';
 
-const text = (expression: RawBuilder<unknown>): SortKey => ({ expression, type: 'text' });
+const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });
 /** A time that never came is before all others. */
-const time = (column: string): SortKey => ({
+const time = (column: string): KeysetSortKey => ({
   expression: sql`coalesce(u.${sql.ref(column)}, '-infinity')`,
   type: 'timestamptz',
 });
 
 /** The first is the usual one. */
-export const userOrders: ReadonlyMap<string, SortKey> = new Map([
+export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['name', text(sql`u.name`)],
   ['username', text(sql`u.username_key`)],
   ['email', text(sql`coalesce(u.email_key, '')`)],

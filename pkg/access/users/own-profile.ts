@@ -1,16 +1,16 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { actorOf } from '../audit/audit.ts';
-import { newFieldErrors, newNotFound } from '../http/access-error.ts';
+import { newFieldErrors, newAccessNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import type { Caller } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
-import { namesOf, setPassword, storeChange, type UserChange } from './change-user.ts';
+import { changedFields, setPassword, storeChange, type UserChange } from './change-user.ts';
 import { readNewPassword } from './new-password.ts';
 import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
 import { presentUser, type UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-import { readComment, readEmail, readName } from './user-rules.ts';
+import { readComment, readEmail, readDisplayName } from './user-rules.ts';
 
 export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject' | 'names'>;
 
@@ -25,7 +25,7 @@ export class OwnProfile {
   /** With the roles in every organization. */
   async record({ id }: Pick<Caller, 'id'>): Promise<object> {
     const user = await this.#parts.users.findRecord(id);
-    if (user === undefined) throw newNotFound();
+    if (user === undefined) throw newAccessNotFound();
     return presentUser(user, rootOrgId);
   }
 
@@ -33,7 +33,7 @@ export class OwnProfile {
   async update(call: Call, fields: JsonObject, { isWhole }: { isWhole: boolean }): Promise<void> {
     const reader = FieldReader.ofBody(fields);
     const change: UserChange = {
-      name: readName(reader, isWhole),
+      name: readDisplayName(reader, isWhole),
       email: readEmail(reader, isWhole),
       comment: readComment(reader),
     };
@@ -46,7 +46,7 @@ export class OwnProfile {
           action: 'update',
           resourceType: 'user',
           resource: username,
-          detail: namesOf(change).join(', '),
+          detail: changedFields(change).join(', '),
         },
         on,
       );
@@ -62,7 +62,7 @@ export class OwnProfile {
     const { caller, request } = call;
     const { users, login, database, hasher, audit } = this.#parts;
     const user = await users.find(caller.id);
-    if (user === undefined) throw newNotFound();
+    if (user === undefined) throw newAccessNotFound();
     const { old, fresh, isRevoking } = readPasswords(fields, user);
     const isRight = await login.confirmPassword({ username: user.username, password: old, address: request.address });
     if (!isRight) throw newFieldErrors({ old_password: ['This is not your password.'] });

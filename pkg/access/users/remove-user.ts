@@ -1,5 +1,5 @@
 import { actorOf } from '../audit/audit.ts';
-import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { refuseLastAdministrator } from './administrators.ts';
 import type { UserParts } from './user-parts.ts';
@@ -13,7 +13,7 @@ export async function removeUser(call: Call, id: string, { database, users, audi
   await database.transaction(async (on) => {
     await refuseLastAdministrator(id, on);
     const user = await users.lock(id, on);
-    if (user === undefined) throw newNotFound();
+    if (user === undefined) throw newAccessNotFound();
     await on.query({
       name: 'username-retire',
       text: 'INSERT INTO access.retired_usernames (username_key) VALUES ($1) ON CONFLICT (username_key) DO UPDATE SET date_retired = now()',

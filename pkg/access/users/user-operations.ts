@@ -1,7 +1,7 @@
 import { actorOf } from '../audit/audit.ts';
-import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { jsonAnswer, noContent, type Answer, type Call, type Operation } from '../http/operation.ts';
+import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation } from '../http/operation.ts';
 import { accountKey } from '../login/login-failures.ts';
 import { rootOrgId, type Organization } from '../orgs/organization.ts';
 import { askedOrg, selectOrg } from '../orgs/select-org.ts';
@@ -16,7 +16,7 @@ import { presentUser, type UserWithRoles } from './user.ts';
 import { userDocuments } from './user-documents.ts';
 import type { UserParts } from './user-parts.ts';
 
-type Handle = (call: Call, parts: UserParts) => Promise<Answer>;
+type Handle = (call: Call, parts: UserParts) => Promise<AccessResponse>;
 
 const all = '/api/v1/users/users/';
 const one = `${all}{id}/`;
@@ -84,7 +84,7 @@ const change =
     const { user, organization } = await findTargetToChange(call, parts);
     await changeUser(call, user.id, isWhole, parts);
     const changed = await parts.users.findRecord(user.id, organization.id);
-    if (changed === undefined) throw newNotFound();
+    if (changed === undefined) throw newAccessNotFound();
     return jsonAnswer(200, presentUser(changed, organization.id));
   };
 
@@ -130,7 +130,7 @@ async function findTarget(call: Call, parts: UserParts): Promise<Target> {
 async function findUser(organization: Organization, call: Call, parts: UserParts): Promise<Target> {
   const found = await findUserIn(organization, call, parts);
   if (found === undefined)
-    throw newNotFound(
+    throw newAccessNotFound(
       `There is no such user in organization ${organization.name}; ROOT has those of all organizations.`,
     );
   return found;

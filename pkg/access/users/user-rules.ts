@@ -40,7 +40,7 @@ export function groupFault(group: string): string | undefined {
 
 export const readUsername = (reader: FieldReader, isRequired: boolean): string | undefined =>
   reader.text('username', { isRequired, longest: longestUsername, check: usernameFault });
-export const readName = (reader: FieldReader, isRequired: boolean): string | undefined =>
+export const readDisplayName = (reader: FieldReader, isRequired: boolean): string | undefined =>
   reader.text('name', { isRequired });
 export const readEmail = (reader: FieldReader, isRequired: boolean): string | undefined =>
   reader.text('email', { isRequired, longest: longestEmail, check: emailFault });

@@ -27,14 +27,14 @@ export function checkWatchStart(resourceVersion: string | undefined): void {
 }
 
 /** An empty one would be none. @throws StatusError 400 */
-export function checkPreconditions({ uid, resourceVersion }: DeleteOptions): void {
+export function checkDeletePreconditions({ uid, resourceVersion }: DeleteOptions): void {
   if (uid === '' || resourceVersion === '') throw newBadRequest('a precondition must not be empty');
 }
 
 /**
  * What is sent, as JSON: properties that are undefined are left out. @throws StatusError 400 for what JSON cannot say.
  */
-export function encodeBody(value: unknown): string {
+export function encodeRequestBody(value: unknown): string {
   let text: string | undefined;
   try {
     text = encodeJson(value);

@@ -2,7 +2,7 @@ import type { IndexDefinition, IndexValue } from '../scheme/index-definition.ts'
 import { indexTypeDescriptions, parseIndexValue } from '../scheme/index-value.ts';
 import { newBadRequest, type StatusError } from '../status/status-error.ts';
 import type { FieldRequirement, FieldSelector } from './requirement.ts';
-import { parseClauses, quote, type SelectorScanner } from './selector-scanner.ts';
+import { parseClauses, quoteExcerpt, type SelectorScanner } from './selector-scanner.ts';
 
 const orderings = { '>': 'GreaterThan', '>=': 'GreaterOrEqual', '<': 'LessThan', '<=': 'LessOrEqual' } as const;
 
@@ -106,7 +106,7 @@ class ClauseParser {
   private typed(text: string, index: IndexDefinition): IndexValue {
     const value = parseIndexValue(index.type, text);
     if (value === undefined)
-      throw this.malformed(`${quote(text)} is not ${indexTypeDescriptions[index.type]}`, index.name);
+      throw this.malformed(`${quoteExcerpt(text)} is not ${indexTypeDescriptions[index.type]}`, index.name);
     return value;
   }
 

@@ -1,7 +1,7 @@
 import { newBadRequest, type StatusError } from '../status/status-error.ts';
 import { validateLabelValue, validateQualifiedKey } from '../validation/qualified-key.ts';
 import type { LabelRequirement, LabelSelector } from './requirement.ts';
-import { parseClauses, quote, type SelectorScanner } from './selector-scanner.ts';
+import { parseClauses, quoteExcerpt, type SelectorScanner } from './selector-scanner.ts';
 
 /**
  * Reads all occurrences of the query parameter `labelSelector`; all clauses must hold. Forms: `k=v`, `k==v`, `k!=v`,
@@ -37,7 +37,9 @@ function parseRequirement(scanner: SelectorScanner): LabelRequirement {
     case 'notin':
       return { key, operator: 'NotIn', values: takeSet(scanner) };
     default:
-      throw malformed(`unknown operator ${quote(operator)} after ${quote(key)}: labels have =, ==, !=, in and notin`);
+      throw malformed(
+        `unknown operator ${quoteExcerpt(operator)} after ${quoteExcerpt(key)}: labels have =, ==, !=, in and notin`,
+      );
   }
 }
 
@@ -45,7 +47,7 @@ function takeKey(scanner: SelectorScanner): string {
   const key = scanner.takeWord();
   if (key === '') throw scanner.unexpected('a label key');
   const violation = validateQualifiedKey(key);
-  if (violation !== undefined) throw malformed(`label key ${quote(key)}: ${violation}`);
+  if (violation !== undefined) throw malformed(`label key ${quoteExcerpt(key)}: ${violation}`);
   return key;
 }
 
@@ -64,7 +66,7 @@ function takeSet(scanner: SelectorScanner): string[] {
 
 function checked(value: string): string {
   const violation = validateLabelValue(value);
-  if (violation !== undefined) throw malformed(`label value ${quote(value)}: ${violation}`);
+  if (violation !== undefined) throw malformed(`label value ${quoteExcerpt(value)}: ${violation}`);
   return value;
 }
 

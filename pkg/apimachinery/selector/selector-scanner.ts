@@ -107,7 +107,7 @@ export class SelectorScanner {
 
   /** The error for a character that cannot stand here. */
   unexpected(expected: string): StatusError {
-    const found = this.atEnd ? 'the end' : quote(this.text.slice(this.position, this.position + 30));
+    const found = this.atEnd ? 'the end' : quoteExcerpt(this.text.slice(this.position, this.position + 30));
     return this.fail(`expected ${expected} at character ${this.position + 1}, found ${found}`);
   }
 
@@ -150,6 +150,6 @@ export function parseClauses<Clause extends LabelRequirement | FieldRequirement>
 }
 
 /** A client's text as an error message shows it: shortened, and well-formed whatever it was. */
-export function quote(text: string): string {
+export function quoteExcerpt(text: string): string {
   return JSON.stringify(text.length <= 100 ? text : `${text.slice(0, 97)}...`);
 }

@@ -22,7 +22,7 @@ const maxIdleMs = 2;
 const msPerArrivingByte = 4 / (1 << 20);
 
 /** Where the scheduler's time comes from. */
-export interface TurnHost {
+export interface SchedulerHost {
   /** In milliseconds. */
   now(): number;
   /** How long the event loop has had nothing to do so far, in milliseconds. */
@@ -33,7 +33,7 @@ export interface TurnHost {
   soon(callback: () => void): void;
 }
 
-const eventLoop: TurnHost = {
+const eventLoop: SchedulerHost = {
   now: () => performance.now(),
   idle: () => performance.eventLoopUtilization().idle,
   later: (callback) => {
@@ -70,7 +70,7 @@ function isLarge({ heldMs }: Work): boolean {
  * memory to collect. Where there is nothing else, large work loses next to nothing.
  */
 export class TurnScheduler {
-  private readonly host: TurnHost;
+  private readonly host: SchedulerHost;
   private readonly budgetMs: number;
   private readonly small = new Set<() => void>();
   private readonly large = new Set<() => void>();
@@ -88,7 +88,7 @@ export class TurnScheduler {
   private isLargeNext = false;
   private isWaking = false;
 
-  constructor({ host = eventLoop, budgetMs = standardBudgetMs }: { host?: TurnHost; budgetMs?: number } = {}) {
+  constructor({ host = eventLoop, budgetMs = standardBudgetMs }: { host?: SchedulerHost; budgetMs?: number } = {}) {
     this.host = host;
     this.budgetMs = budgetMs;
   }

@@ -51,11 +51,11 @@ export class BindingTable {
     const { roleRef, subjects = [] } = JSON.parse(body) as RoleBinding;
     const isRole = roleRef.kind === 'Role';
     const table = isRole ? this.#roles : this.#clusterRoles;
-    const binding = keyOf(namespace, name);
+    const binding = namespacedKey(namespace, name);
     const known = {
       namespace,
       table,
-      role: table.refer(isRole ? keyOf(namespace, roleRef.name) : roleRef.name),
+      role: table.refer(isRole ? namespacedKey(namespace, roleRef.name) : roleRef.name),
       subjects: subjectKeys(subjects, namespace),
     };
     this.#bindings.set(binding, known);
@@ -63,7 +63,7 @@ export class BindingTable {
   }
 
   remove(namespace: string, name: string): void {
-    const binding = keyOf(namespace, name);
+    const binding = namespacedKey(namespace, name);
     const known = this.#bindings.get(binding);
     if (known === undefined) return;
     this.#bindings.delete(binding);
@@ -151,6 +151,6 @@ function folded(name: string): string {
 }
 
 /** A namespace holds no slash. */
-export function keyOf(namespace: string, name: string): string {
+export function namespacedKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }

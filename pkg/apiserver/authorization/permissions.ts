@@ -74,13 +74,13 @@ export function describeRule({ apiGroups, resources, nonResourceURLs, resourceNa
     Verbs: verbs,
   };
   const shown = Object.entries(parts).flatMap(([name, values]) =>
-    values === undefined || values.length === 0 ? [] : [`${name}:${quoted(values)}`],
+    values === undefined || values.length === 0 ? [] : [`${name}:${quotedList(values)}`],
   );
   return `{${shown.join(', ')}}`;
 }
 
 /** As Go prints a list of texts. */
-export function quoted(texts: readonly string[]): string {
+export function quotedList(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
 }
 

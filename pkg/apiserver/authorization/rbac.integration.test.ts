@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Client } from 'pg';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { eventType } from '#pkg/apis/index';
-import { eventually } from '../registry/registrytest/api-client.ts';
+import { waitUntil } from '../registry/registrytest/api-client.ts';
 import { LoopbackClient } from '../loopback/loopback-client.ts';
 import { bootstrapRoles } from './bootstrap/bootstrap-roles.ts';
 import { RbacAuthorizer } from './rbac-authorizer.ts';
-import { startTestRbac, userOf, type TestRbac } from './start-test-rbac.ts';
+import { startTestRbac, testUser, type TestRbac } from './start-test-rbac.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const apiVersion = 'rbac.authorization.k8s.io/v1';
@@ -27,7 +27,7 @@ let name: string;
 beforeEach(() => {
   made += 1;
   name = `n${made}`;
-  server.users.set('ada', userOf('ada', name));
+  server.users.set('ada', testUser('ada', name));
 });
 
 const rule = (verbs: string[], resources: string[], more: JsonObject = {}): JsonObject => ({
@@ -161,7 +161,7 @@ describe('the roles that every server has', () => {
     }
     expect((await server.call('ada', 'GET', '/apis')).status).toBe(403);
     await Promise.all([server.visit(), server.visit(), server.visit()]);
-    await eventually(async () => (await server.call('ada', 'GET', '/apis')).status === 200);
+    await waitUntil(async () => (await server.call('ada', 'GET', '/apis')).status === 200);
     expect((await server.call('root', 'GET', `${rbac}/clusterroles${all}`)).body.items).toHaveLength(
       bootstrapRoles.length - 1,
     );
@@ -191,7 +191,7 @@ describe('the roles that every server has', () => {
     ],
     ['controllers', ['system:controller-managers'], 'GET', `${rbac}/clusterroles`, 200],
   ])('%s', async (_reason, groups, method, path, status) => {
-    server.users.set('ben', userOf('ben', ...groups));
+    server.users.set('ben', testUser('ben', ...groups));
     const body = method === 'POST' ? { apiVersion: 'v1', kind: 'Event', metadata: {}, involvedObject: {} } : undefined;
     expect((await server.call('ben', method, path, body)).status).toBe(status);
   });
@@ -601,7 +601,7 @@ describe('nobody gives away what they do not have', () => {
   });
 
   test('being anything else in the namespace of the platform: a plugin writes Leases of positions alone', async () => {
-    server.users.set('plugin', userOf(`system:plugin:${name}`, 'system:plugins'));
+    server.users.set('plugin', testUser(`system:plugin:${name}`, 'system:plugins'));
     const path = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases';
     const lease = (leaseName: string, seconds = 15): JsonObject => ({
       apiVersion: 'coordination.k8s.io/v1',
@@ -624,7 +624,7 @@ describe('nobody gives away what they do not have', () => {
     expect(taken.status).toBe(403);
     expect((await server.call('plugin', 'POST', path, lease(`deleted-plugin-${name}`))).status).toBe(403);
     expect((await server.call('plugin', 'POST', path, lease(`resume-${name}`))).status).toBe(201);
-    server.users.set('manager', userOf('manager', 'system:controller-managers'));
+    server.users.set('manager', testUser('manager', 'system:controller-managers'));
     expect((await server.call('manager', 'PUT', `${path}/svc-controllers`, lease('svc-controllers', 20))).status).toBe(
       200,
     );
@@ -657,7 +657,7 @@ describe('nobody gives away what they do not have', () => {
 
 describe('a narrowed credential', () => {
   test('may do what its owner may do and its roles allow, and find out which', async () => {
-    server.users.set('token', { ...userOf('root', 'system:masters'), restriction: { roles: ['view'] } });
+    server.users.set('token', { ...testUser('root', 'system:masters'), restriction: { roles: ['view'] } });
     expect((await server.call('token', 'GET', events)).status).toBe(200);
     const refused = await server.call('token', 'DELETE', events);
     expect([refused.status, refused.body.message]).toEqual([
@@ -667,7 +667,7 @@ describe('a narrowed credential', () => {
     expect((await server.call('token', 'GET', '/apis')).status).toBe(200);
     // Not even by writing a role: what it holds is narrowed too.
     server.users.set('token', {
-      ...userOf('root', 'system:masters'),
+      ...testUser('root', 'system:masters'),
       restriction: { roles: ['system:aggregate-to-admin'] },
     });
     const role = { apiVersion, kind: 'Role', metadata: { name }, rules: [rule(['list'], ['events'])] };
@@ -758,14 +758,14 @@ test('a replica that cannot know the newest roles is 503 for all but system:mast
     isResourceRequest: true,
     path: '',
   };
-  const auditor = userOf('eve', 'svc:system-auditors');
-  await eventually(() => roles.lagMs < 1000);
+  const auditor = testUser('eve', 'svc:system-auditors');
+  await waitUntil(() => roles.lagMs < 1000);
   expect((await authorizer.authorize({ ...attributes, user: auditor })).allowed).toBe(true);
   const other = new Client(server.connection);
   await other.connect();
   try {
     await other.query('BEGIN; LOCK TABLE platform.change_log IN ACCESS EXCLUSIVE MODE');
-    await eventually(() => roles.lagMs > 1500);
+    await waitUntil(() => roles.lagMs > 1500);
     await expect(authorizer.authorize({ ...attributes, user: auditor })).rejects.toMatchObject({
       code: 503,
       details: { retryAfterSeconds: 1 },
@@ -773,13 +773,15 @@ test('a replica that cannot know the newest roles is 503 for all but system:mast
     await expect(
       authorizer.authorize({
         ...attributes,
-        user: { ...userOf('root', 'system:masters'), restriction: { roles: ['view'] } },
+        user: { ...testUser('root', 'system:masters'), restriction: { roles: ['view'] } },
       }),
     ).rejects.toMatchObject({ code: 503 });
-    expect((await authorizer.authorize({ ...attributes, user: userOf('root', 'system:masters') })).allowed).toBe(true);
+    expect((await authorizer.authorize({ ...attributes, user: testUser('root', 'system:masters') })).allowed).toBe(
+      true,
+    );
   } finally {
     await other.end();
   }
-  await eventually(() => roles.lagMs < 1000);
+  await waitUntil(() => roles.lagMs < 1000);
   expect((await authorizer.authorize({ ...attributes, user: auditor })).allowed).toBe(true);
 });

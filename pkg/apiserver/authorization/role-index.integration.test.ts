@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eventually } from '../registry/registrytest/api-client.ts';
+import { waitUntil } from '../registry/registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
 import { systemWrite } from '../rest/write-context.ts';
-import { userOf } from './start-test-rbac.ts';
+import { testUser } from './start-test-rbac.ts';
 
 const apiVersion = 'rbac.authorization.k8s.io/v1';
 const apiGroup = 'rbac.authorization.k8s.io';
 const question = {
-  user: userOf('ada'),
+  user: testUser('ada'),
   verb: 'list',
   group: '',
   version: 'v1',
@@ -41,16 +41,16 @@ test('what one replica writes holds on the other soon, and on one that starts la
   };
   await bindings.create('', binding, write);
   expect(one.registry.roles.allows(question)).toBe(true);
-  await eventually(() => two.registry.roles.allows(question));
+  await waitUntil(() => two.registry.roles.allows(question));
   const three = await pair.start();
   expect(three.registry.roles.allows(question)).toBe(true);
   await bindings.delete({ key: { namespace: '', name: 'ada' }, preconditions: {} }, write);
-  await eventually(() => !three.registry.roles.allows(question) && !two.registry.roles.allows(question));
+  await waitUntil(() => !three.registry.roles.allows(question) && !two.registry.roles.allows(question));
 });
 
 test('how old what is known may be, is known', async () => {
   const { roles } = pair.two.registry;
-  await eventually(() => roles.lagMs < 700);
+  await waitUntil(() => roles.lagMs < 700);
   const { currentAt } = pair.two.store.changes;
-  await eventually(() => pair.two.store.changes.currentAt > currentAt);
+  await waitUntil(() => pair.two.store.changes.currentAt > currentAt);
 });

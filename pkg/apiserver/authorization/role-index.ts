@@ -10,7 +10,7 @@ import {
 } from '#pkg/apis/index';
 import { systemMasters, type Attributes, type UserInfo } from '#pkg/identity/index';
 import type { StoredObject } from '#pkg/storage/index';
-import { BindingTable, keyOf } from './binding-table.ts';
+import { BindingTable, namespacedKey } from './binding-table.ts';
 import type { CompiledRule } from './compiled-rule.ts';
 import { commonRules } from './intersect-rules.ts';
 import { compactRules, countPermissions, permissionsOf } from './permissions.ts';
@@ -65,8 +65,8 @@ export class RoleIndex {
       [
         roleModel,
         {
-          put: ({ namespace, name, body }) => this.#roles.put(keyOf(namespace, name), body),
-          remove: ({ namespace, name }) => this.#roles.remove(keyOf(namespace, name)),
+          put: ({ namespace, name, body }) => this.#roles.put(namespacedKey(namespace, name), body),
+          remove: ({ namespace, name }) => this.#roles.remove(namespacedKey(namespace, name)),
         },
       ],
       [clusterRoleBindingModel, bindings],
@@ -223,6 +223,6 @@ export class RoleIndex {
   }
 
   #find({ kind, name }: Pick<RoleRef, 'kind' | 'name'>, namespace: string): RoleEntry | undefined {
-    return kind === 'Role' ? this.#roles.get(keyOf(namespace, name)) : this.#clusterRoles.get(name);
+    return kind === 'Role' ? this.#roles.get(namespacedKey(namespace, name)) : this.#clusterRoles.get(name);
   }
 }

@@ -9,7 +9,7 @@ import { ApiServer } from '../api-server.ts';
 import { createPlatformRegistry, type PlatformRegistry } from '../registry/index.ts';
 import { RbacAuthorizer } from './rbac-authorizer.ts';
 
-export interface Answer {
+export interface RbacTestResponse {
   status: number;
   headers: Headers;
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of any shape
@@ -22,7 +22,13 @@ export interface TestRbac {
   connection: Awaited<ReturnType<typeof createTestDatabase>>['connection'];
   /** Who there is; who is taken out has no credential any more. */
   users: Map<string, UserInfo>;
-  call(user: string, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    user: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<RbacTestResponse>;
   /** Resolves when the watch has begun: with its events as they come. */
   watch(user: string, path: string): Promise<AsyncGenerator<{ type: string; object: { code?: number } }>>;
   /** Another server starts on the database, and stops. */
@@ -37,7 +43,7 @@ export async function startTestRbac(): Promise<TestRbac> {
   const store = await PostgresStore.open({ database, log: silentLog });
   const log = pino({ level: 'silent' });
   const registry = await createPlatformRegistry({ store, log });
-  const users = new Map<string, UserInfo>([['root', userOf('root', 'system:masters')]]);
+  const users = new Map<string, UserInfo>([['root', testUser('root', 'system:masters')]]);
   const tokens: TokenAuthenticator = { authenticateToken: (token) => Promise.resolve(users.get(token)) };
   const authenticator: RequestAuthenticator = {
     authenticateRequest: async ({ headers }) => {
@@ -111,6 +117,6 @@ async function* eventsOf(
   }
 }
 
-export function userOf(name: string, ...groups: string[]): UserInfo {
+export function testUser(name: string, ...groups: string[]): UserInfo {
   return { name, uid: `uid-${name}`, groups: [...groups, 'system:authenticated'] };
 }

@@ -1,5 +1,11 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { kindOf, subresourcesOf, verbsOf, type DiscoveredGroup, type DiscoveredResource } from './discovered-group.ts';
+import {
+  discoveredKind,
+  subresourcesOf,
+  verbsOf,
+  type DiscoveredGroup,
+  type DiscoveredResource,
+} from './discovered-group.ts';
 
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
@@ -36,7 +42,7 @@ function apiResourceDiscovery(resource: DiscoveredResource): JsonObject {
   }));
   return {
     resource: names.plural,
-    responseKind: { ...kindOf(resource) },
+    responseKind: { ...discoveredKind(resource) },
     scope: scope === 'Namespaced' ? 'Namespaced' : 'Cluster',
     singularResource: names.singular,
     verbs: verbsOf(resource),

@@ -66,12 +66,12 @@ export function verbsOf({ terminating, verbs }: DiscoveredResource): string[] {
 export function subresourcesOf({ model, version }: DiscoveredResource): DiscoveredSubresource[] {
   const verbs = ['get', 'patch', 'update'];
   const found: DiscoveredSubresource[] = [];
-  if (version.subresources.status) found.push({ name: 'status', kind: kindOf({ model, version }), verbs });
+  if (version.subresources.status) found.push({ name: 'status', kind: discoveredKind({ model, version }), verbs });
   if (version.subresources.scale !== undefined) found.push({ name: 'scale', kind: scaleKind, verbs });
   return found;
 }
 
-export function kindOf({ model, version }: Pick<DiscoveredResource, 'model' | 'version'>): GroupVersionKind {
+export function discoveredKind({ model, version }: Pick<DiscoveredResource, 'model' | 'version'>): GroupVersionKind {
   return { group: model.group, version: version.name, kind: model.names.kind };
 }
 

@@ -1,6 +1,6 @@
 import { formatApiVersion, type JsonObject } from '#pkg/apimachinery/index';
 import {
-  kindOf,
+  discoveredKind,
   storageVersionHash,
   subresourcesOf,
   verbsOf,
@@ -66,7 +66,7 @@ function apiResource(resource: DiscoveredResource): JsonObject {
 
 function apiSubresources(resource: DiscoveredResource): JsonObject[] {
   const { names, scope } = resource.model;
-  const own = kindOf(resource);
+  const own = discoveredKind(resource);
   return subresourcesOf(resource).map(({ name, kind, verbs }) => ({
     name: `${names.plural}/${name}`,
     singularName: '',

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { notes, post, posts, startTestApi, type TestApi } from './start-test-api.ts';
+import { notesPath, newTestPost, posts, startTestApi, type TestApi } from './start-test-api.ts';
 
 let api: TestApi;
 
 beforeAll(async () => {
   api = await startTestApi({ http: { host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000 } });
-  await api.call('POST', posts, { body: post('a', { title: 't', replicas: 1 }, { labels: { l: 'v' } }) });
+  await api.call('POST', posts, { body: newTestPost('a', { title: 't', replicas: 1 }, { labels: { l: 'v' } }) });
 });
 
 afterAll(() => api?.stop());
@@ -92,8 +92,8 @@ const headers = fc.record(
 const json = fc.jsonValue({ maxDepth: 3 });
 const bodies = fc.oneof(
   json.map((value) => JSON.stringify(value)),
-  json.map((spec) => JSON.stringify({ ...post('a'), spec })),
-  json.map((metadata) => JSON.stringify({ ...post('a'), metadata })),
+  json.map((spec) => JSON.stringify({ ...newTestPost('a'), spec })),
+  json.map((metadata) => JSON.stringify({ ...newTestPost('a'), metadata })),
   json.map((spec) => JSON.stringify({ kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name: 'a' }, spec })),
   json.map((value) => JSON.stringify([{ op: 'add', path: '/spec', value }])),
   fc.constantFrom(
@@ -114,8 +114,8 @@ const paths = fc.constantFrom(
   `${posts}/b`,
   `${posts}/a/status`,
   `${posts}/a/scale`,
-  notes,
-  `${notes}/a`,
+  notesPath,
+  `${notesPath}/a`,
   '/api/v1/namespaces',
   '/api/v1/namespaces/default',
 );
@@ -153,7 +153,7 @@ test.each(['%', '%2', '%zz', 'a%', '%ff', '%C3', '%ED%A0%80'])(
       const { status, body } = await api.call(
         method,
         `${path}?limit=1&${name}=${escape}`,
-        method === 'GET' ? {} : { body: post('x') },
+        method === 'GET' ? {} : { body: newTestPost('x') },
       );
       expect([method, status, body.message]).toEqual([
         method,

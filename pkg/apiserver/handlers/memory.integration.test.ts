@@ -6,11 +6,11 @@ import { Registry } from 'prom-client';
 import { ByteBudget } from '#pkg/http/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import {
-  post,
+  newTestPost,
   posts,
   startReplica,
   startTestApi,
-  type Answer,
+  type TestApiResponse,
   type TestApi,
   type TestReplica,
 } from './start-test-api.ts';
@@ -19,7 +19,7 @@ const megabyte = 1024 * 1024;
 const large = 600_000;
 
 function largePost(name: string): object {
-  return post(name, { text: 'x'.repeat(large) });
+  return newTestPost(name, { text: 'x'.repeat(large) });
 }
 
 let api: TestApi;
@@ -33,7 +33,7 @@ afterAll(() => api.stop());
 interface Served {
   url: string;
   metrics: Registry;
-  call: (...request: Parameters<TestReplica['call']>) => Promise<Answer>;
+  call: (...request: Parameters<TestReplica['call']>) => Promise<TestApiResponse>;
 }
 
 /** On the same store, with a budget: with it everything is let go in the end. */
@@ -72,7 +72,7 @@ async function mostUsed(
   return most;
 }
 
-function statusesOf(answers: readonly Answer[]): number[] {
+function statusesOf(answers: readonly TestApiResponse[]): number[] {
   return [...new Set(answers.map(({ status }) => status))];
 }
 
@@ -82,7 +82,7 @@ describe('requests that are larger together than the budget', () => {
     await withBudget(budget, async ({ call }) => {
       const many = <T>(work: (i: number) => Promise<T>, count = 6): Promise<T[]> =>
         Promise.all(Array.from({ length: count }, (_, i) => work(i)));
-      const run = async (kind: string, work: Promise<Answer[]>, expected: number): Promise<void> => {
+      const run = async (kind: string, work: Promise<TestApiResponse[]>, expected: number): Promise<void> => {
         const most = await mostUsed(budget, work);
         expect({ kind, statuses: statusesOf(await work) }).toEqual({ kind, statuses: [expected] });
         // One request at a time, that holds something already, may have more than there is.
@@ -146,7 +146,7 @@ describe('requests that are larger together than the budget', () => {
       const first = await call('GET', `${posts}?limit=1`);
       await Promise.all(
         Array.from({ length: 6 }, (_, i) =>
-          call('PUT', `${posts}/large-${i}`, { body: post(`large-${i}`, { text: `${'x'.repeat(large)}y` }) }),
+          call('PUT', `${posts}/large-${i}`, { body: newTestPost(`large-${i}`, { text: `${'x'.repeat(large)}y` }) }),
         ),
       );
       await run(
@@ -175,7 +175,7 @@ describe('requests that are larger together than the budget', () => {
   test('are 429 for whom the share is used up when nobody ends in time, and nobody else notices', async () => {
     const budget = new ByteBudget({ total: 8 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call, metrics }) => {
-      const create = (user: string): Promise<Answer> =>
+      const create = (user: string): Promise<TestApiResponse> =>
         call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
       const held = { owner: 'user:greedy', bytes: 0 };
       budget.moved.add(held, 4 * megabyte);
@@ -194,7 +194,10 @@ describe('requests that are larger together than the budget', () => {
       const refusals = await metrics.getSingleMetricAsString('svc_requests_refused_total');
       expect(refusals).toContain('{reason="user_bytes"} 1');
       expect(refusals).toContain('{reason="bytes"} 1');
-      const small = await call('POST', `${posts}?dryRun=All`, { body: post('small'), headers: { 'x-user': 'greedy' } });
+      const small = await call('POST', `${posts}?dryRun=All`, {
+        body: newTestPost('small'),
+        headers: { 'x-user': 'greedy' },
+      });
       expect(small.status).toBe(201);
       budget.moved.give(held, held.bytes);
       expect((await create('greedy')).status).toBe(201);
@@ -229,7 +232,7 @@ describe('requests that are larger together than the budget', () => {
 });
 
 describe('a watch', () => {
-  const body = (name: string, letter: string): object => post(name, { text: letter.repeat(2_500_000) });
+  const body = (name: string, letter: string): object => newTestPost(name, { text: letter.repeat(2_500_000) });
 
   /** A client of the tester's that reads nothing. */
   async function openUnread({ url }: Served, path: string): Promise<Socket> {
@@ -301,7 +304,9 @@ test('an answer that is not read counts until its connection ends', async () => 
   const names = ['unread-0', 'unread-1', 'unread-2', 'unread-3', 'unread-4'];
   // More than the system takes over from the server.
   for (const name of names)
-    expect((await api.call('POST', posts, { body: post(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(201);
+    expect((await api.call('POST', posts, { body: newTestPost(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(
+      201,
+    );
   const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte });
   await withBudget(budget, async ({ url }) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -8,7 +8,7 @@ import { createTestDatabase } from '../../testenv/test-database.ts';
 import { ApiServer, type ApiParts, type ApiServerOptions } from '../api-server.ts';
 import { createPlatformRegistry } from '../registry/index.ts';
 
-export interface Answer {
+export interface TestApiResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -17,7 +17,7 @@ export interface Answer {
   body: any;
 }
 
-export interface CallOptions {
+export interface TestCallOptions {
   body?: unknown;
   headers?: Record<string, string>;
 }
@@ -25,7 +25,7 @@ export interface CallOptions {
 /** One API server. */
 export interface TestReplica {
   url: string;
-  call(method: string, path: string, request?: CallOptions): Promise<Answer>;
+  call(method: string, path: string, request?: TestCallOptions): Promise<TestApiResponse>;
   stop(): Promise<void>;
 }
 
@@ -40,10 +40,10 @@ export interface TestApi extends TestReplica {
  */
 export const posts = '/apis/blog.example.com/v1/posts';
 export const oldPosts = '/apis/blog.example.com/v1alpha1/posts';
-export const notes = '/apis/blog.example.com/v1/namespaces/default/notes';
-export const allNotes = '/apis/blog.example.com/v1/notes';
+export const notesPath = '/apis/blog.example.com/v1/namespaces/default/notes';
+export const allNotesPath = '/apis/blog.example.com/v1/notes';
 
-export function post(name: string | undefined, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+export function newTestPost(name: string | undefined, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   return {
     apiVersion: 'blog.example.com/v1',
     kind: 'Post',
@@ -52,7 +52,7 @@ export function post(name: string | undefined, spec: JsonObject = {}, metadata: 
   };
 }
 
-export function note(name: string, metadata: JsonObject = {}): JsonObject {
+export function newTestNote(name: string, metadata: JsonObject = {}): JsonObject {
   return { apiVersion: 'blog.example.com/v1', kind: 'Note', metadata: { name, ...metadata }, spec: {} };
 }
 
@@ -117,8 +117,8 @@ async function call(
   url: string,
   method: string,
   path: string,
-  { body, headers = {} }: CallOptions = {},
-): Promise<Answer> {
+  { body, headers = {} }: TestCallOptions = {},
+): Promise<TestApiResponse> {
   const hasBody = body !== undefined;
   const response = await fetch(`${url}${path}`, {
     method,

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type FieldSelector, type IndexDefinition, type LabelSelector } from '#pkg/apimachinery/index';
 import {
   ApiClient,
-  eventually,
+  waitUntil,
   noSelector,
   Recorder,
-  revisionOf,
+  objectRevision,
   writing,
 } from '../registry/registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
-import { definition, post, postDefinition } from '../registry/registrytest/sample-objects.ts';
+import { sampleDefinition, samplePost, postDefinition } from '../registry/registrytest/sample-objects.ts';
 import type { SharedRepresentation } from '../rest/served-resource.ts';
 
 let pair: ReplicaPair;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
   await definitions.create(postDefinition);
   await definitions.create(
-    definition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }),
+    sampleDefinition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }),
   );
   await pair.two.registry.findNewest('blog.example.com', 'v1', 'posts');
   posts = ApiClient.of(pair.one.registry, 'blog.example.com', 'v1', 'posts');
@@ -59,8 +59,8 @@ function cursor(): number {
 describe('events', () => {
   test('every change once, in order, on both replicas, with the revision and the state of the change', async () => {
     const watches = await Promise.all([posts, others].map((client) => client.watch(cursor())));
-    const created = await posts.create(post('a'));
-    const changed = await others.put(post('a', { title: 'Two' }));
+    const created = await posts.create(samplePost('a'));
+    const changed = await others.put(samplePost('a', { title: 'Two' }));
     await posts.delete('a');
     await settled();
     for (const { events, stream } of watches) {
@@ -68,8 +68,8 @@ describe('events', () => {
       expect(events[0]!.object).toEqual(created);
       expect(events[1]!.object).toEqual(changed);
       expect(events[2]!.object.spec).toEqual(changed.spec);
-      expect(revisionOf(events[2]!.object)).toBeGreaterThan(revisionOf(changed));
-      expect(stream!.cursor).toBeGreaterThanOrEqual(revisionOf(events[2]!.object));
+      expect(objectRevision(events[2]!.object)).toBeGreaterThan(objectRevision(changed));
+      expect(stream!.cursor).toBeGreaterThanOrEqual(objectRevision(events[2]!.object));
       stream!.stop();
     }
   });
@@ -77,17 +77,17 @@ describe('events', () => {
   test('a selector sees objects come and go; leaving shows the old object under the new revision', async () => {
     const labels: LabelSelector = [{ key: 'team', operator: 'In', values: ['red'] }];
     const watch = await posts.watch(cursor(), { labels, fields: [] });
-    await posts.create(post('b', { slug: 'b1' }, { labels: { team: 'blue' } }));
-    await posts.put(post('b', { slug: 'b2' }, { labels: { team: 'red' } }));
-    await posts.put(post('b', { slug: 'b3' }, { labels: { team: 'red' } }));
-    const left = await posts.put(post('b', { slug: 'b4' }, { labels: { team: 'blue' } }));
+    await posts.create(samplePost('b', { slug: 'b1' }, { labels: { team: 'blue' } }));
+    await posts.put(samplePost('b', { slug: 'b2' }, { labels: { team: 'red' } }));
+    await posts.put(samplePost('b', { slug: 'b3' }, { labels: { team: 'red' } }));
+    const left = await posts.put(samplePost('b', { slug: 'b4' }, { labels: { team: 'blue' } }));
     await posts.delete('b');
     expect(watch.events.map(({ type, object }) => `${type} ${(object.spec as { slug: string }).slug}`)).toEqual([
       'ADDED b2',
       'MODIFIED b3',
       'DELETED b3',
     ]);
-    expect(revisionOf(watch.events[2]!.object)).toBe(revisionOf(left));
+    expect(objectRevision(watch.events[2]!.object)).toBe(objectRevision(left));
   });
 
   test('fields select too, and names', async () => {
@@ -96,8 +96,8 @@ describe('events', () => {
       posts.watch(cursor(), { labels: [], fields }),
       posts.watch(cursor(), { labels: [], fields: [{ index: byName, operator: 'In', values: ['f1'] }] }),
     ]);
-    await posts.create(post('f1', { slug: 'no' }));
-    await posts.create(post('f2', { slug: 'yes-2' }));
+    await posts.create(samplePost('f1', { slug: 'no' }));
+    await posts.create(samplePost('f2', { slug: 'yes-2' }));
     await posts.delete('f2');
     await posts.delete('f1');
     expect(bySlug.lines()).toEqual(['ADDED f2', 'DELETED f2']);
@@ -121,7 +121,7 @@ describe('events', () => {
 
   test('watchers of one version share the object and its encodings', async () => {
     const watches = await Promise.all([posts, posts].map((client) => client.watch(cursor())));
-    await posts.create(post('shared'));
+    await posts.create(samplePost('shared'));
     const [one, two] = watches.map(({ events }) => events[0]!.shared);
     let made = 0;
     const make = (text: string): Buffer => {
@@ -136,11 +136,11 @@ describe('events', () => {
 describe('start', () => {
   test('wherever a watch starts, and whatever is written meanwhile, it hears all of it once and in order', async () => {
     const start = cursor();
-    await Promise.all(Array.from({ length: 40 }, (_, index) => posts.create(post(`s-${index}`))));
+    await Promise.all(Array.from({ length: 40 }, (_, index) => posts.create(samplePost(`s-${index}`))));
     // The third replica was not there: its memory is empty, and history comes from the log.
     const third = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
     const writes = Promise.all(
-      Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? posts : others).create(post(`t-${index}`))),
+      Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? posts : others).create(samplePost(`t-${index}`))),
     );
     const middle = start + 20;
     const watches = await Promise.all([
@@ -151,8 +151,8 @@ describe('start', () => {
     ]);
     await writes;
     await settled();
-    await eventually(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
-    const [all, later, ...same] = watches.map(({ events }) => events.map(({ object }) => revisionOf(object)));
+    await waitUntil(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
+    const [all, later, ...same] = watches.map(({ events }) => events.map(({ object }) => objectRevision(object)));
     expect(all).toHaveLength(120);
     expect(all).toEqual(all!.toSorted((a, b) => a - b));
     expect(later).toEqual(all!.filter((revision) => revision > middle));
@@ -161,18 +161,18 @@ describe('start', () => {
 
   test('a revision that is about to come is waited for, one that does not come is 504', async () => {
     const soon = posts.watch(cursor() + 1);
-    await posts.create(post('soon'));
+    await posts.create(samplePost('soon'));
     expect((await soon).lines()).toEqual([]);
     const never = await posts.watch(cursor() + 1_000_000).catch((error: unknown) => error);
     expect(isStatusError(never, 'Timeout') && never.details?.causes?.[0]?.reason).toBe('ResourceVersionTooLarge');
   });
 
   test('history that is gone is 410', async () => {
-    const first = await posts.create(post('gone-1'));
-    await posts.create(post('gone-2'));
-    await pair.one.store.compact({ minAge: 0, maxSize: 0, claimAge: 0 });
+    const first = await posts.create(samplePost('gone-1'));
+    await posts.create(samplePost('gone-2'));
+    await pair.one.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 });
     const fresh = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
-    const old = await fresh.watch(revisionOf(first) - 1).catch((error: unknown) => error);
+    const old = await fresh.watch(objectRevision(first) - 1).catch((error: unknown) => error);
     if (!isStatusError(old, 'Expired')) throw new Error(`expected 410, found ${String(old)}`);
     expect(old.message).toMatch(/^too old resource version: \d+ \(\d+\)$/);
   });
@@ -181,7 +181,7 @@ describe('start', () => {
     const recorder = new Recorder();
     const signal = AbortSignal.abort();
     const stream = await posts.storage.watch({ selector: noSelector, after: cursor(), sink: recorder, signal });
-    await posts.create(post('unheard'));
+    await posts.create(samplePost('unheard'));
     stream.stop();
     expect(recorder.events).toEqual([]);
   });
@@ -198,8 +198,8 @@ describe('faults', () => {
     const thrower = new Thrower();
     await posts.storage.watch({ selector: noSelector, after: cursor(), sink: thrower });
     const watch = await posts.watch(cursor());
-    await posts.create(post('fault-1'));
-    await posts.create(post('fault-2'));
+    await posts.create(samplePost('fault-1'));
+    await posts.create(samplePost('fault-2'));
     expect(watch.lines()).toEqual(['ADDED fault-1', 'ADDED fault-2']);
     expect(thrower.lines()).toEqual(['ADDED fault-1']);
     expect(thrower.ended).toBeDefined();
@@ -207,10 +207,10 @@ describe('faults', () => {
 
   test('a stopped watch hears nothing, not even from within an event', async () => {
     const watch = await posts.watch(cursor());
-    await posts.create(post('stop-1'));
+    await posts.create(samplePost('stop-1'));
     watch.stream!.stop();
     watch.stream!.stop();
-    await posts.create(post('stop-2'));
+    await posts.create(samplePost('stop-2'));
     expect(watch.lines()).toEqual(['ADDED stop-1']);
     expect(watch.ended).toBeUndefined();
   });

@@ -18,7 +18,7 @@ import { ChangeRing, sizeOf } from './change-ring.ts';
 import { compileEventFilter } from './event-filter.ts';
 import type { WatchGroup } from './watch-group.ts';
 import { noWatchObserver, type WatchObserver } from './watch-observer.ts';
-import { Watcher } from './watcher.ts';
+import { BusWatcher } from './bus-watcher.ts';
 
 export interface InformerBusOptions {
   changes: ChangeFeed;
@@ -59,7 +59,7 @@ export class InformerBus {
   private readonly log: Logger;
   private readonly observer: WatchObserver;
   private readonly ring: ChangeRing;
-  private readonly watchers = new Map<number, Set<Watcher>>();
+  private readonly watchers = new Map<number, Set<BusWatcher>>();
   private readonly observers = new Map<number, Set<(change: Change) => void>>();
   private readonly unsubscribe: () => void;
   private delivered: number;
@@ -104,7 +104,7 @@ export class InformerBus {
     if (incarnation === undefined) throw newUnknownPath();
     if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);
     checkComputed(request, incarnation);
-    const watcher = new Watcher({
+    const watcher = new BusWatcher({
       ...request,
       filter: compileEventFilter(request.namespace, request.selector),
       onSinkError: (error) =>
@@ -140,7 +140,7 @@ export class InformerBus {
    * part are one step.
    */
   private async catchUp(
-    watcher: Watcher,
+    watcher: BusWatcher,
     { resource, signal, group, sink, room }: BusWatchRequest,
     modelId: number,
   ): Promise<void> {
@@ -231,7 +231,7 @@ export class InformerBus {
   }
 }
 
-async function replayPaced(watcher: Watcher, sink: WatchSink, changes: readonly Change[]): Promise<void> {
+async function replayPaced(watcher: BusWatcher, sink: WatchSink, changes: readonly Change[]): Promise<void> {
   for (let rest = changes; rest.length > 0 && !watcher.isOver;) {
     const piece = firstPiece(rest);
     await turnFor(piece);

@@ -10,7 +10,7 @@ const together = 16;
 /** Bytes of JSON, about, that may be given together. */
 const togetherLength = 64 * 1024;
 /** For an object whose functions do not get their time. Milliseconds. */
-const patienceMs = 5000;
+const retryTimeoutMs = 5000;
 
 const watch = new KeyWatch(Number(process.argv[2]));
 const contexts = new Map<string, KeyContext>();
@@ -76,7 +76,7 @@ function runPiece(
   const timeoutMs = Math.ceil(limits.objectMs + input.length / 10_000);
   // A machine may be busy with something else: what is alone is tried again until it has had its time, of which only
   // what it really got counts.
-  const patience = performance.now() + patienceMs;
+  const deadline = performance.now() + retryTimeoutMs;
   let usedMs = 0;
   for (let tries = 0; ; tries += 1) {
     const before = process.cpuUsage();
@@ -87,7 +87,7 @@ function runPiece(
       const { user, system } = process.cpuUsage(before);
       usedMs += (user + system) / 1000;
       const isSlow = isTimeout(error);
-      if (isSlow && (tries === 0 || (usedMs < timeoutMs && performance.now() < patience))) continue;
+      if (isSlow && (tries === 0 || (usedMs < timeoutMs && performance.now() < deadline))) continue;
       const fault = isSlow
         ? `its functions ran longer than ${timeoutMs} ms`
         : `its functions could not be run: ${wordsOf(error)}`;

@@ -5,10 +5,10 @@ import {
   applyMergePatch,
   checkNamespaceName,
   checkObjectKey,
-  checkPreconditions,
+  checkDeletePreconditions,
   checkWatchStart,
   decodeJson,
-  encodeBody,
+  encodeRequestBody,
   formatFence,
   gatherList,
   isJsonObject,
@@ -44,7 +44,7 @@ import { selectedName } from '#pkg/http/index';
 import { defaultHandlerOptions } from '../handlers/options/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/read/continue-token.ts';
 import { parseListOptions, parseSelector } from '../handlers/read/list-options.ts';
-import { defaultWatchOptions } from '../handlers/options/watch-options.ts';
+import { defaultWatchTiming } from '../handlers/options/watch-timing.ts';
 import { keepChecking } from '../handlers/watch/recheck-access.ts';
 import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/request/object-identity.ts';
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
@@ -140,7 +140,7 @@ export class LoopbackClient implements Client {
   ): Promise<Deletion<T>> {
     return this.#call(options.signal, async () => {
       checkObjectKey(key);
-      checkPreconditions(options);
+      checkDeletePreconditions(options);
       const { uid, resourceVersion, propagationPolicy } = options;
       const { storage } = await this.#access.open(type, { verb: 'delete', ...key });
       const preconditions = {
@@ -189,7 +189,7 @@ export class LoopbackClient implements Client {
       if (!giving.signal.aborted)
         stopChecking = keepChecking({
           recheck,
-          everyMs: defaultWatchOptions.recheckMs,
+          everyMs: defaultWatchTiming.recheckMs,
           onLost: (error) => queue.fail(error),
         });
       opening.then(
@@ -333,7 +333,7 @@ function parsed<T extends AnyObject>({ text }: Representation): Stored<T> {
  * own.
  */
 function copied(value: unknown): JsonValue {
-  const bytes = Buffer.from(encodeBody(value));
+  const bytes = Buffer.from(encodeRequestBody(value));
   if (bytes.length > defaultHandlerOptions.bodyLimit)
     throw newRequestEntityTooLarge(`the body of the request is larger than ${defaultHandlerOptions.bodyLimit} bytes`);
   return decodeJson(bytes).value;

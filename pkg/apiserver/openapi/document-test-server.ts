@@ -99,7 +99,7 @@ export function realModels(): Model[] {
   });
 }
 
-export interface Answer {
+export interface DocumentResponse {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -108,7 +108,7 @@ export interface Answer {
 
 export interface DocumentTestServer {
   origin: string;
-  get(path: string, headers?: Record<string, string>, options?: RequestOptions): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>, options?: RequestOptions): Promise<DocumentResponse>;
   stop(): Promise<void>;
 }
 
@@ -151,7 +151,7 @@ export async function startDocumentServer(
   };
 }
 
-function get(options: RequestOptions): Promise<Answer> {
+function get(options: RequestOptions): Promise<DocumentResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(options, (response) => {
       let text = '';

@@ -6,7 +6,7 @@ import type {
   ModelVersion,
   SlicedWork,
 } from '#pkg/apimachinery/index';
-import { convertSchema, withObjectFields } from './convert-schema.ts';
+import { toOpenApiSchema, withObjectFields } from './to-open-api-schema.ts';
 
 const extensions = [
   'nullable',
@@ -45,7 +45,7 @@ export function* kubernetesObjectSchema(
   kind: GroupVersionKind,
 ): SlicedWork<JsonObject> {
   return {
-    ...withObjectFields(yield* convertSchema(schema, kubernetesNode), metadata),
+    ...withObjectFields(yield* toOpenApiSchema(schema, kubernetesNode), metadata),
     'x-kubernetes-group-version-kind': [{ ...kind }],
     ...(selectableFields.length === 0
       ? {}

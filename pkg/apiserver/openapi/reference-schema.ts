@@ -6,7 +6,7 @@ import {
   type JsonValue,
   type SlicedWork,
 } from '#pkg/apimachinery/index';
-import { convertSchema, withObjectFields } from './convert-schema.ts';
+import { toOpenApiSchema, withObjectFields } from './to-open-api-schema.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 
 /** Kept, because they tell a client what the server does: how lists merge, and rules in CEL. */
@@ -15,7 +15,7 @@ const scalars: ReadonlySet<JsonValue | undefined> = new Set(['string', 'integer'
 
 /** A model's schema as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is. */
 export function* referenceObjectSchema(schema: JsonSchema, description: string): SlicedWork<JsonObject> {
-  const { description: own, ...converted } = withObjectFields(yield* convertSchema(schema, referenceNode), metadata);
+  const { description: own, ...converted } = withObjectFields(yield* toOpenApiSchema(schema, referenceNode), metadata);
   return { description: own ?? description, required: ['apiVersion', 'kind', 'metadata'], ...withRequired(converted) };
 }
 

@@ -26,19 +26,19 @@ import { DefinitionSettler } from './definition/definition-settler.ts';
 import { DefinitionStrategy } from './definition/definition-strategy.ts';
 import { DefinitionTerminator } from './definition/definition-terminator.ts';
 import { DependentFinder } from './model/dependent-finder.ts';
-import { InFlightClaims } from './model/in-flight-claims.ts';
+import { InFlightIdempotencyKeys } from './model/in-flight-idempotency-keys.ts';
 import type { KeyChecker } from './definition/index-keys-check.ts';
 import { IndexWatch } from './definition/index-watch.ts';
 import { ModelTable } from './served/model-table.ts';
 import { NameArbiter } from './definition/name-arbiter.ts';
 import { NamespaceSet } from './namespace/namespace-set.ts';
-import { lastingNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
+import { protectedNamespaces, namespaceStrategy } from './namespace/namespace-strategy.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from '../rest/served-resource.ts';
 import type { Strategy } from '../rest/strategy.ts';
 import { systemWrite } from '../rest/write-context.ts';
 
 /** For tables that a start has to change while somebody uses them. Milliseconds. */
-const startPatience = 120_000;
+const startLockTimeoutMs = 120_000;
 
 export interface PlatformRegistryOptions {
   store: Store;
@@ -107,7 +107,14 @@ export class PlatformRegistry implements ModelRegistry {
     this.catalog = new DefinitionCatalog(builtins);
     const dependents = new DependentFinder({ store, models: () => this.table.all() });
     this.table = new ModelTable(
-      { store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, dependents, exactTotalLimit },
+      {
+        store,
+        bus: this.bus,
+        idempotencyKeys: new InFlightIdempotencyKeys(),
+        namespaces: this.namespaces,
+        dependents,
+        exactTotalLimit,
+      },
       log,
     );
     const lock = new DefinitionLock(store);
@@ -159,7 +166,7 @@ export class PlatformRegistry implements ModelRegistry {
   }
 
   async start(): Promise<void> {
-    for (const model of this.builtins) await this.store.ensureModel(model, startPatience);
+    for (const model of this.builtins) await this.store.ensureModel(model, startLockTimeoutMs);
     await this.follow(groupResource(namespaceModel), {
       load: ({ name, body }) => this.namespaces.put(name, body),
       change: (change) => this.namespaces.apply(change),
@@ -177,13 +184,13 @@ export class PlatformRegistry implements ModelRegistry {
     // Not before all are known: names are judged next to those of all others.
     this.isLoaded = true;
     await this.attendToAll();
-    for (const name of lastingNamespaces) await this.ensureNamespace(name);
+    for (const name of protectedNamespaces) await this.ensureNamespace(name);
     await ensureBootstrapRoles({
       storageOf: (model) => this.table.get(groupResource(model))!.find(model.storageVersion)!.storage,
       signal: this.abort.signal,
     });
     await this.catchUp();
-    await this.indexWatch.resume(startPatience);
+    await this.indexWatch.resume(startLockTimeoutMs);
     this.isReady = true;
   }
 

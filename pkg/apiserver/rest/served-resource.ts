@@ -11,7 +11,7 @@ import type {
   IndexDefinition,
 } from '#pkg/apimachinery/index';
 import type { UserInfo } from '#pkg/identity/index';
-import type { ChunkPosition, IdempotencyClaim, ReadRoom, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
 
 /** An object as a client of one version reads it: `text` is its JSON, resourceVersion included. */
 export interface Representation extends ObjectKey {
@@ -30,7 +30,7 @@ export interface WriteContext {
    */
   findings: string[];
   /** Of the request, where it carries an Idempotency-Key; never of a dry run, which has none to remember. */
-  idempotency?: IdempotencyClaim;
+  idempotency?: IdempotencyKey;
   /** The write is made only while this lease has not passed on: 409 afterwards. */
   fence?: Fence;
   /** For the log: which request it was. Absent where the platform writes by itself. */
@@ -105,11 +105,11 @@ export interface ResourceStorage {
     context: WriteContext,
   ): Promise<RepresentationStream>;
   /**
-   * The outcome of the request that used this claim before; undefined if none did. 422 if its body was another, 409
+   * The outcome of the request that used this idempotency key before; undefined if none did. 422 if its body was another, 409
    * while it is in flight.
    */
   recall(
-    claim: IdempotencyClaim,
+    idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
 

@@ -10,15 +10,15 @@ export function systemWrite(signal: AbortSignal): WriteContext {
 
 export function withWarn(write: WriteContext, warn: (text: string) => void): WriteContext {
   return {
-    ...withoutClaim(write),
+    ...withoutIdempotencyKey(write),
     warn,
     ...(write.memory === undefined ? {} : { memory: write.memory }),
     ...(write.idempotency === undefined ? {} : { idempotency: write.idempotency }),
   };
 }
 
-/** For a write within the request's own: without its claim, and within the memory it has. */
-export function withoutClaim(write: WriteContext): WriteContext {
+/** For a write within the request's own: without its idempotency key, and within the memory it has. */
+export function withoutIdempotencyKey(write: WriteContext): WriteContext {
   const { user, dryRun, fieldValidation, findings, signal, requestId, fence } = write;
   return {
     user,

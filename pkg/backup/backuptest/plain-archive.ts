@@ -17,7 +17,7 @@ export interface PlainArchive {
   totals: { tables: number; rows: number };
 }
 
-export function takenApart(archive: Buffer): PlainArchive {
+export function splitArchive(archive: Buffer): PlainArchive {
   const plain = gunzipSync(archive);
   let at = 0;
   const text = (): string => {

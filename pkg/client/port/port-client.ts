@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import {
   abortError,
-  encodeBody,
+  encodeRequestBody,
   gatherList,
   newServiceUnavailable,
   newTimeout,
@@ -25,9 +25,9 @@ import {
 } from '#pkg/apimachinery/index';
 import { emptyEventStream } from '../stream/empty-event-stream.ts';
 import { Budget } from './budget.ts';
-import { errorFromWire, isId, readMessage, readStep, send, type WorkerMessage } from './port-message.ts';
+import { errorFromWire, isId, readMessage, readStep, sendText, type WorkerMessage } from './port-message.ts';
 import { eventWindow, PortEventStream } from './port-event-stream.ts';
-import type { PortCall } from './read-call.ts';
+import type { PortCall } from './port-call.ts';
 
 export interface PortClientOptions {
   /** Its other side is served by `servePort`. This client closes it in the end. */
@@ -156,7 +156,7 @@ export class PortClient implements Client {
   async #send<Result>(id: number, call: Call, signal: AbortSignal | undefined): Promise<Result> {
     if (this.#closed !== undefined) throw this.#closed;
     if (signal?.aborted === true) throw abortError(signal);
-    const text = encodeBody({ id, call: { ...call, options: { ...call.options, signal: undefined } } });
+    const text = encodeRequestBody({ id, call: { ...call, options: { ...call.options, signal: undefined } } });
     const over = new AbortController();
     const share = Math.min(text.length, maxUnanswered);
     let isSent = false;
@@ -184,7 +184,7 @@ export class PortClient implements Client {
         this.#waiting.set(id, { resolve, reject });
         void this.#unanswered.take(share, over.signal).then((isMine) => {
           isSent = isMine && !over.signal.aborted;
-          if (isSent) send(this.#port, text);
+          if (isSent) sendText(this.#port, text);
           else if (isMine) this.#unanswered.give(share);
           return undefined;
         });
@@ -241,6 +241,6 @@ export class PortClient implements Client {
   }
 
   #post(message: WorkerMessage): void {
-    if (this.#closed === undefined) send(this.#port, JSON.stringify(message));
+    if (this.#closed === undefined) sendText(this.#port, JSON.stringify(message));
   }
 }

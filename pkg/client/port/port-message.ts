@@ -41,7 +41,7 @@ export function errorFromWire(error: unknown): StatusError {
   return statusErrorFrom(status, typeof requestId === 'string' ? { requestId } : {});
 }
 
-export function send(port: MessagePort, text: string): void {
+export function sendText(port: MessagePort, text: string): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows of a browser; a port has one other side
   port.postMessage(text);
 }

@@ -12,8 +12,8 @@ import {
 } from '#pkg/apimachinery/index';
 import { Budget } from './budget.ts';
 import { Credit } from './credit.ts';
-import { isId, readMessage, readStep, send, wireError, type HostMessage } from './port-message.ts';
-import { readCall, type CallOptions, type PortCall } from './read-call.ts';
+import { isId, readMessage, readStep, sendText, wireError, type HostMessage } from './port-message.ts';
+import { parsePortCall, type PortCallOptions, type PortCall } from './port-call.ts';
 
 export interface ServePortOptions {
   port: MessagePort;
@@ -142,7 +142,7 @@ class ServedPort implements PortService {
     const { signal } = served.abort;
     this.#calls.set(id, served);
     try {
-      const call = readCall(given);
+      const call = parsePortCall(given);
       if (call.verb === 'watch') {
         served.credit.grant(call.grant);
         await this.#follow(id, call, served);
@@ -194,7 +194,8 @@ class ServedPort implements PortService {
    */
   async #answer(message: HostMessage, signal: AbortSignal): Promise<void> {
     const text = this.#textOf(message);
-    if (await this.#unread.take(Math.min(text.length, this.#options.maxUnread), signal)) send(this.#options.port, text);
+    if (await this.#unread.take(Math.min(text.length, this.#options.maxUnread), signal))
+      sendText(this.#options.port, text);
   }
 
   #refuse(id: number, error: StatusError): void {
@@ -211,7 +212,7 @@ class ServedPort implements PortService {
     if (this.#isClosed) return;
     const text = this.#textOf(message);
     this.#unread.overdraw(text.length);
-    send(this.#options.port, text);
+    sendText(this.#options.port, text);
   }
 
   /** @throws StatusError 413 */
@@ -234,7 +235,7 @@ function textOf(message: HostMessage): string | undefined {
   }
 }
 
-type Answerer = (client: Client, call: PortCall, options: CallOptions) => Promise<unknown>;
+type Answerer = (client: Client, call: PortCall, options: PortCallOptions) => Promise<unknown>;
 
 const answerers: Readonly<Record<Exclude<PortCall['verb'], 'watch'>, Answerer>> = {
   get: (client, { type, key }, options) => client.get(type, key, options),

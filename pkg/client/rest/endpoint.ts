@@ -29,11 +29,11 @@ export function fixedEndpoint(
     headers,
     tls: ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : ca() },
   });
-  return { url: serverUrl(url), credentials, refused: () => undefined };
+  return { url: parseServerUrl(url), credentials, refused: () => undefined };
 }
 
 /** @throws TypeError for what is no URL of a server */
-export function serverUrl(text: string): URL {
+export function parseServerUrl(text: string): URL {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('a server is reached by http or https');

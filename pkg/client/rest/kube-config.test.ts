@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { ResourceType } from '#pkg/apimachinery/index';
 import { loadKubeConfig } from './kube-config.ts';
 import { RestClient } from './rest-client.ts';
-import { json, startTestPeer, testCertificate, type TestPeer } from './start-test-peer.ts';
+import { json, startScriptedServer, testCertificate, type ScriptedServer } from './start-scripted-server.ts';
 
 const namespaces: ResourceType = {
   group: '',
@@ -19,11 +19,11 @@ const namespaces: ResourceType = {
 const key = { namespace: '', name: 'default' };
 
 let folder: string;
-let peer: TestPeer;
+let peer: ScriptedServer;
 let client: RestClient | undefined;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'svc-kubeconfig-'));
-  peer = await startTestPeer((response, request) => {
+  peer = await startScriptedServer((response, request) => {
     if (request.headers.authorization === 'Bearer old') json(response, 401, { kind: 'Status', reason: 'Unauthorized' });
     else json(response, 200, { metadata: { name: 'default' } });
   });
@@ -93,7 +93,7 @@ describe('the user of the present context', () => {
 });
 
 test('TLS is checked against the certificate that is named', async () => {
-  const secure = await startTestPeer((response) => json(response, 200, { metadata: { name: 'default' } }), {
+  const secure = await startScriptedServer((response) => json(response, 200, { metadata: { name: 'default' } }), {
     isSecure: true,
   });
   const trusting = RestClient.connect({ url: secure.url, token: 'a', ca: testCertificate });

@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { serverUrl, type Credentials, type Endpoint } from './endpoint.ts';
+import { parseServerUrl, type Credentials, type Endpoint } from './endpoint.ts';
 
 /** Files are read and programs asked again so often; their tokens may have been renewed. Milliseconds. */
 const credentialsLifeMs = 30_000;
@@ -28,7 +28,7 @@ export class KubeConfigEndpoint implements Endpoint {
   constructor(config: KubeConfig) {
     const cluster = config.getCurrentCluster();
     if (cluster === null) throw new TypeError('the present context of the kubeconfig names no server');
-    this.url = serverUrl(cluster.server);
+    this.url = parseServerUrl(cluster.server);
     this.#config = config;
     this.#isProxied = cluster.proxyUrl !== undefined && cluster.proxyUrl !== '';
   }

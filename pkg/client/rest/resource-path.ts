@@ -35,7 +35,7 @@ export function selectionQuery({ labelSelector, fieldSelector }: Selection): URL
   return query;
 }
 
-export function listQuery(options: ListOptions & { limit: number }): URLSearchParams {
+export function listSearchParams(options: ListOptions & { limit: number }): URLSearchParams {
   const query = selectionQuery(options);
   for (const sort of options.sort ?? []) query.append('sort', sort);
   query.set('limit', String(options.limit));

@@ -10,7 +10,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { RestClient, type RestClientOptions } from './rest-client.ts';
-import { json, startTestPeer, type Answerer, type TestPeer } from './start-test-peer.ts';
+import { json, startScriptedServer, type Answerer, type ScriptedServer } from './start-scripted-server.ts';
 
 const posts: ResourceType = {
   group: 'blog.example.com',
@@ -36,7 +36,7 @@ const post: AnyObject = {
 };
 const stored = { ...post, metadata: { ...post.metadata, uid: 'u', resourceVersion: '7', creationTimestamp: 'x' } };
 
-let peer: TestPeer | undefined;
+let peer: ScriptedServer | undefined;
 let client: RestClient | undefined;
 afterEach(async () => {
   client?.close();
@@ -45,7 +45,7 @@ afterEach(async () => {
 
 /** A client of a peer that answers so. */
 async function clientOf(answer: Answerer, options: RestClientOptions & { path?: string } = {}): Promise<RestClient> {
-  peer = await startTestPeer(answer);
+  peer = await startScriptedServer(answer);
   client = RestClient.connect({ url: peer.url + (options.path ?? ''), token: 'pat_x', ...options });
   return client;
 }

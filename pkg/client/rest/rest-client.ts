@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
 import {
   checkObjectKey,
-  checkPreconditions,
+  checkDeletePreconditions,
   checkWatchStart,
-  encodeBody,
+  encodeRequestBody,
   gatherList,
   isJsonObject,
   StatusError,
@@ -32,7 +32,14 @@ import { CallSet } from './call-set.ts';
 import { fixedEndpoint, type Endpoint } from './endpoint.ts';
 import { KubeConfigEndpoint } from './kube-config.ts';
 import { readAnswer } from './read-answer.ts';
-import { collectionPath, fenceHeaders, listQuery, objectPath, selectionQuery, writeQuery } from './resource-path.ts';
+import {
+  collectionPath,
+  fenceHeaders,
+  listSearchParams,
+  objectPath,
+  selectionQuery,
+  writeQuery,
+} from './resource-path.ts';
 import { RestEventStream } from './rest-event-stream.ts';
 import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
 import { isForNow, retryAfterSeconds, retryReads, TryAgainError } from './retry-reads.ts';
@@ -110,7 +117,7 @@ export class RestClient implements Client {
   async create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const path = collectionPath(type, object.metadata.namespace);
     return storedFrom<T>(
-      await this.#write({ method: 'POST', path, body: encodeBody(object), contentType: json }, options),
+      await this.#write({ method: 'POST', path, body: encodeRequestBody(object), contentType: json }, options),
     );
   }
 
@@ -146,9 +153,9 @@ export class RestClient implements Client {
     options: DeleteOptions = {},
   ): Promise<Deletion<T>> {
     checkObjectKey(key);
-    checkPreconditions(options);
+    checkDeletePreconditions(options);
     const { uid, resourceVersion, propagationPolicy, dryRun = false } = options;
-    const body = encodeBody({
+    const body = encodeRequestBody({
       kind: 'DeleteOptions',
       apiVersion: 'v1',
       preconditions: { uid, resourceVersion },
@@ -191,7 +198,7 @@ export class RestClient implements Client {
 
   async #chunk<T extends AnyObject>(type: ResourceType<T>, options: ChunkOptions): Promise<ObjectList<T>> {
     const answer = await this.#read(
-      `${collectionPath(type, options.namespace)}?${listQuery(options).toString()}`,
+      `${collectionPath(type, options.namespace)}?${listSearchParams(options).toString()}`,
       options.signal,
     );
     const { metadata, items } = answer;
@@ -215,7 +222,7 @@ export class RestClient implements Client {
     checkObjectKey({ namespace, name });
     const path = objectPath(type, { namespace, name }, subresource);
     return storedFrom<T>(
-      await this.#write({ method: 'PUT', path, body: encodeBody(object), contentType: json }, options),
+      await this.#write({ method: 'PUT', path, body: encodeRequestBody(object), contentType: json }, options),
     );
   }
 
@@ -229,7 +236,7 @@ export class RestClient implements Client {
     const path = objectPath(type, key, subresource);
     return storedFrom<T>(
       await this.#write(
-        { method: 'PATCH', path, body: encodeBody(patch.patch), contentType: patchTypes[patch.type] },
+        { method: 'PATCH', path, body: encodeRequestBody(patch.patch), contentType: patchTypes[patch.type] },
         options,
       ),
     );

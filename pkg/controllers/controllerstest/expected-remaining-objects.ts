@@ -7,7 +7,7 @@ export interface ModelReference {
   blockOwnerDeletion?: boolean;
 }
 
-export interface ModelObject {
+export interface ExpectedObject {
   uid: string;
   kind: string;
   /** '' where its kind has none. */
@@ -22,7 +22,7 @@ export interface ModelObject {
  * not there.
  */
 export function mustBeLeft(
-  world: readonly ModelObject[],
+  world: readonly ExpectedObject[],
   deleted: readonly string[],
   isOrphaning: boolean,
 ): Map<string, string[]> {
@@ -31,7 +31,7 @@ export function mustBeLeft(
       .filter(({ uid }) => !deleted.includes(uid))
       .map((object) => [object.uid, { ...object, references: [...object.references] }]),
   );
-  const isThere = (object: ModelObject, reference: ModelReference): boolean => {
+  const isThere = (object: ExpectedObject, reference: ModelReference): boolean => {
     const owner = objects.get(reference.uid);
     return (
       owner !== undefined &&
@@ -41,7 +41,7 @@ export function mustBeLeft(
     );
   };
   // Of an object without a namespace that names an owner of a kind that has them, nothing can be said.
-  const isLeftAlone = ({ namespace, references }: ModelObject): boolean =>
+  const isLeftAlone = ({ namespace, references }: ExpectedObject): boolean =>
     namespace === '' && references.some(({ kind }) => kind !== 'Boss');
   for (let isChanged = true; isChanged;) {
     isChanged = false;

@@ -9,7 +9,7 @@ import {
   type Stored,
 } from '#pkg/apimachinery/index';
 import { Manager, type Log } from '#pkg/runtime/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+export { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { TestEnv } from '../../testenv/start-test-env.ts';
 import { builtinControllers } from '../builtin-controllers.ts';
 
@@ -32,7 +32,7 @@ export const teamType = typeOf('Team', true);
 export const workerType = typeOf('Worker', true);
 export const thingTypes = [bossType, teamType, workerType];
 
-export const silentLog: Log = {
+export const silentControllerLog: Log = {
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
@@ -84,7 +84,7 @@ export function refersTo(
   return { apiVersion, kind, name, uid, blockOwnerDeletion };
 }
 
-export function keyOf({ metadata: { namespace = '', name } }: AnyObject): ObjectKey {
+export function keyOfObject({ metadata: { namespace = '', name } }: AnyObject): ObjectKey {
   return { namespace, name };
 }
 
@@ -95,7 +95,7 @@ export async function present<T extends AnyObject>(
   object: Stored<T>,
 ): Promise<Stored<T> | undefined> {
   try {
-    const found = await client.get(type, keyOf(object));
+    const found = await client.get(type, keyOfObject(object));
     return found.metadata.uid === object.metadata.uid ? found : undefined;
   } catch (error) {
     if (isStatusError(error, 'NotFound')) return undefined;
@@ -103,13 +103,8 @@ export async function present<T extends AnyObject>(
   }
 }
 
-/** Resolves when the condition holds; the test's own time-out ends it. */
-export async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  await waitUntil(holds);
-}
-
 /** Runs the built-in controllers; the answer stops them. */
-export function runControllers(client: Client, log: Log = silentLog): () => Promise<void> {
+export function runControllers(client: Client, log: Log = silentControllerLog): () => Promise<void> {
   const manager = new Manager({ client, log, controllers: builtinControllers({ client, log }) });
   manager.start();
   return () => manager.stop();

@@ -18,7 +18,7 @@ import {
 } from '#pkg/runtime/index';
 import { inParallel } from '../parallel/in-parallel.ts';
 import { resourceKey, ServedTypes, type Backoff } from '../served-types/served-types.ts';
-import { judgeDependent, type Judging, type Verdict } from './dependent-judge.ts';
+import { judgeDependent, type Judging, type DependentOutcome } from './dependent-judge.ts';
 import {
   deleteDependents,
   dependentsAtOnce,
@@ -27,7 +27,7 @@ import {
   typesAtOnce,
   type Finishing,
 } from './finish-owner.ts';
-import { ObjectStream } from './object-stream.ts';
+import { ObjectFollower } from './object-follower.ts';
 import { hasOwner, ownedBy, ownersAtOnce, readChunk, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, OwnerFinder } from './owner-finder.ts';
 import { OwnerKinds } from './owner-kinds.ts';
@@ -57,9 +57,9 @@ export class Collector implements Source {
   readonly #types: ServedTypes;
   readonly #states = new OwnerStates();
   readonly #owners: OwnerFinder;
-  readonly #streams = new Map<string, ObjectStream>();
+  readonly #streams = new Map<string, ObjectFollower>();
   /** Of types that are no longer served. */
-  readonly #lastStreams = new Set<ObjectStream>();
+  readonly #lastStreams = new Set<ObjectFollower>();
   readonly #kinds: OwnerKinds;
   /** Owners that have gone, by uid: of which type. */
   readonly #gone = new Map<string, ResourceType>();
@@ -123,7 +123,7 @@ export class Collector implements Source {
   #join(type: ResourceType, resourceVersion: string): void {
     const resource = resourceKey(type);
     this.#kinds.joined(type);
-    const stream = new ObjectStream({
+    const stream = new ObjectFollower({
       ...this.#options,
       type,
       resourceVersion,
@@ -275,7 +275,7 @@ export class Collector implements Source {
   }
 
   /** One that fails is tried again by itself, and does not keep the others waiting. */
-  async #verdictOn(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<Verdict> {
+  async #verdictOn(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<DependentOutcome> {
     try {
       return await judgeDependent(this.#owners, type, object, judging);
     } catch (error) {

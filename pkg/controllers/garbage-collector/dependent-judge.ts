@@ -22,7 +22,7 @@ export interface Judging {
  * `changed`: somebody else wrote the object, or made another under its name: it is to be read again. `ignored`: its
  * owners cannot be what they say, so nothing is done about it, and nobody waits for it.
  */
-export type Verdict = 'done' | 'changed' | 'ignored';
+export type DependentOutcome = 'done' | 'changed' | 'ignored';
 
 /**
  * Does with an object what its owners ask for: none there, it is deleted; some there, it ceases to name the others. One
@@ -34,7 +34,7 @@ export async function judgeDependent(
   type: ResourceType,
   object: Stored<AnyObject>,
   judging: Judging,
-): Promise<Verdict> {
+): Promise<DependentOutcome> {
   const { metadata } = object;
   if (metadata.deletionTimestamp !== undefined) return 'done';
   const references = metadata.ownerReferences ?? [];
@@ -100,7 +100,7 @@ async function deleteDependent(
   log.debug({ resource: type.plural, namespace, object: name, uid }, 'an object was deleted, as its owners are gone');
 }
 
-export async function unlessChanged(write: Promise<unknown>): Promise<Verdict> {
+export async function unlessChanged(write: Promise<unknown>): Promise<DependentOutcome> {
   try {
     await write;
     return 'done';

@@ -5,17 +5,17 @@ import { FaultyClient, SeededRandom, startTestEnv, type TestEnv } from '#pkg/tes
 import {
   bossType,
   defineThings,
-  eventually,
-  keyOf,
+  waitUntil,
+  keyOfObject,
   newThing,
   present,
   refersTo,
-  silentLog,
+  silentControllerLog,
   thingTypes,
   type Thing,
 } from '../controllerstest/owned-models.ts';
 import { garbageCollector } from './garbage-collector.ts';
-import { mustBeLeft, type ModelObject, type ModelReference } from '../controllerstest/expected-remaining-objects.ts';
+import { mustBeLeft, type ExpectedObject, type ModelReference } from '../controllerstest/expected-remaining-objects.ts';
 
 /** `SVC_TEST_SEEDS=1000 npm test -- garbage-collector-faults` runs more of them. */
 const seeds = Number(process.env['SVC_TEST_SEEDS'] ?? 15);
@@ -76,7 +76,7 @@ async function makeWorld(
       });
     }
     if (each.references.length === 0) continue;
-    await client.patch(each.type, keyOf(each.object), {
+    await client.patch(each.type, keyOfObject(each.object), {
       type: 'merge',
       patch: { metadata: { ownerReferences: each.references.map((reference) => ({ ...reference })) } },
     });
@@ -88,7 +88,7 @@ function mayOwn(owner: Made, dependent: Made): boolean {
   return !owner.type.namespaced || owner.object.metadata.namespace === dependent.object.metadata.namespace;
 }
 
-function modelOf({ type, object, references }: Made): ModelObject {
+function modelOf({ type, object, references }: Made): ExpectedObject {
   const { uid, name, namespace = '' } = object.metadata;
   return { uid, kind: type.kind, namespace, name, references };
 }
@@ -113,7 +113,7 @@ async function remove(
   propagationPolicy: 'Background' | 'Foreground' | 'Orphan',
 ): Promise<void> {
   try {
-    await client.delete(type, keyOf(object), { uid: object.metadata.uid, propagationPolicy });
+    await client.delete(type, keyOfObject(object), { uid: object.metadata.uid, propagationPolicy });
   } catch (error) {
     // The collector may have been there before.
     if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;
@@ -124,7 +124,7 @@ async function remove(
 async function disturb(random: SeededRandom, world: readonly Made[]): Promise<void> {
   for (const { type, object } of world.filter(() => random.chance(0.3))) {
     await client
-      .patch(type, keyOf(object), {
+      .patch(type, keyOfObject(object), {
         type: 'merge',
         patch: { metadata: { labels: { disturbed: String(random.below(1000)) } } },
       })
@@ -145,8 +145,10 @@ test(
       const run = (): Manager =>
         new Manager({
           client: faulty,
-          log: silentLog,
-          controllers: [garbageCollector({ client: faulty, log: silentLog, backoff: { baseMs: 1, maxMs: 20 } })],
+          log: silentControllerLog,
+          controllers: [
+            garbageCollector({ client: faulty, log: silentControllerLog, backoff: { baseMs: 1, maxMs: 20 } }),
+          ],
         });
       let manager = run();
       manager.start();
@@ -165,11 +167,11 @@ test(
         isOrphaning,
       );
       const deadline = Date.now() + 20_000;
-      await eventually(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
+      await waitUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline);
       faulty.heal();
       // One look asks for every type there is: what failed again and again until now waits for its next try, which
       // comes the later the more often it failed.
-      await eventually(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
+      await waitUntil(async () => sameMaps(await left(world), expected) || Date.now() > deadline + 100_000);
       // Whatever it still had in mind: a last dependent of nobody goes after it.
       const boss = await client.create(
         bossType,
@@ -177,11 +179,11 @@ test(
           ownerReferences: [{ apiVersion: 'owned.example.com/v1', kind: 'Boss', name: 'x', uid: 'x' }],
         }),
       );
-      await eventually(async () => (await present(client, bossType, boss)) === undefined || Date.now() > deadline);
+      await waitUntil(async () => (await present(client, bossType, boss)) === undefined || Date.now() > deadline);
       await manager.stop();
       expect({ seed, left: await left(world) }).toEqual({ seed, left: expected });
       for (const { type, object } of world)
-        await client.delete(type, keyOf(object), { propagationPolicy: 'Background' }).catch(() => undefined);
+        await client.delete(type, keyOfObject(object), { propagationPolicy: 'Background' }).catch(() => undefined);
     }
   },
   120_000 + seeds * 25_000,

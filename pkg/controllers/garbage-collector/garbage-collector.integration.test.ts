@@ -4,13 +4,13 @@ import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   bossType,
   defineThings,
-  eventually,
-  keyOf,
+  waitUntil,
+  keyOfObject,
   newThing,
   present,
   refersTo,
   runControllers,
-  silentLog,
+  silentControllerLog,
   teamType,
   workerType,
   type Thing,
@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => env.stop());
 beforeEach(() => {
   warnings = [];
-  stop = runControllers(client, { ...silentLog, warn: (_, message) => warnings.push(message) });
+  stop = runControllers(client, { ...silentControllerLog, warn: (_, message) => warnings.push(message) });
 });
 afterEach(() => stop());
 
@@ -62,7 +62,7 @@ function make(
 }
 
 async function gone(type: ResourceType<Thing>, ...objects: Stored<Thing>[]): Promise<void> {
-  await eventually(async () =>
+  await waitUntil(async () =>
     (await Promise.all(objects.map((object) => present(client, type, object)))).every((found) => found === undefined),
   );
 }
@@ -85,10 +85,10 @@ test('dependents go after their owner, and theirs after them; what has another o
   const worker = await make(workerType, [refersTo(team)]);
   const shared = await make(workerType, [refersTo(boss), refersTo(second)]);
   const free = await make(workerType);
-  await client.delete(bossType, keyOf(boss));
+  await client.delete(bossType, keyOfObject(boss));
   await gone(teamType, team);
   await gone(workerType, worker);
-  await eventually(async () => (await present(client, workerType, shared))?.metadata.ownerReferences?.length === 1);
+  await waitUntil(async () => (await present(client, workerType, shared))?.metadata.ownerReferences?.length === 1);
   expect((await present(client, workerType, shared))?.metadata.ownerReferences?.[0]?.uid).toBe(second.metadata.uid);
   await settled();
   expect(await isThere(workerType, shared, free)).toBe(true);
@@ -98,10 +98,10 @@ test('what was left when no collector ran is found at the start', async () => {
   await stop();
   const boss = await make(bossType);
   const teams = await Promise.all(Array.from({ length: 3 }, () => make(teamType, [refersTo(boss)])));
-  await client.delete(bossType, keyOf(boss));
+  await client.delete(bossType, keyOfObject(boss));
   const held = await make(bossType);
   const blocking = await make(teamType, [refersTo(held)]);
-  await client.delete(bossType, keyOf(held), { propagationPolicy: 'Foreground' });
+  await client.delete(bossType, keyOfObject(held), { propagationPolicy: 'Foreground' });
   stop = runControllers(client);
   await gone(teamType, ...teams, blocking);
   await gone(bossType, held);
@@ -112,12 +112,12 @@ test('an owner deleted in the foreground goes last', async () => {
   const team = await make(teamType, [refersTo(boss)]);
   const worker = await make(workerType, [refersTo(team)], { finalizers: ['example.com/hold'] });
   const lazy = await make(workerType, [refersTo(boss, false)]);
-  await client.delete(bossType, keyOf(boss), { propagationPolicy: 'Foreground' });
-  await eventually(async () => (await present(client, workerType, worker))?.metadata.deletionTimestamp !== undefined);
+  await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Foreground' });
+  await waitUntil(async () => (await present(client, workerType, worker))?.metadata.deletionTimestamp !== undefined);
   await gone(workerType, lazy);
   expect((await present(client, bossType, boss))?.metadata.finalizers).toEqual(['foregroundDeletion']);
   expect((await present(client, teamType, team))?.metadata.finalizers).toEqual(['foregroundDeletion']);
-  await client.patch(workerType, keyOf(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await client.patch(workerType, keyOfObject(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
   await gone(workerType, worker);
   await gone(teamType, team);
   await gone(bossType, boss);
@@ -126,7 +126,7 @@ test('an owner deleted in the foreground goes last', async () => {
 test('what does not block is not waited for', async () => {
   const boss = await make(bossType);
   const worker = await make(workerType, [refersTo(boss, false)], { finalizers: ['example.com/hold'] });
-  await client.delete(bossType, keyOf(boss), { propagationPolicy: 'Foreground' });
+  await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Foreground' });
   await gone(bossType, boss);
   expect((await present(client, workerType, worker))?.metadata.deletionTimestamp).toBeDefined();
 });
@@ -136,7 +136,7 @@ test('orphans stay, and name their owner no more', async () => {
   const second = await make(bossType);
   const only = await make(teamType, [refersTo(boss)]);
   const shared = await make(workerType, [refersTo(boss), refersTo(second)]);
-  await client.delete(bossType, keyOf(boss), { propagationPolicy: 'Orphan' });
+  await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Orphan' });
   await gone(bossType, boss);
   expect((await present(client, teamType, only))?.metadata.ownerReferences).toBeUndefined();
   expect((await present(client, workerType, shared))?.metadata.ownerReferences).toHaveLength(1);
@@ -147,7 +147,7 @@ test('orphans stay, and name their owner no more', async () => {
 test('where an owner asks for both, its dependents are orphaned first and stay', async () => {
   const boss = await make(bossType, [], { finalizers: ['foregroundDeletion', 'orphan'] });
   const team = await make(teamType, [refersTo(boss)]);
-  await client.delete(bossType, keyOf(boss));
+  await client.delete(bossType, keyOfObject(boss));
   await gone(bossType, boss);
   await settled();
   expect((await present(client, teamType, team))?.metadata).toMatchObject({ uid: team.metadata.uid });
@@ -157,20 +157,20 @@ test('what is being deleted is left as it is, whoever of its owners goes', async
   const [boss, second] = [await make(bossType), await make(bossType)];
   const worker = await make(workerType, [refersTo(boss), refersTo(second)], { finalizers: ['example.com/held'] });
   const team = await make(teamType, [refersTo(boss)]);
-  await client.delete(workerType, keyOf(worker));
-  await client.delete(bossType, keyOf(boss));
+  await client.delete(workerType, keyOfObject(worker));
+  await client.delete(bossType, keyOfObject(boss));
   await gone(teamType, team);
   await settled();
   expect((await present(client, workerType, worker))?.metadata.ownerReferences).toHaveLength(2);
-  await client.patch(workerType, keyOf(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await client.patch(workerType, keyOfObject(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
 });
 
 test('what names an owner in another namespace does not keep that from going', async () => {
   const team = await make(teamType, [], { namespace: 'one', finalizers: ['foregroundDeletion'] });
   const stranger = await make(workerType, [refersTo(team)], { namespace: 'two', finalizers: ['example.com/held'] });
-  await client.delete(teamType, keyOf(team));
+  await client.delete(teamType, keyOfObject(team));
   await gone(teamType, team);
-  await client.patch(workerType, keyOf(stranger), { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await client.patch(workerType, keyOfObject(stranger), { type: 'merge', patch: { metadata: { finalizers: null } } });
   await gone(workerType, stranger);
 });
 
@@ -178,7 +178,7 @@ test('an orphan still names an owner of another kind that has the name of the on
   const boss = await make(bossType);
   const team = await other.create(teamType, newThing(teamType, boss.metadata.name));
   const worker = await make(workerType, [refersTo(boss), refersTo(team)]);
-  await client.delete(bossType, keyOf(boss), { propagationPolicy: 'Orphan' });
+  await client.delete(bossType, keyOfObject(boss), { propagationPolicy: 'Orphan' });
   await gone(bossType, boss);
   expect((await present(client, workerType, worker))?.metadata.ownerReferences).toEqual([refersTo(team)]);
 });
@@ -187,7 +187,7 @@ test('a client that asks by finalizers itself gets the same, dependents or not',
   const bosses = await Promise.all(
     ['foregroundDeletion', 'orphan'].map((finalizer) => make(bossType, [], { finalizers: [finalizer] })),
   );
-  for (const boss of bosses) await client.delete(bossType, keyOf(boss));
+  for (const boss of bosses) await client.delete(bossType, keyOfObject(boss));
   await gone(bossType, ...bosses);
 });
 
@@ -199,7 +199,7 @@ test.each([
   for (const size of [1, 2, 3]) {
     const teams = await Promise.all(Array.from({ length: size }, () => make(teamType)));
     for (const [i, team] of teams.entries())
-      await client.patch(teamType, keyOf(team), {
+      await client.patch(teamType, keyOfObject(team), {
         type: 'merge',
         patch: { metadata: { ownerReferences: [{ ...refersTo(teams[(i + 1) % size]!) }] } },
       });
@@ -207,7 +207,7 @@ test.each([
       // The first may have ended the whole circle.
       if (teams[i] !== undefined)
         await client
-          .delete(teamType, keyOf(teams[i]), { propagationPolicy })
+          .delete(teamType, keyOfObject(teams[i]), { propagationPolicy })
           .catch((error: unknown) => expect(error).toMatchObject({ code: 404 }));
     }
     await gone(teamType, ...teams);
@@ -223,7 +223,7 @@ test('an owner counts only where it can be one', async () => {
   await gone(workerType, elsewhere, misnamed, reborn);
 
   const outside = await make(bossType, [refersTo(team)]);
-  await eventually(async () =>
+  await waitUntil(async () =>
     warnings.includes('an object without a namespace names an owner in one; it is left alone'),
   );
   const stranger = await make(workerType, [
@@ -252,12 +252,15 @@ test('a type that comes to be served is followed, and one that is not served any
     ).toBe(200);
   };
   await served(false);
-  await client.patch(workerType, keyOf(worker), { type: 'merge', patch: { metadata: { labels: { seen: 'again' } } } });
+  await client.patch(workerType, keyOfObject(worker), {
+    type: 'merge',
+    patch: { metadata: { labels: { seen: 'again' } } },
+  });
   await settled();
   expect(await isThere(workerType, worker)).toBe(true);
   await served(true);
-  await eventually(() =>
-    client.delete(late, keyOf(owner)).then(
+  await waitUntil(() =>
+    client.delete(late, keyOfObject(owner)).then(
       () => true,
       () => false,
     ),
@@ -283,10 +286,10 @@ test('an object that cannot be changed does not keep others from going', async (
       })
     ).status,
   ).toBe(200);
-  await client.delete(bossType, keyOf(boss));
+  await client.delete(bossType, keyOfObject(boss));
   await gone(strict, ...others);
   expect((await present(client, strict, stubborn))?.metadata.ownerReferences).toHaveLength(2);
-  await client.delete(bossType, keyOf(second), { propagationPolicy: 'Foreground' });
+  await client.delete(bossType, keyOfObject(second), { propagationPolicy: 'Foreground' });
   await gone(strict, stubborn);
   await gone(bossType, second);
 });

@@ -4,8 +4,8 @@ import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   bossType,
   defineThings,
-  eventually,
-  keyOf,
+  waitUntil,
+  keyOfObject,
   newThing,
   present,
   refersTo,
@@ -52,17 +52,17 @@ test.each([
   '%s: an owner goes with its %i dependents',
   async (propagationPolicy, count) => {
     const owner = await ownerOf(count, `many-${propagationPolicy.toLowerCase()}`);
-    await client.delete(bossType, keyOf(owner), { propagationPolicy });
-    await eventually(async () => !(await hasWorkers(owner)));
-    await eventually(async () => (await present(client, bossType, owner)) === undefined);
+    await client.delete(bossType, keyOfObject(owner), { propagationPolicy });
+    await waitUntil(async () => !(await hasWorkers(owner)));
+    await waitUntil(async () => (await present(client, bossType, owner)) === undefined);
   },
   120_000,
 );
 
 test('600 orphans stay', async () => {
   const owner = await ownerOf(600, 'many-orphans');
-  await client.delete(bossType, keyOf(owner), { propagationPolicy: 'Orphan' });
-  await eventually(async () => (await present(client, bossType, owner)) === undefined);
+  await client.delete(bossType, keyOfObject(owner), { propagationPolicy: 'Orphan' });
+  await waitUntil(async () => (await present(client, bossType, owner)) === undefined);
   const { items } = await client.list(workerType);
   expect(items.filter(({ metadata }) => metadata.ownerReferences === undefined)).toHaveLength(600);
 }, 120_000);

@@ -3,8 +3,8 @@ import { isStatusError, type Client, type Stored } from '#pkg/apimachinery/index
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import {
   defineThings,
-  eventually,
-  keyOf,
+  waitUntil,
+  keyOfObject,
   newThing,
   runControllers,
   teamType,
@@ -60,7 +60,7 @@ test('a namespace goes with all that is in it', async () => {
   await client.create(workerType, newThing(workerType, 'outside'));
   const { object } = await client.delete(namespaceType, { namespace: '', name: 'whole' });
   expect([object?.metadata.finalizers, object?.status?.phase]).toEqual([['kubernetes'], 'Terminating']);
-  await eventually(async () => (await find('whole')) === undefined);
+  await waitUntil(async () => (await find('whole')) === undefined);
   const left = await client.list(workerType);
   expect(left.items.map(({ metadata }) => metadata.name)).toEqual(['outside']);
   expect(workers).toHaveLength(20);
@@ -74,7 +74,7 @@ test('finalizers of objects hold it, and its conditions say so', async () => {
   );
   await client.create(teamType, newThing(teamType, 't', { namespace: 'held' }));
   await client.delete(namespaceType, { namespace: '', name: 'held' });
-  await eventually(async () => conditionsOf(await find('held'))['NamespaceContentRemaining'] !== undefined);
+  await waitUntil(async () => conditionsOf(await find('held'))['NamespaceContentRemaining'] !== undefined);
   expect(conditionsOf(await find('held'))).toEqual({
     NamespaceDeletionContentFailure:
       'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
@@ -83,14 +83,14 @@ test('finalizers of objects hold it, and its conditions say so', async () => {
     NamespaceFinalizersRemaining:
       'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances',
   });
-  await client.patch(workerType, keyOf(held), { type: 'merge', patch: { metadata: { finalizers: null } } });
-  await eventually(async () => (await find('held'))?.metadata.finalizers?.join() === 'example.com/last');
+  await client.patch(workerType, keyOfObject(held), { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await waitUntil(async () => (await find('held'))?.metadata.finalizers?.join() === 'example.com/last');
   await client.patch(
     namespaceType,
     { namespace: '', name: 'held' },
     { type: 'merge', patch: { metadata: { finalizers: null } } },
   );
-  await eventually(async () => (await find('held')) === undefined);
+  await waitUntil(async () => (await find('held')) === undefined);
 });
 
 test('objects that nobody serves hold it, too', async () => {
@@ -111,13 +111,13 @@ test('objects that nobody serves hold it, too', async () => {
   };
   await serve(false);
   await client.delete(namespaceType, { namespace: '', name: 'unseen' });
-  await eventually(
+  await waitUntil(
     async () =>
       conditionsOf(await find('unseen'))['NamespaceDeletionContentFailure']?.includes('models that are not served') ===
       true,
   );
   await serve(true);
-  await eventually(async () => (await find('unseen')) === undefined);
+  await waitUntil(async () => (await find('unseen')) === undefined);
 });
 
 test('dependents of what was in it go after it, wherever they are', async () => {
@@ -130,8 +130,8 @@ test('dependents of what was in it go after it, wherever they are', async () => 
     }),
   );
   await client.delete(namespaceType, { namespace: '', name: 'boss' });
-  await eventually(() =>
-    client.get(workerType, keyOf(owned)).then(
+  await waitUntil(() =>
+    client.get(workerType, keyOfObject(owned)).then(
       () => false,
       (error: unknown) => isStatusError(error, 'NotFound'),
     ),

@@ -16,7 +16,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DatabaseError } from '../database-error.ts';
-import type { Log } from '../log.ts';
+import type { DatabaseLog } from '../log.ts';
 import { canEnter } from './account.ts';
 import type { Account } from './run-program.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
@@ -70,7 +70,7 @@ async function makeRootFolder(folder: string): Promise<void> {
 }
 
 /** Written only once there is a cluster to point to, so a pointer without one means a lost cluster. */
-export async function rememberHome(dataDir: string, home: string, log: Log): Promise<void> {
+export async function rememberHome(dataDir: string, home: string, log: DatabaseLog): Promise<void> {
   if (home === dataDir) return;
   const pointer = join(dataDir, POINTER);
   await writeFile(`${pointer}.new`, `${home}\n`);

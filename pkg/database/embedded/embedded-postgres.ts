@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { DatabaseError, messageOf } from '../database-error.ts';
 import { failureSentence, type DatabaseFailure } from '../database-failure.ts';
-import type { Log } from '../log.ts';
+import type { DatabaseLog } from '../log.ts';
 import { postgresAccount } from './account.ts';
 import type { Account } from './run-program.ts';
 import {
@@ -32,7 +32,7 @@ const LOG_CHECK_MS = 30_000;
 export interface EmbeddedPostgresOptions {
   /** Made when missing. Holds `pgdata-<major>`, `postgres.log` and the lock. */
   readonly dataDir: string;
-  readonly log: Log;
+  readonly log: DatabaseLog;
   /** PostgreSQL settings over the durable defaults; tests switch `fsync` off. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -46,7 +46,7 @@ export interface EmbeddedPostgresOptions {
  */
 export class EmbeddedPostgres {
   readonly connection: pg.ClientConfig;
-  private readonly log: Log;
+  private readonly log: DatabaseLog;
   private readonly lock: DataDirLock;
   private readonly launcher: PostmasterLauncher;
   private readonly ending = new AbortController();

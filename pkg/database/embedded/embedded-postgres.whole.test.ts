@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { type Log, silentLog } from '../log.ts';
+import { type DatabaseLog, silentLog } from '../log.ts';
 import { openDatabase } from '../open-database.ts';
 import { EmbeddedPostgres } from './embedded-postgres.ts';
 import { findNativePackage } from './native-package.ts';
@@ -55,7 +55,7 @@ afterEach(async () => {
   rmSync(dirname(dataDir), { recursive: true, force: true });
 });
 
-async function start(log: Log = silentLog): Promise<EmbeddedPostgres> {
+async function start(log: DatabaseLog = silentLog): Promise<EmbeddedPostgres> {
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
   servers.push(server);
   return server;

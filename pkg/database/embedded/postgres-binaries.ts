@@ -2,7 +2,7 @@ import { access, readdir, realpath } from 'node:fs/promises';
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { DatabaseError, messageOf } from '../database-error.ts';
-import type { Log } from '../log.ts';
+import type { DatabaseLog } from '../log.ts';
 import type { Account } from './run-program.ts';
 import { copyNativePackage, findNativePackage, makeLibraryLinks } from './native-package.ts';
 import { runProgram } from './run-program.ts';
@@ -24,7 +24,7 @@ export interface FindBinariesOptions {
    * database.
    */
   readonly majors: readonly number[];
-  readonly log: Log;
+  readonly log: DatabaseLog;
 }
 
 /**

@@ -3,7 +3,7 @@ import { readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DatabaseError } from '../database-error.ts';
-import type { Log } from '../log.ts';
+import type { DatabaseLog } from '../log.ts';
 import type { Account } from './run-program.ts';
 import { disownPidFile, isPostmaster, readPidFile } from './pid-file.ts';
 import { openPostgresLog, readLogTail } from './postgres-log.ts';
@@ -43,7 +43,7 @@ export interface LauncherOptions {
   readonly postgres: string;
   readonly account: Account | undefined;
   readonly settings: Readonly<Record<string, string>>;
-  readonly log: Log;
+  readonly log: DatabaseLog;
   readonly connectionTo: (socketDirectory: string) => pg.ClientConfig;
 }
 

@@ -40,11 +40,11 @@ export class Postmaster {
   }
 
   private async shutDown(): Promise<void> {
-    for (const [signal, patienceMs] of SHUTDOWN) {
+    for (const [signal, timeoutMs] of SHUTDOWN) {
       // Asked again before each signal: the process may be gone and its number taken.
       if (!(await isPostmaster(this.pid, this.pgdata))) return;
       signalTo(this.pid, signal);
-      if (await settledWithin(this.exited, patienceMs)) return;
+      if (await settledWithin(this.exited, timeoutMs)) return;
     }
     throw new DatabaseError(`PostgreSQL (process ${this.pid}) on ${this.pgdata} does not stop.`);
   }

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signalTo } from './postmaster.ts';
 
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
 /**
@@ -17,7 +17,7 @@ export async function endSurvivors(pgdata: string): Promise<void> {
   }
   for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
     for (const pid of await listSurvivors(pgdata)) signalTo(pid, signal);
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + TIMEOUT_MS;
     while ((await listSurvivors(pgdata)).length > 0 && Date.now() < deadline) await delay(POLL_MS);
   }
 }

@@ -6,16 +6,16 @@ import { newNotFound } from '#pkg/apimachinery/index';
 import type { Handler } from '../request/request-context.ts';
 import { send, sendJson } from './respond.ts';
 import { sendStream, writeChunk } from './send-stream.ts';
-import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
   started = [];
 });
 
-async function start(handler: Handler): Promise<TestServer> {
+async function start(handler: Handler): Promise<TestHttpServer> {
   const server = await startTestServer(handler);
   started.push(server);
   return server;

@@ -6,7 +6,7 @@ import { expressHandler } from './express-handler.ts';
 import { withAuthentication } from '../filters/with-authentication.ts';
 import { withAuthorization } from '../filters/with-authorization.ts';
 import type { Filter, Handler } from '../request/request-context.ts';
-import { gate, startTestServer } from '../server/start-test-server.ts';
+import { deferred, startTestServer } from '../server/start-test-server.ts';
 
 function group(prefix: string, facts: Partial<EndpointGroup> = {}): EndpointGroup {
   const router = Router();
@@ -40,8 +40,8 @@ test.each(['before its credential is asked for', 'after that'])(
   async (when) => {
     const groups = new Set([group('/apis/api.x', { isOpen: true, owns: (path) => path === '/apis/api.x/v1/mine' })]);
     const isOpen = isOpenEndpoint(groups);
-    const came = gate();
-    const closed = gate();
+    const came = deferred();
+    const closed = deferred();
     const wait = async (): Promise<void> => {
       came.open();
       await closed.opened;

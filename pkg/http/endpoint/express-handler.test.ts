@@ -13,7 +13,7 @@ import { withStatus } from '../filters/with-status.ts';
 import { healthEndpoints, NotReadyError, type HealthCheck } from './health.ts';
 import { parseRequestInfo } from '../request/parse-request-info.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 
 const prefix = '/apis/api.blog.example.com/v1';
 
@@ -37,7 +37,7 @@ function blog(): EndpointGroup {
   return { prefix, router, isOpen: true };
 }
 
-let server: TestServer;
+let server: TestHttpServer;
 let groups: Set<EndpointGroup>;
 let broken = false;
 let full = false;

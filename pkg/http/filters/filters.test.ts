@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Filter, Handler } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withCors } from './with-cors.ts';
 import { withLogging } from './with-logging.ts';
@@ -12,7 +12,7 @@ import { withRequestId } from './with-request-id.ts';
 import { withSecurityHeaders } from './with-security-headers.ts';
 import { withStatus } from './with-status.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -27,7 +27,7 @@ async function start(
   filters: readonly Filter[],
   handler: Handler = ok,
   outer: (log: Logger) => Filter[] = () => [],
-): Promise<TestServer> {
+): Promise<TestHttpServer> {
   const server = await startTestServer(handler, {
     filters: (log) => [withRequestId(), ...outer(log), withStatus(), ...filters],
   });

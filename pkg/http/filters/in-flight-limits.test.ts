@@ -3,15 +3,15 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { readBody } from '../request/read-body.ts';
 import type { Filter, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { gate, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { InFlightLimits, type MaxInFlight } from './in-flight-limits.ts';
-import type { RefusedBy } from './refusal.ts';
+import type { RefusedBy } from './limit-refusal.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -34,7 +34,7 @@ const withUser: Filter = (next) => (context) => {
 };
 
 interface Held {
-  server: TestServer;
+  server: TestHttpServer;
   limits: InFlightLimits;
   refused: RefusedBy[];
   /** Resolves when so many requests have come to the handler. */
@@ -51,7 +51,7 @@ async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?:
     ...options,
     observer: { refused: (by) => void refused.push(by), waited: () => {} },
   });
-  const finished = gate();
+  const finished = deferred();
   const arrivals = { count: 0, wake: (): void => {} };
   const handler = async (context: RequestContext): Promise<void> => {
     if (context.info.path !== '/livez' && context.info.path !== '/apis') {
@@ -124,7 +124,7 @@ test('one too many waits for another to end', async () => {
   expect([refused.length <= 1, limits.running, limits.waiting]).toEqual([true, 0, 0]);
 });
 
-test('who waits for others with the same credential keeps no place of the total', async () => {
+test('who waits for others with the same credential keeps no slot of the total', async () => {
   const { server, arrived, finish } = await start({ total: 2, perUser: 1, maxWaitMs: 20_000 });
   for (const name of ['heavy', 'light'])
     await server.send({ path: '/apis', headers: { authorization: `Bearer ${name}`, 'x-user': name } });
@@ -165,7 +165,7 @@ test('a watch is a request until its stream has begun, and then only a watch', a
   expect([(await server.send({ path: stream })).status, limits.running]).toEqual([200, 0]);
 });
 
-test('a watch that is not authenticated leaves its places', async () => {
+test('a watch that is not authenticated leaves its slots', async () => {
   const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, maxWaitMs: 5 });
   const server = await startTestServer((context) => sendJson(context, 200, '{}'), {
     filters: () => [
@@ -182,7 +182,7 @@ test('a watch that is not authenticated leaves its places', async () => {
   expect([limits.running, limits.waiting]).toEqual([0, 0]);
 });
 
-test('metrics have places of their own, and probes need none, however many are under way', async () => {
+test('metrics have slots of their own, and probes need none, however many are under way', async () => {
   const { server, refused, arrived, finish } = await start({ total: 1, maxWaitMs: 0 });
   const held = ['/readyz', '/metrics'].flatMap((path) =>
     Array.from({ length: path === '/metrics' ? 64 : 300 }, () => server.send({ path })),
@@ -195,7 +195,7 @@ test('metrics have places of their own, and probes need none, however many are u
   for (const answer of held) expect((await answer).status).toBe(200);
 });
 
-test('invented credentials share the places of their address, and one that was good a moment ago has its own', async () => {
+test('invented credentials share the slots of their address, and one that was good a moment ago has its own', async () => {
   const { server, refused, arrived, finish } = await start({ total: 200, perUser: 90, maxWaitMs: 5 });
   const good = { authorization: 'Bearer good', 'x-user': 'u' };
   await server.send({ path: '/apis', headers: good });
@@ -238,7 +238,7 @@ test('what was answered by a time-out counts until its work has ended', async ()
   expect(status).toBe(200);
 });
 
-describe('a connection cut at any stage leaves no place taken', () => {
+describe('a connection cut at any stage leaves no slot taken', () => {
   const watchOf = (name: string): string => `?watch=1&fieldSelector=metadata.name%3D${name}`;
   const head = (method: string, more = '', query = ''): string =>
     `${method} ${posts}${query} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
@@ -260,8 +260,8 @@ describe('a connection cut at any stage leaves no place taken', () => {
   ];
   test.each(stages)('$reason', async ({ bytes, holds }) => {
     const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, watchesPerUser: 1, maxWaitMs: 50 });
-    const open = gate();
-    const begun = gate();
+    const open = deferred();
+    const begun = deferred();
     const untilCut = async ({ signal }: RequestContext): Promise<void> => {
       if (!signal.aborted) await once(signal, 'abort');
     };

@@ -6,17 +6,17 @@ import { networkOf } from '../connection/network-of.ts';
 import type { Filter, Handler, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { isAnswered, sendJson } from '../answer/respond.ts';
-import { Gate } from './gate.ts';
-import { HeldPlaces, type Place, type PlacesOwner } from './held-places.ts';
-import { KeyedGates } from './keyed-gates.ts';
-import { refusals, type RefusedBy } from './refusal.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { HeldSlots, type Slot, type SlotsOwner } from './held-slots.ts';
+import { KeyedConcurrencyLimiters } from './keyed-concurrency-limiters.ts';
+import { refusals, type RefusedBy } from './limit-refusal.ts';
 import { Senders, type SendersOptions } from './senders.ts';
 import { VerifiedCredentials } from './verified-credentials.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
-/** A limit left out is no limit; where both `total` and `perUser` are, strangers have none either. */
+/** A limit left out is no limit; where both `total` and `perUser` are, anonymous clients have none either. */
 export interface MaxInFlight {
-  /** Requests under way at a time, watches only until their stream has begun; of strangers a quarter of it. */
+  /** Requests under way at a time, watches only until their stream has begun; of anonymous clients a quarter of it. */
   total?: number;
   perUser?: number;
   watches?: number;
@@ -47,7 +47,7 @@ export interface MaxInFlight {
 }
 
 /**
- * From everything, for what looks at no credential; or, once one is looked up where one was sent, to places of their
+ * From everything, for what looks at no credential; or, once one is looked up where one was sent, to slots of their
  * own (`metrics`), or from the rest (`open`).
  */
 export type Exemption = 'everything' | 'metrics' | 'open';
@@ -62,25 +62,25 @@ export interface InFlightObserver {
 
 /** Of readers of metrics, under way at a time. */
 const maxOfMetrics = 64;
-/** Of strangers of one network, under way at a time; and as many whose credentials are looked up. */
+/** Of anonymous clients of one network, under way at a time; and as many whose credentials are looked up. */
 const maxOfNetwork = 32;
 /**
- * Of all strangers, credentials looked up at a time: more would only wait for connections of the database, and the
+ * Of all anonymous clients, credentials looked up at a time: more would only wait for connections of the database, and the
  * credentials of those who are known with them.
  */
 const maxLookups = 64;
 
 /** One request between the two filters. */
 interface Visit {
-  readonly places: HeldPlaces;
+  readonly slots: HeldSlots;
   readonly credential: CredentialKey | undefined;
   readonly exemption: 'metrics' | 'open' | undefined;
   /** What its credential is remembered by. */
   readonly key: string | undefined;
   /** Its credential was good the last time. */
   readonly isKnown: boolean;
-  /** It holds the places that it works in, not those of looking up a credential. */
-  isPlaced: boolean;
+  /** It holds the slots that it works in, not those of looking up a credential. */
+  holdsWorkSlots: boolean;
   isAuthenticated: boolean;
 }
 
@@ -89,31 +89,31 @@ interface Visit {
  * too many at once.
  *
  * Two filters, as nobody's user is known before authentication. A request whose credential was good the last time takes
- * its places in `beforeAuthentication`, next to others with that credential and then to all: what is refused there has
- * cost next to nothing. Of anybody else only the credential is looked up first, in a few places of the client's
- * network; `afterAuthentication` then gives it those of its user, or those that strangers have: none that they take is
+ * its slots in `beforeAuthentication`, next to others with that credential and then to all: what is refused there has
+ * cost next to nothing. Of anybody else only the credential is looked up first, in a few slots of the client's
+ * network; `afterAuthentication` then gives it those of its user, or those that anonymous clients have: none that they take is
  * missing to who is known. It counts users too, with all of their credentials, and refuses at once.
  *
- * No place that is missing to others is held while a body is on its way or an answer is read (`HeldPlaces`, `Senders`).
+ * No slot that is missing to others is held while a body is on its way or an answer is read (`HeldSlots`, `Senders`).
  * Both filters stand within `withTimeout`: a request that was answered by a time-out counts until its work has ended. A
  * watch is a request until its stream has begun, then only a watch.
  */
-export class InFlightLimits implements PlacesOwner {
+export class InFlightLimits implements SlotsOwner {
   private readonly options: MaxInFlight;
   private readonly credentialOf: CredentialReader;
-  private readonly all: Gate | undefined;
-  private readonly strangers: Gate | undefined;
-  private readonly lookups: Gate;
-  private readonly metrics = new Gate({ limit: maxOfMetrics, maxWaitMs: 0 });
-  private readonly byCredential: KeyedGates | undefined;
-  private readonly byNetwork: KeyedGates | undefined;
-  private readonly lookupsByNetwork: KeyedGates;
+  private readonly all: ConcurrencyLimiter | undefined;
+  private readonly anonymous: ConcurrencyLimiter | undefined;
+  private readonly lookups: ConcurrencyLimiter;
+  private readonly metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
+  private readonly byCredential: KeyedConcurrencyLimiters | undefined;
+  private readonly byNetwork: KeyedConcurrencyLimiters | undefined;
+  private readonly lookupsByNetwork: KeyedConcurrencyLimiters;
   readonly senders: Senders;
   private readonly verified: VerifiedCredentials;
   private readonly wrong: WrongCredentials | undefined;
   private readonly visits = new Map<RequestContext, Visit>();
-  private readonly requestsByUser: KeyedGates;
-  private readonly watchesByUser: KeyedGates;
+  private readonly requestsByUser: KeyedConcurrencyLimiters;
+  private readonly watchesByUser: KeyedConcurrencyLimiters;
   private watchCount = 0;
 
   constructor(options: MaxInFlight) {
@@ -129,24 +129,25 @@ export class InFlightLimits implements PlacesOwner {
     this.options = options;
     this.credentialOf = credentialOf;
     this.verified = verified;
-    this.requestsByUser = new KeyedGates({ limit: perUser ?? Infinity, maxWaitMs: 0 });
-    this.watchesByUser = new KeyedGates({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
+    this.requestsByUser = new KeyedConcurrencyLimiters({ limit: perUser ?? Infinity, maxWaitMs: 0 });
+    this.watchesByUser = new KeyedConcurrencyLimiters({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
-    this.lookups = new Gate({ limit: maxLookups, maxWaitMs });
-    this.lookupsByNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
-    if (total !== undefined) this.all = new Gate({ limit: total, maxWaitMs });
-    const ofStrangers = Math.max(1, Math.floor((total ?? 0) / 4));
-    if (total !== undefined && ofStrangers < total) this.strangers = new Gate({ limit: ofStrangers, maxWaitMs });
-    if (perUser !== undefined) this.byCredential = new KeyedGates({ limit: perUser, maxWaitMs });
+    this.lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
+    this.lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+    if (total !== undefined) this.all = new ConcurrencyLimiter({ limit: total, maxWaitMs });
+    const anonymousLimit = Math.max(1, Math.floor((total ?? 0) / 4));
+    if (total !== undefined && anonymousLimit < total)
+      this.anonymous = new ConcurrencyLimiter({ limit: anonymousLimit, maxWaitMs });
+    if (perUser !== undefined) this.byCredential = new KeyedConcurrencyLimiters({ limit: perUser, maxWaitMs });
     if (total !== undefined || perUser !== undefined)
-      this.byNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
+      this.byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
     if (wrongCredentialsPerMinute !== undefined) this.wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
   /** Requests that wait for others to end. */
   get waiting(): number {
-    const gates = [this.all, this.strangers, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
-    return gates.reduce((sum, gate) => sum + (gate?.waiting ?? 0), 0);
+    const limiters = [this.all, this.anonymous, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
+    return limiters.reduce((sum, limiter) => sum + (limiter?.waiting ?? 0), 0);
   }
 
   /** Requests under way, watches not counted that have begun, nor bodies on their way; 0 where there is no limit. */
@@ -154,12 +155,12 @@ export class InFlightLimits implements PlacesOwner {
     return this.all?.running ?? 0;
   }
 
-  /** For HeldPlaces. */
+  /** For HeldSlots. */
   waited(ms: number): void {
     this.options.observer?.waited(ms);
   }
 
-  /** For HeldPlaces. */
+  /** For HeldSlots. */
   refusalOf(by: RefusedBy, { response }: RequestContext): StatusError {
     if (!isAnswered(response)) this.options.observer?.refused(by);
     return refusals[by].error;
@@ -174,25 +175,25 @@ export class InFlightLimits implements PlacesOwner {
     const visit = this.visits.get(context);
     if (visit === undefined) return next(context);
     const { name, uid } = context.impersonator ?? context.user;
-    const isStranger = name === anonymousUser.name;
+    const isAnonymous = name === anonymousUser.name;
     visit.isAuthenticated = true;
-    visit.places.isOfStranger = isStranger;
-    if (!isStranger && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
+    visit.slots.isAnonymous = isAnonymous;
+    if (!isAnonymous && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
     // A session that is over is no failure where nobody need be known.
-    if (isStranger) this.noteWrong(visit, context);
-    if (!visit.isPlaced) {
-      visit.places.leave();
-      visit.isPlaced = true;
-      const refused = await this.enter(visit, this.placesOf(visit, context, isStranger));
+    if (isAnonymous) this.noteWrong(visit, context);
+    if (!visit.holdsWorkSlots) {
+      visit.slots.leave();
+      visit.holdsWorkSlots = true;
+      const refused = await this.enter(visit, this.slotsOf(visit, context, isAnonymous));
       if (refused !== undefined) return this.refuse(refused, context);
     }
     if (visit.exemption !== undefined) return next(context);
-    if (isWatch(context)) return this.watch(next, context, { places: visit.places, isStranger });
-    // Strangers are counted by their network, and not while they send.
+    if (isWatch(context)) return this.watch(next, context, { slots: visit.slots, isAnonymous });
+    // Anonymous clients are counted by their network, and not while they send.
     if (
-      !isStranger &&
-      visit.places.enter({
-        entrance: this.requestsByUser.of(context.user.name),
+      !isAnonymous &&
+      visit.slots.enter({
+        limiter: this.requestsByUser.of(context.user.name),
         by: 'user',
         isKept: true,
         isOwn: true,
@@ -205,11 +206,11 @@ export class InFlightLimits implements PlacesOwner {
   private async visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
     const visit = this.newVisit(context, exemption);
     this.visits.set(context, visit);
-    context.bodyTurn = visit.places;
+    context.bodyTurn = visit.slots;
     try {
       const refused = await this.enter(
         visit,
-        visit.isPlaced ? this.placesOf(visit, context, false) : this.lookupPlacesOf(visit, context),
+        visit.holdsWorkSlots ? this.slotsOf(visit, context, false) : this.lookupSlotsOf(visit, context),
       );
       if (refused !== undefined) return await this.refuse(refused, context);
       await next(context);
@@ -219,7 +220,7 @@ export class InFlightLimits implements PlacesOwner {
       throw error;
     } finally {
       this.visits.delete(context);
-      visit.places.end();
+      visit.slots.end();
     }
   }
 
@@ -228,83 +229,83 @@ export class InFlightLimits implements PlacesOwner {
     const key =
       credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
     const isKnown = key !== undefined && this.verified.has(key);
-    const places = new HeldPlaces(context, this);
-    places.isOfStranger = !isKnown;
+    const slots = new HeldSlots(context, this);
+    slots.isAnonymous = !isKnown;
     // Whose name only is known, as a signature's, is yet to be believed.
     return {
-      places,
+      slots,
       credential,
       exemption,
       key,
       isKnown,
-      isPlaced: isKnown && !credential!.isPublic,
+      holdsWorkSlots: isKnown && !credential!.isPublic,
       isAuthenticated: false,
     };
   }
 
   /**
-   * Where the credential is looked up of who is not known, none where none is: the name of a known key has places of
+   * Where the credential is looked up of who is not known, none where none is: the name of a known key has slots of
    * its own.
    */
-  private *lookupPlacesOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Place | RefusedBy> {
+  private *lookupSlotsOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Slot | RefusedBy> {
     if (credential === undefined) return;
     const network = networkOf(context.clientAddress);
     if (isKnown) {
-      yield { entrance: this.lookupsByNetwork.of(key!), by: 'address' };
+      yield { limiter: this.lookupsByNetwork.of(key!), by: 'address' };
     } else if (this.wrong?.isOver(network) === true) {
       yield 'wrong_credentials';
     } else {
-      yield { entrance: this.lookupsByNetwork.of(network), by: 'address' };
-      yield { entrance: this.lookups, by: 'strangers' };
+      yield { limiter: this.lookupsByNetwork.of(network), by: 'address' };
+      yield { limiter: this.lookups, by: 'strangers' };
     }
   }
 
   /** Those of a user are kept while a body is on its way: slow bodies of one user hold up nobody else. */
-  private *placesOf({ exemption, key }: Visit, context: RequestContext, isStranger: boolean): Generator<Place> {
-    if (exemption === 'metrics') yield { entrance: this.metrics, by: 'metrics' };
+  private *slotsOf({ exemption, key }: Visit, context: RequestContext, isAnonymous: boolean): Generator<Slot> {
+    if (exemption === 'metrics') yield { limiter: this.metrics, by: 'metrics' };
     if (exemption !== undefined) return;
-    if (!isStranger && this.byCredential !== undefined)
-      yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
-    if (isStranger && this.byNetwork !== undefined)
-      yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
+    if (!isAnonymous && this.byCredential !== undefined)
+      yield { limiter: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
+    if (isAnonymous && this.byNetwork !== undefined)
+      yield { limiter: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
     // First for all, so that who is refused by their own share hears so.
-    if (isStranger && this.strangers !== undefined) yield { entrance: this.strangers, by: 'strangers' };
-    if (this.all !== undefined) yield { entrance: this.all, by: 'total' };
+    if (isAnonymous && this.anonymous !== undefined) yield { limiter: this.anonymous, by: 'strangers' };
+    if (this.all !== undefined) yield { limiter: this.all, by: 'total' };
   }
 
   /** Takes them one after the other; by which it was refused, if it was. */
-  private async enter({ places }: Visit, wanted: Iterable<Place | RefusedBy>): Promise<RefusedBy | undefined> {
+  private async enter({ slots }: Visit, wanted: Iterable<Slot | RefusedBy>): Promise<RefusedBy | undefined> {
     for (const each of wanted) {
       if (typeof each === 'string') return each;
-      const isIn = places.enter(each);
+      const isIn = slots.enter(each);
       if (isIn !== true && !(await isIn)) return each.by;
     }
     return undefined;
   }
 
-  /** Its places as a request are free again when its stream has begun. */
+  /** Its slots as a request are free again when its stream has begun. */
   private async watch(
     next: Handler,
     context: RequestContext,
-    { places, isStranger }: { places: HeldPlaces; isStranger: boolean },
+    { slots, isAnonymous }: { slots: HeldSlots; isAnonymous: boolean },
   ): Promise<void> {
     if (this.watchCount >= (this.options.watches ?? Infinity)) return this.refuse('watches', context);
-    const user = isStranger ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
-    const place = this.watchesByUser.of(user);
-    if (place.enter(context.response) !== true) return this.refuse('user_watches', context);
+    const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
+    const slot = this.watchesByUser.of(user);
+    if (slot.enter(context.response) !== true) return this.refuse('user_watches', context);
     this.watchCount += 1;
-    onBegin(context.response, () => places.release());
+    onBegin(context.response, () => slots.release());
     try {
       await next(context);
     } finally {
-      place.leave();
+      slot.leave();
       this.watchCount -= 1;
     }
   }
 
   private noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
     if (credential === undefined) return;
-    // Whoever knows the name of a key could otherwise take its places away.
+    // Whoever knows the name of a key could otherwise take its slots away.
     if (!isKnown) this.wrong?.add(networkOf(context.clientAddress));
     else if (!credential.isPublic) this.verified.delete(key!);
   }

@@ -4,7 +4,7 @@ import type { BytesObserver, BytesRefusedBy } from '../memory/request-bytes.ts';
 import { registerReading } from '../metrics/register-reading.ts';
 import { durationBuckets, SeriesHistogram } from '../metrics/series-histogram.ts';
 import type { InFlightObserver } from './in-flight-limits.ts';
-import type { RefusedBy } from './refusal.ts';
+import type { RefusedBy } from './limit-refusal.ts';
 
 /** Overload is told so long after the first refusal, with what was refused meanwhile. Milliseconds. */
 const tellFirstMs = 1000;

@@ -1,12 +1,12 @@
 import { StatusError } from '#pkg/apimachinery/index';
 import type { Sender } from '../request/request-context.ts';
-import { refusals, type RefusedBy } from './refusal.ts';
+import { refusals, type RefusedBy } from './limit-refusal.ts';
 
 /** A limit left out is no limit. */
 export interface SendersOptions {
-  /** Bodies on their way at a time; of strangers at most half. */
+  /** Bodies on their way at a time; of anonymous clients at most half. */
   total?: number;
-  /** Of strangers of one network. */
+  /** Of anonymous clients of one network. */
   perAddress?: number;
   /** Bytes a second that a body brings at least, on average after `graceMs`. */
   minRate?: number;
@@ -22,15 +22,15 @@ type SenderRefusal = Extract<RefusedBy, 'senders' | 'address_senders'>;
 const youngMs = 1000;
 
 /**
- * Bodies that have not arrived yet, which hold no place among the requests under way. Whoever sends more slowly than
- * the least rate is cut off with 408. Where there is no room the slowest stranger makes it, so that slow senders keep
- * nobody out, and strangers never those who are known.
+ * Bodies that have not arrived yet, which hold no slot among the requests under way. Whoever sends more slowly than
+ * the least rate is cut off with 408. Where there is no room the slowest anonymous client makes it, so that slow senders keep
+ * nobody out, and anonymous clients never those who are known.
  */
 export class Senders {
   private readonly options: SendersOptions;
   private readonly graceMs: number;
   private readonly all = new Set<SlowSender>();
-  private readonly strangers = new Set<SlowSender>();
+  private readonly anonymous = new Set<SlowSender>();
   private readonly byNetwork = new Map<string, Set<SlowSender>>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -44,24 +44,24 @@ export class Senders {
   }
 
   /**
-   * A body of a stranger of this network, or of who is known; to be ended, which may be done twice. Throws StatusError
+   * A body of an anonymous client of this network, or of who is known; to be ended, which may be done twice. Throws StatusError
    * 429 where there is no room.
    */
   add(network: string | undefined): Sender & { end(): void } {
     const { total = Infinity, perAddress = Infinity } = this.options;
     if (network !== undefined) {
-      const neighbours = this.byNetwork.get(network);
-      if (neighbours !== undefined && neighbours.size >= perAddress) this.makeRoom(neighbours, 'address_senders');
-      if (this.strangers.size >= Math.max(1, total / 2)) this.makeRoom(this.strangers, 'senders');
+      const sameNetwork = this.byNetwork.get(network);
+      if (sameNetwork !== undefined && sameNetwork.size >= perAddress) this.makeRoom(sameNetwork, 'address_senders');
+      if (this.anonymous.size >= Math.max(1, total / 2)) this.makeRoom(this.anonymous, 'senders');
     }
-    if (this.all.size >= total) this.makeRoom(this.strangers, 'senders');
+    if (this.all.size >= total) this.makeRoom(this.anonymous, 'senders');
     const sender = new SlowSender(network, (each) => this.remove(each));
     this.all.add(sender);
     if (network !== undefined) {
-      this.strangers.add(sender);
-      const neighbours = this.byNetwork.get(network);
-      if (neighbours === undefined) this.byNetwork.set(network, new Set([sender]));
-      else neighbours.add(sender);
+      this.anonymous.add(sender);
+      const sameNetwork = this.byNetwork.get(network);
+      if (sameNetwork === undefined) this.byNetwork.set(network, new Set([sender]));
+      else sameNetwork.add(sender);
     }
     this.watch();
     return sender;
@@ -79,10 +79,10 @@ export class Senders {
 
   private remove(sender: SlowSender): void {
     this.all.delete(sender);
-    this.strangers.delete(sender);
+    this.anonymous.delete(sender);
     if (sender.network === undefined) return;
-    const neighbours = this.byNetwork.get(sender.network);
-    if (neighbours?.delete(sender) === true && neighbours.size === 0) this.byNetwork.delete(sender.network);
+    const sameNetwork = this.byNetwork.get(sender.network);
+    if (sameNetwork?.delete(sender) === true && sameNetwork.size === 0) this.byNetwork.delete(sender.network);
   }
 
   /** One timer for all, while there are any. */

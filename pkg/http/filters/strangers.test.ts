@@ -11,21 +11,21 @@ import type { Filter, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
 import { sendStream } from '../answer/send-stream.ts';
 import type { ContextMemory } from '../server/server-request-context.ts';
-import { gate, readAll, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, readAll, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { InFlightLimits, type MaxInFlight } from './in-flight-limits.ts';
-import type { RefusedBy } from './refusal.ts';
+import type { RefusedBy } from './limit-refusal.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
   started = [];
 });
 
-interface Started extends TestServer {
+interface Started extends TestHttpServer {
   limits: InFlightLimits;
   refused: RefusedBy[];
   /** Credentials that were looked up. */
@@ -44,7 +44,7 @@ interface Started extends TestServer {
 async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Started> {
   const refused: RefusedBy[] = [];
   const lookups: string[] = [];
-  const open = gate();
+  const open = deferred();
   const arrivals = { count: 0 };
   const limits = new InFlightLimits({
     credentialOf: ({ authorization, cookie }) => {

@@ -3,13 +3,13 @@ import type { Attributes, UserInfo } from '#pkg/identity/index';
 import { BearerAuthenticator } from '../request/bearer-authenticator.ts';
 import type { Filter, Handler } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withAuthorization } from './with-authorization.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -21,7 +21,7 @@ const whoami: Handler = (context) => sendJson(context, 200, JSON.stringify(conte
 const posts = '/apis/g.io/v1/posts';
 
 /** The given filters stand within `withStatus`. */
-async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestServer> {
+async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), ...filters] });
   started.push(server);
   return server;

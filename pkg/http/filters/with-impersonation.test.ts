@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isStatusError } from '#pkg/apimachinery/index';
 import type { Attributes, UserInfo } from '#pkg/identity/index';
 import { sendJson } from '../answer/respond.ts';
-import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { readImpersonation } from './impersonation.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withImpersonation } from './with-impersonation.ts';
@@ -22,7 +22,7 @@ const authenticated = 'system:authenticated';
 /** Who asks. */
 let real: UserInfo;
 let asked: Attributes[];
-let server: TestServer;
+let server: TestHttpServer;
 const denied = new Set<string>();
 
 beforeEach(async () => {

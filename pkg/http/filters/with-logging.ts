@@ -30,7 +30,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
       );
     await next(context);
     const ms = performance.now() - start;
-    const status = statusOf(context);
+    const status = responseStatus(context);
     const isSlow = status !== 429 && ms - context.waitedMs >= slowMs && context.info.verb !== 'watch';
     const level = status === 503 && probes.has(context.info.path) ? 'debug' : levelOf(status, isSlow);
     if (!log.isLevelEnabled(level)) return;
@@ -68,6 +68,6 @@ function rounded(ms: number): number {
 }
 
 /** 499 (nginx's number) where the client left before any answer. */
-export function statusOf({ response }: RequestContext): number {
+export function responseStatus({ response }: RequestContext): number {
   return response.headersSent ? response.statusCode : 499;
 }

@@ -3,7 +3,7 @@ import { routeOf } from '../metrics/route-of.ts';
 import { durationBuckets, SeriesHistogram, sizeBuckets, type HistogramSeries } from '../metrics/series-histogram.ts';
 import type { Filter, RequestContext } from '../request/request-context.ts';
 import { hasBody } from '../request/read-body.ts';
-import { statusOf } from './with-logging.ts';
+import { responseStatus } from './with-logging.ts';
 import { isEncrypted } from './with-strict-transport.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', '_OTHER'];
@@ -91,7 +91,7 @@ function seriesFinder(registry: Registry): (context: RequestContext, method: num
     let ofRoute = known.get(route);
     if (ofRoute === undefined) known.set(route, (ofRoute = new Map()));
     const verb = context.info.isResourceRequest ? indexIn(verbs, context.info.verb) : verbs.length - 1;
-    const status = statusOf(context);
+    const status = responseStatus(context);
     const takesBody = hasBody(context.request.headers);
     const scheme = isEncrypted(context.request.socket) ? 1 : 0;
     const key = (((status * methods.length + method) * verbs.length + verb) * 2 + scheme) * 2 + (takesBody ? 1 : 0);
@@ -104,10 +104,10 @@ function seriesFinder(registry: Registry): (context: RequestContext, method: num
         url_scheme: schemes[scheme]!,
         verb: verbs[verb]!,
       };
-      const twin = ofRoute.get(takesBody ? key - 1 : key + 1);
+      const counterpart = ofRoute.get(takesBody ? key - 1 : key + 1);
       series = {
-        duration: twin?.duration ?? duration.series(labels),
-        responseSize: twin?.responseSize ?? responseSize.series(labels),
+        duration: counterpart?.duration ?? duration.series(labels),
+        responseSize: counterpart?.responseSize ?? responseSize.series(labels),
         requestSize: takesBody ? requestSize.series(labels) : undefined,
       };
       ofRoute.set(key, series);

@@ -3,12 +3,12 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { readBody } from '../request/read-body.ts';
 import type { Filter, Handler } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { gate, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -19,7 +19,7 @@ const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
 const posts = '/apis/g.io/v1/posts';
 
 /** The given filters stand within `withStatus`. */
-async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestServer> {
+async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), ...filters] });
   started.push(server);
   return server;
@@ -29,7 +29,7 @@ describe('withTimeout', () => {
   const filters = [withTimeout({ timeoutMs: 30 })];
 
   test('answers 504 once, and stops the work', async () => {
-    const ended = gate();
+    const ended = deferred();
     const { send, logs } = await start(filters, async (context) => {
       await once(context.signal, 'abort');
       await sendJson(context, 200, '{"late":true}');

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { BytePool, type Claim } from './byte-pool.ts';
+import { BytePool, type Reservation } from './byte-pool.ts';
 
-function claimOf(owner: string): Claim {
+function reservationOf(owner: string): Reservation {
   return { owner, bytes: 0 };
 }
 
-/** Of a claim that has to wait: has it got its bytes by now? */
+/** Of a reservation that has to wait: has it got its bytes by now? */
 async function isTaken(turn: boolean | Promise<boolean>): Promise<boolean | 'waits'> {
   const later = new Promise<'waits'>((resolve) => {
     setImmediate(() => resolve('waits'));
@@ -15,10 +15,10 @@ async function isTaken(turn: boolean | Promise<boolean>): Promise<boolean | 'wai
 
 test('an owner takes no more than then stays free, so that the next finds room, and the one after', async () => {
   const pool = new BytePool({ total: 100 });
-  const [first, second, third] = [claimOf('a'), claimOf('b'), claimOf('c')];
+  const [first, second, third] = [reservationOf('a'), reservationOf('b'), reservationOf('c')];
   expect(pool.take(first, 40)).toBe(true);
-  expect(pool.take(claimOf('a'), 10)).toBe(true);
-  const beyond = pool.take(claimOf('a'), 1, { maxWaitMs: 60_000 });
+  expect(pool.take(reservationOf('a'), 10)).toBe(true);
+  const beyond = pool.take(reservationOf('a'), 1, { maxWaitMs: 60_000 });
   expect(await isTaken(beyond)).toBe('waits');
   expect(await isTaken(pool.take(second, 20))).toBe(true);
   expect(await isTaken(pool.take(third, 10))).toBe(true);
@@ -30,19 +30,19 @@ test('an owner takes no more than then stays free, so that the next finds room, 
 
 test('a share that is smaller than half holds', async () => {
   const pool = new BytePool({ total: 100, perOwner: 20 });
-  expect(pool.take(claimOf('a'), 20)).toBe(true);
-  const more = pool.take(claimOf('a'), 1, { maxWaitMs: 0 });
+  expect(pool.take(reservationOf('a'), 20)).toBe(true);
+  const more = pool.take(reservationOf('a'), 1, { maxWaitMs: 0 });
   expect(pool.isShareOf('a', 1)).toBe(true);
   expect(await more).toBe(false);
 });
 
 test('whoever waits longer than they may, or gives up, gets nothing and is no longer waited for', async () => {
   const pool = new BytePool({ total: 10 });
-  const held = claimOf('a');
+  const held = reservationOf('a');
   pool.add(held, 10);
-  expect(await pool.take(claimOf('b'), 5, { maxWaitMs: 1 })).toBe(false);
+  expect(await pool.take(reservationOf('b'), 5, { maxWaitMs: 1 })).toBe(false);
   const leaving = new AbortController();
-  const left = pool.take(claimOf('b'), 5, { signal: leaving.signal });
+  const left = pool.take(reservationOf('b'), 5, { signal: leaving.signal });
   leaving.abort();
   expect(await left).toBe(false);
   expect(pool.waiting).toBe(0);
@@ -52,34 +52,34 @@ test('whoever waits longer than they may, or gives up, gets nothing and is no lo
 
 test('of those who wait the owner who holds least is next, whenever they came', async () => {
   const pool = new BytePool({ total: 100 });
-  const [large, small] = [claimOf('a'), claimOf('a')];
+  const [large, small] = [reservationOf('a'), reservationOf('a')];
   pool.add(large, 30);
   pool.add(small, 20);
-  pool.add(claimOf('c'), 50);
-  const turns = { a: pool.take(claimOf('a'), 10), b: pool.take(claimOf('b'), 20) };
+  pool.add(reservationOf('c'), 50);
+  const turns = { a: pool.take(reservationOf('a'), 10), b: pool.take(reservationOf('b'), 20) };
   pool.give(small, 20);
   expect(await isTaken(turns.b)).toBe(true);
   expect(await isTaken(turns.a)).toBe('waits');
 });
 
-test('what is freed is kept for a large claim that waits: smaller ones do not take it again and again', async () => {
+test('what is freed is kept for a large reservation that waits: smaller ones do not take it again and again', async () => {
   const pool = new BytePool({ total: 100 });
-  const held = [claimOf('a'), claimOf('a')];
-  for (const claim of held) pool.add(claim, 45);
-  const large = pool.take(claimOf('b'), 80);
+  const held = [reservationOf('a'), reservationOf('a')];
+  for (const reservation of held) pool.add(reservation, 45);
+  const large = pool.take(reservationOf('b'), 80);
   pool.give(held[0]!, 45);
-  const small = pool.take(claimOf('c'), 5);
+  const small = pool.take(reservationOf('c'), 5);
   expect(await isTaken(small)).toBe('waits');
   pool.give(held[1]!, 45);
   expect(await isTaken(large)).toBe(true);
   expect(await isTaken(small)).toBe(true);
 });
 
-test('a claim larger than the pool has it alone', async () => {
+test('a reservation larger than the pool has it alone', async () => {
   const pool = new BytePool({ total: 10 });
-  const huge = claimOf('a');
+  const huge = reservationOf('a');
   expect(pool.take(huge, 50)).toBe(true);
-  const next = pool.take(claimOf('b'), 1);
+  const next = pool.take(reservationOf('b'), 1);
   expect(await isTaken(next)).toBe('waits');
   pool.give(huge, 50);
   expect(await isTaken(next)).toBe(true);
@@ -87,22 +87,25 @@ test('a claim larger than the pool has it alone', async () => {
 
 test("what is taken at once or not at all does not wait, and keeps to its owner's share", async () => {
   const pool = new BytePool({ total: 100, perOwner: 40 });
-  const claim = claimOf('a');
-  expect(pool.takeNow(claim, 30)).toBe(true);
-  expect(pool.takeNow(claim, 20)).toBe(false);
-  const waiting = pool.take(claimOf('b'), 80);
+  const reservation = reservationOf('a');
+  expect(pool.takeNow(reservation, 30)).toBe(true);
+  expect(pool.takeNow(reservation, 20)).toBe(false);
+  const waiting = pool.take(reservationOf('b'), 80);
   expect(await isTaken(waiting)).toBe('waits');
-  expect(pool.takeNow(claim, 10)).toBe(true);
-  expect(claim.bytes).toBe(40);
-  pool.give(claim, 40);
+  expect(pool.takeNow(reservation, 10)).toBe(true);
+  expect(reservation.bytes).toBe(40);
+  pool.give(reservation, 40);
   expect(await isTaken(waiting)).toBe(true);
 });
 
 test('requests that hold something and all wait for more come to their ends, one after the other', async () => {
   const pool = new BytePool({ total: 100 });
-  const requests = Array.from({ length: 10 }, (_, i) => ({ held: claimOf(`u${i}`), more: claimOf(`u${i}`) }));
+  const requests = Array.from({ length: 10 }, (_, i) => ({
+    held: reservationOf(`u${i}`),
+    more: reservationOf(`u${i}`),
+  }));
   for (const { held } of requests) pool.add(held, 10);
-  const newcomer = pool.take(claimOf('new'), 60);
+  const newcomer = pool.take(reservationOf('new'), 60);
   let most = 0;
   await Promise.all(
     requests.map(async ({ held, more }) => {
@@ -119,8 +122,8 @@ test('requests that hold something and all wait for more come to their ends, one
 
 test('whoever has more than there is and needs still more comes to its end first', async () => {
   const pool = new BytePool({ total: 100 });
-  const [first, second] = [claimOf('a'), claimOf('a')];
-  for (const claim of [first, second]) pool.add(claim, 50);
+  const [first, second] = [reservationOf('a'), reservationOf('a')];
+  for (const reservation of [first, second]) pool.add(reservation, 50);
   expect(pool.take(first, 10, { overdraws: true })).toBe(true);
   const turn = pool.take(second, 10, { overdraws: true });
   expect(await isTaken(turn)).toBe('waits');

@@ -1,5 +1,5 @@
 /** What one request holds of a pool. */
-export interface Claim {
+export interface Reservation {
   /** Whose share it counts towards. */
   readonly owner: string;
   bytes: number;
@@ -7,7 +7,7 @@ export interface Claim {
 
 export interface TakeOptions {
   /**
-   * Where nothing is free, one claim at a time may hold more than there is, so that whoever holds something and waits
+   * Where nothing is free, one reservation at a time may hold more than there is, so that whoever holds something and waits
    * for more comes to their end. Default false.
    */
   overdraws?: boolean;
@@ -17,7 +17,7 @@ export interface TakeOptions {
 }
 
 interface Waiting {
-  claim: Claim;
+  reservation: Reservation;
   bytes: number;
   overdraws: boolean;
   settle(isTaken: boolean): void;
@@ -25,7 +25,7 @@ interface Waiting {
 
 /**
  * A number of bytes that requests share. No owner takes more than `perOwner`, nor more than then stays free for all
- * others, so that whoever comes next finds room; of those who wait the owner who holds least is next. One claim larger
+ * others, so that whoever comes next finds room; of those who wait the owner who holds least is next. One reservation larger
  * than that has the pool to itself.
  */
 export class BytePool {
@@ -34,7 +34,7 @@ export class BytePool {
   readonly #held = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
   #used = 0;
-  #overdrawn: Claim | undefined;
+  #overdrawn: Reservation | undefined;
 
   constructor({ total, perOwner = total }: { total: number; perOwner?: number }) {
     this.total = total;
@@ -55,16 +55,16 @@ export class BytePool {
   }
 
   /**
-   * True: the claim has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal aborts.
+   * True: the reservation has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal aborts.
    */
   take(
-    claim: Claim,
+    reservation: Reservation,
     bytes: number,
     { overdraws = false, maxWaitMs, signal }: TakeOptions = {},
   ): boolean | Promise<boolean> {
     // Whoever waits is not overtaken, but by the one that has more than there is: all wait for its end.
-    if ((this.#waiting.size === 0 || this.#overdrawn === claim) && this.#mayTake(claim, bytes, overdraws)) {
-      this.#grant(claim, bytes);
+    if ((this.#waiting.size === 0 || this.#overdrawn === reservation) && this.#mayTake(reservation, bytes, overdraws)) {
+      this.#grant(reservation, bytes);
       return true;
     }
     if (signal?.aborted === true) return false;
@@ -75,7 +75,7 @@ export class BytePool {
         signal?.removeEventListener('abort', onAbort);
         resolve(isTaken);
       };
-      const one: Waiting = { claim, bytes, overdraws, settle };
+      const one: Waiting = { reservation, bytes, overdraws, settle };
       const onAbort = (): void => settle(false);
       const timer = maxWaitMs === undefined ? undefined : setTimeout(onAbort, maxWaitMs);
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -86,27 +86,27 @@ export class BytePool {
   }
 
   /** At once or not at all, before those who wait: whoever asks has something to let go otherwise. */
-  takeNow(claim: Claim, bytes: number): boolean {
-    if (!this.#fits(claim, bytes)) return false;
-    this.add(claim, bytes);
+  takeNow(reservation: Reservation, bytes: number): boolean {
+    if (!this.#fits(reservation, bytes)) return false;
+    this.add(reservation, bytes);
     return true;
   }
 
   /** Takes what is in memory already, whether there is room or not: others wait until there is again. */
-  add(claim: Claim, bytes: number): void {
-    claim.bytes += bytes;
+  add(reservation: Reservation, bytes: number): void {
+    reservation.bytes += bytes;
     this.#used += bytes;
-    this.#held.set(claim.owner, this.#heldBy(claim.owner) + bytes);
+    this.#held.set(reservation.owner, this.#heldBy(reservation.owner) + bytes);
   }
 
-  give(claim: Claim, bytes: number): void {
+  give(reservation: Reservation, bytes: number): void {
     if (bytes === 0) return;
-    claim.bytes -= bytes;
+    reservation.bytes -= bytes;
     this.#used -= bytes;
-    const left = this.#heldBy(claim.owner) - bytes;
-    if (left === 0) this.#held.delete(claim.owner);
-    else this.#held.set(claim.owner, left);
-    if (this.#overdrawn === claim) this.#overdrawn = undefined;
+    const left = this.#heldBy(reservation.owner) - bytes;
+    if (left === 0) this.#held.delete(reservation.owner);
+    else this.#held.set(reservation.owner, left);
+    if (this.#overdrawn === reservation) this.#overdrawn = undefined;
     this.#admitWaiting();
   }
 
@@ -114,20 +114,20 @@ export class BytePool {
     return this.#held.get(owner) ?? 0;
   }
 
-  #fits({ owner }: Claim, bytes: number): boolean {
+  #fits({ owner }: Reservation, bytes: number): boolean {
     if (this.#used === 0) return true;
     const held = this.#heldBy(owner);
     const free = this.total - this.#used - bytes;
     return held === 0 ? free >= 0 : held + bytes <= Math.min(this.#perOwner, free);
   }
 
-  #mayTake(claim: Claim, bytes: number, overdraws: boolean): boolean {
-    return this.#fits(claim, bytes) || (overdraws && (this.#overdrawn ?? claim) === claim);
+  #mayTake(reservation: Reservation, bytes: number, overdraws: boolean): boolean {
+    return this.#fits(reservation, bytes) || (overdraws && (this.#overdrawn ?? reservation) === reservation);
   }
 
-  #grant(claim: Claim, bytes: number): void {
-    if (!this.#fits(claim, bytes)) this.#overdrawn = claim;
-    this.add(claim, bytes);
+  #grant(reservation: Reservation, bytes: number): void {
+    if (!this.#fits(reservation, bytes)) this.#overdrawn = reservation;
+    this.add(reservation, bytes);
   }
 
   #admitWaiting(): void {
@@ -139,13 +139,13 @@ export class BytePool {
     let isKept = false;
     for (const one of this.#inTurn()) {
       if (isKept && !one.overdraws) continue;
-      if (this.#mayTake(one.claim, one.bytes, one.overdraws)) {
-        this.#grant(one.claim, one.bytes);
+      if (this.#mayTake(one.reservation, one.bytes, one.overdraws)) {
+        this.#grant(one.reservation, one.bytes);
         one.settle(true);
         return true;
       }
       // What is free is kept until it is enough for this one: others would take it again and again.
-      isKept ||= !one.overdraws && this.#heldBy(one.claim.owner) === 0;
+      isKept ||= !one.overdraws && this.#heldBy(one.reservation.owner) === 0;
     }
     return false;
   }
@@ -154,10 +154,11 @@ export class BytePool {
   #inTurn(): Waiting[] {
     const first = new Map<string, Waiting>();
     for (const one of this.#waiting) {
-      const key = `${one.overdraws ? 1 : 0}${one.claim.owner}`;
+      const key = `${one.overdraws ? 1 : 0}${one.reservation.owner}`;
       if (!first.has(key)) first.set(key, one);
     }
-    const rank = ({ claim, overdraws }: Waiting): number => this.#heldBy(claim.owner) - (overdraws ? 0.5 : 0);
+    const rank = ({ reservation, overdraws }: Waiting): number =>
+      this.#heldBy(reservation.owner) - (overdraws ? 0.5 : 0);
     return [...first.values()].toSorted((a, b) => rank(a) - rank(b));
   }
 }

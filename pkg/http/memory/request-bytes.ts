@@ -2,7 +2,7 @@ import { abortError, newTooManyRequests } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
 import { networkOf } from '../connection/network-of.ts';
 import { unparsedBytes, parsedBytesOf, type ByteBudget } from './byte-budget.ts';
-import type { BytePool, Claim } from './byte-pool.ts';
+import type { BytePool, Reservation } from './byte-pool.ts';
 
 /** What is to be known of the request. */
 export interface AskingRequest {
@@ -60,8 +60,8 @@ export class CountedRequestBytes implements RequestBytes {
   readonly #budget: ByteBudget;
   readonly #context: AskingRequest;
   readonly #observer: BytesObserver | undefined;
-  readonly #moved: Claim;
-  readonly #parsed: Claim;
+  readonly #moved: Reservation;
+  readonly #parsed: Reservation;
   #isOver = false;
 
   /** To be made when its user is known. */
@@ -115,12 +115,12 @@ export class CountedRequestBytes implements RequestBytes {
     if (bytes <= unparsedBytes || this.#isOver) return nothing;
     const { parsed, maxWaitMs } = this.#budget;
     const { signal } = this.#context;
-    const claim: Claim = extra ? { owner: this.#parsed.owner, bytes: 0 } : this.#parsed;
-    const more = parsedBytesOf(bytes) - claim.bytes;
+    const reservation: Reservation = extra ? { owner: this.#parsed.owner, bytes: 0 } : this.#parsed;
+    const more = parsedBytesOf(bytes) - reservation.bytes;
     if (more <= 0) return nothing;
-    const turn = parsed.take(claim, more, { overdraws: extra, signal, ...(isPatient ? {} : { maxWaitMs }) });
+    const turn = parsed.take(reservation, more, { overdraws: extra, signal, ...(isPatient ? {} : { maxWaitMs }) });
     if (!(typeof turn === 'boolean' ? turn : await this.#waitFor(turn))) throw this.#refusal(parsed, more);
-    const end = (): void => parsed.give(claim, claim.bytes);
+    const end = (): void => parsed.give(reservation, reservation.bytes);
     if (this.#isOver) end();
     return end;
   }

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { PageSource } from './page-files.ts';
-import { styleCss } from './style-css.ts';
+import { referenceStyleCss } from './style-css.ts';
 
 /**
  * What every page of an API's reference is made of, from the package swagger-ui-dist; none of its other files is
  * served. The page itself and its script are the API's own.
  */
 export const referencePageFiles: Readonly<Record<string, PageSource>> = {
-  'style.css': { text: styleCss, contentType: 'text/css; charset=utf-8' },
+  'style.css': { text: referenceStyleCss, contentType: 'text/css; charset=utf-8' },
   'swagger-ui-bundle.js': {
     path: () => packaged('swagger-ui-bundle.js'),
     contentType: 'text/javascript; charset=utf-8',

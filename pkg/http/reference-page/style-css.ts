@@ -1,4 +1,4 @@
-export const styleCss = `body { margin: 0; background: #fafafa; }
+export const referenceStyleCss = `body { margin: 0; background: #fafafa; }
 .bar { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; align-items: center; padding: 0.5rem 1.25rem; background: #1b1b1b; color: #fff; font-family: sans-serif; }
 .bar h1 { margin: 0; font-size: 1.1rem; }
 .bar p, .bar form { margin: 0; }

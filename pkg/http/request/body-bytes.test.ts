@@ -4,11 +4,11 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { EventLoopTurns } from '#pkg/apimachinery/index';
 import { readBody } from './read-body.ts';
 import { sendJson } from '../answer/respond.ts';
-import { startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
 
 const kilobyte = 1024;
-let server: TestServer;
+let server: TestHttpServer;
 
 afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
 

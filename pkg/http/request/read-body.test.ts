@@ -5,16 +5,16 @@ import type { HttpServerLimits } from '../server/http-server.ts';
 import { readBody } from './read-body.ts';
 import type { Handler, RequestContext } from './request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { gate, readAll, startTestServer, type TestServer } from '../server/start-test-server.ts';
+import { deferred, readAll, startTestServer, type TestHttpServer } from '../server/start-test-server.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
   started = [];
 });
 
-async function start(handler: Handler, limits: Partial<HttpServerLimits> = {}): Promise<TestServer> {
+async function start(handler: Handler, limits: Partial<HttpServerLimits> = {}): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { limits });
   started.push(server);
   return server;
@@ -63,8 +63,8 @@ test('tells a client that sends far too much, which reads the answer only afterw
 });
 
 test('ends quietly when the client leaves within the body', async () => {
-  const begun = gate<RequestContext>();
-  const ended = gate<unknown>();
+  const begun = deferred<RequestContext>();
+  const ended = deferred<unknown>();
   const { open, logs } = await start(async (context) => {
     begun.open(context);
     await echo(context).catch((error: unknown) => {
@@ -82,7 +82,7 @@ test('ends quietly when the client leaves within the body', async () => {
 });
 
 test('outlives a client that leaves just as the reader of its body is done with it', async () => {
-  const gone = gate();
+  const gone = deferred();
   const { port } = await start(async (context) => {
     const { request, info } = context;
     if (info.path === '/livez') return sendJson(context, 200, '{}');

@@ -9,10 +9,10 @@ import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { readBody } from '../request/read-body.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { answerOk, gate, heldFirst, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestHttpServer } from './start-test-server.ts';
 import { ServerCertificate } from '../tls/server-certificate.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
@@ -23,7 +23,7 @@ async function start(
   handler: Handler = answerOk,
   limits: Partial<HttpServerLimits> = {},
   isProbe: (path: string) => boolean = () => false,
-): Promise<TestServer> {
+): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { limits, isProbe });
   started.push(server);
   return server;
@@ -125,7 +125,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
     ['a head that is too large', `GET / HTTP/1.1\r\nX: ${'a'.repeat(200_000)}\r\n\r\n`, 1],
     ['garbage behind a second request', `${get}\r\nnonsense\r\n\r\n`, 2],
   ])('%s', async (_reason, rest, answers) => {
-    const parsed = gate();
+    const parsed = deferred();
     const { raw } = await start(async (context) => {
       // By then the parser has seen all there is.
       setImmediate(parsed.open);
@@ -137,7 +137,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
   });
 
   test('also where the answer has begun', async () => {
-    const begun = gate<RequestContext>();
+    const begun = deferred<RequestContext>();
     const { open } = await start(async (context) => {
       context.response.writeHead(200, { 'Content-Length': 2 }).write('a');
       begun.open(context);
@@ -209,7 +209,7 @@ describe('connections beyond the limit', () => {
     await once(context.signal, 'abort');
   };
   /** A connection on which something is under way. */
-  const held = async (open: TestServer['open']): Promise<Socket> => {
+  const held = async (open: TestHttpServer['open']): Promise<Socket> => {
     const socket = await open();
     socket.write('GET /held HTTP/1.1\r\nHost: h\r\n\r\n');
     await once(socket, 'data');
@@ -229,7 +229,7 @@ describe('connections beyond the limit', () => {
   });
 
   test('take the place of one whose answers nobody reads, but not of one that is worked on', async () => {
-    const answered = gate();
+    const answered = deferred();
     const { open, raw, server } = await start(
       async (context) => {
         if (context.info.path !== '/large') return okButHeld(context);
@@ -311,7 +311,7 @@ test('an idle connection is closed after its time, and so is one whose handler a
 });
 
 test('a client that does not read a whole answer is cut off', async () => {
-  const begun = gate<RequestContext>();
+  const begun = deferred<RequestContext>();
   const { open, server } = await start(
     async (context) => {
       begun.open(context);
@@ -331,7 +331,7 @@ test('a client that does not read a whole answer is cut off', async () => {
 });
 
 test('the signal aborts when the client is gone, with nothing logged as an error', async () => {
-  const begun = gate<RequestContext>();
+  const begun = deferred<RequestContext>();
   const { open, logs } = await start(async (context) => {
     begun.open(context);
     await once(context.signal, 'abort');
@@ -349,8 +349,8 @@ test('the signal aborts when the client is gone, with nothing logged as an error
 
 describe('close', () => {
   test('lets requests under way finish, ends watches, and closes idle and silent connections', async () => {
-    const begun = gate<RequestContext>();
-    const finish = gate();
+    const begun = deferred<RequestContext>();
+    const finish = deferred();
     const { server, open, send } = await start(async (context) => {
       if (context.info.path === '/watch') {
         context.response.writeHead(200).write('begin\n');
@@ -397,7 +397,7 @@ describe('close', () => {
       await sendJson(context, 200, 'x'.repeat(1000));
     });
     let answers = 0;
-    const enough = gate();
+    const enough = deferred();
     /** Resolves with how the client's connection ended. */
     const client = async (): Promise<string> => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -421,7 +421,7 @@ describe('close', () => {
   });
 
   test('aborts what does not finish in time, and lets it say so', async () => {
-    const begun = gate<RequestContext>();
+    const begun = deferred<RequestContext>();
     const { server, raw } = await start(async (context) => {
       begun.open(context);
       await once(context.signal, 'abort');

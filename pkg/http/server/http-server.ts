@@ -94,11 +94,11 @@ const fewHandshakes = 2 * reservedConnections;
  * While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a
  * request on its way.
  */
-const longestFarewellMs = 1000;
+const idleDrainMs = 1000;
 /** For connections that are made but not yet accepted when a drain begins. */
 const longestBacklogMs = 500;
 /** After the time limit of a drain, for the answers that say so. */
-const lastWordsMs = 250;
+const finalResponseMs = 250;
 
 /**
  * Turns requests on sockets into contexts for one handler, on one listener or several that share its limits, and ends
@@ -288,7 +288,7 @@ export class HttpServer {
     const closed = this.stopListening();
     // Between two requests of a connection none is under way.
     const done = closed.then(() => this.idle());
-    if (!(await endsWithin(Math.min(longestFarewellMs, drainTimeoutMs / 4), closed))) {
+    if (!(await endsWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
       this.isParting = true;
       // What has already arrived is read first, so that no whole request is lost.
       await new Promise((resolve) => {
@@ -301,7 +301,7 @@ export class HttpServer {
     for (const pipeline of this.pipelines.values()) pipeline.endAfterServed();
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Time to say so to whoever still waits for an answer.
-    await endsWithin(lastWordsMs, this.idle());
+    await endsWithin(finalResponseMs, this.idle());
     for (const server of this.servers) server.closeAllConnections();
     if (!(await endsWithin(settleMs, done))) {
       this.log.error(

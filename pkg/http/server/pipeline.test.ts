@@ -3,16 +3,16 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { answerOk, gate, heldFirst, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { answerOk, deferred, heldFirst, readAll, startTestServer, type TestHttpServer } from './start-test-server.ts';
 
-let started: TestServer[] = [];
+let started: TestHttpServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
   started = [];
 });
 
-async function start(handler: Handler): Promise<TestServer> {
+async function start(handler: Handler): Promise<TestHttpServer> {
   const server = await startTestServer(handler);
   started.push(server);
   return server;
@@ -152,7 +152,7 @@ describe('pipelined requests', () => {
 
   test('are waited for by a drain, each to the end of its work', async () => {
     const { begun, finish, handler } = heldFirst();
-    const worksOn = gate();
+    const worksOn = deferred();
     const { open, server } = await start(async (context) => {
       await handler(context);
       if (context.request.method === 'GET') await worksOn.opened;
@@ -180,8 +180,8 @@ describe('pipelined requests', () => {
 
   test('are not begun when the time of a drain is over', async () => {
     let served = 0;
-    const begun = gate();
-    const deaf = gate();
+    const begun = deferred();
+    const deaf = deferred();
     const { open, server } = await start(async ({ signal, request }) => {
       served += 1;
       if (request.method === 'POST') return deaf.opened;

@@ -17,7 +17,7 @@ export interface TestAnswer {
   body: Buffer;
 }
 
-export interface TestServer {
+export interface TestHttpServer {
   server: HttpServer;
   port: number;
   /** Parsed log lines. */
@@ -39,7 +39,7 @@ export async function startTestServer(
     isProbe?: (path: string) => boolean;
     memory?: ContextMemory;
   } = {},
-): Promise<TestServer> {
+): Promise<TestHttpServer> {
   const logs: Record<string, unknown>[] = [];
   const log = pino(
     { level: 'debug' },
@@ -103,7 +103,7 @@ function sendRequest(
 }
 
 /** A promise and the function that resolves it: how a test waits for what a handler does. */
-export function gate<T = void>(): { opened: Promise<T>; open: (value: T) => void } {
+export function deferred<T = void>(): { opened: Promise<T>; open: (value: T) => void } {
   let open!: (value: T) => void;
   const opened = new Promise<T>((resolve) => {
     open = resolve;
@@ -118,12 +118,12 @@ export function answerOk(context: RequestContext): Promise<void> {
 
 /** A handler that answers the first request 201, once the test lets it, and others 200 when their body is there. */
 export function heldFirst(): {
-  begun: ReturnType<typeof gate<RequestContext>>;
-  finish: ReturnType<typeof gate<void>>;
+  begun: ReturnType<typeof deferred<RequestContext>>;
+  finish: ReturnType<typeof deferred<void>>;
   handler: Handler;
 } {
-  const begun = gate<RequestContext>();
-  const finish = gate();
+  const begun = deferred<RequestContext>();
+  const finish = deferred();
   let isFirst = true;
   const handler: Handler = async (context) => {
     if (!isFirst) {

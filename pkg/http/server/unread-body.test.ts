@@ -4,12 +4,12 @@ import { afterEach, expect, test } from '@jest/globals';
 import { newTooManyRequests, runInTurns, type SlicedWork } from '#pkg/apimachinery/index';
 import type { Handler } from '../request/request-context.ts';
 import { sendJson } from '../answer/respond.ts';
-import { readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { readAll, startTestServer, type TestHttpServer } from './start-test-server.ts';
 
 const bodyBytes = 12 * 1024 * 1024;
 const post = `POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: ${bodyBytes}\r\n\r\n`;
 const last = 'GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n';
-let started: TestServer | undefined;
+let started: TestHttpServer | undefined;
 
 afterEach(() => started?.server.close({ drainTimeoutMs: 0 }));
 

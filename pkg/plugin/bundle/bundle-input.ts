@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import type { OnLoadResult, Plugin } from 'esbuild';
-import { digestOf } from './fingerprint.ts';
+import { fileDigest } from './fingerprint.ts';
 
 /** What stands for `import.meta.url`. */
 const moduleUrl = 'svcModuleUrl';
@@ -19,7 +19,7 @@ export function bundleInput(digests: Map<string, string>): Plugin {
       initialOptions.define = { ...initialOptions.define, 'import.meta.url': moduleUrl };
       build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }): Promise<OnLoadResult> => {
         const contents = await readFile(path);
-        digests.set(path, digestOf(contents));
+        digests.set(path, fileDigest(contents));
         return {
           contents:
             /\.[cm]?[jt]s$/.test(path) && contents.includes('import.meta.url')

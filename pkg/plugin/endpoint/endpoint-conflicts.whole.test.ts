@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from '#pkg/apimachinery/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { condition, enable, inPhase, TestHost } from '../host/start-test-host.ts';
+import { condition, enable, inPhase, TestPluginHost } from '../host/start-test-host.ts';
 import { manifest, TestFolder } from '../host/test-folder.ts';
 
 let env: TestEnv;
 let client: Client;
 let folder: TestFolder;
-let host: TestHost;
+let host: TestPluginHost;
 beforeAll(async () => {
   env = await startTestEnv();
   client = env.servers[0]!.client;
   folder = await TestFolder.make();
-  host = new TestHost(client, folder);
+  host = new TestPluginHost(client, folder);
 });
 afterAll(async () => {
   await host.stop();

@@ -2,7 +2,7 @@ import { isPrototypeKey } from '#pkg/apimachinery/index';
 import type { EndpointAudience, PluginEndpoint } from '#pkg/apis/index';
 
 /** One segment of a path: itself, or whatever stands there under a name. */
-export type PathSegment = { literal: string } | { parameter: string };
+export type EndpointPathSegment = { literal: string } | { parameter: string };
 
 const maxLength = 1024;
 const maxSegments = 32;
@@ -32,12 +32,12 @@ export function endpointRoute(
 }
 
 /** The segments of a template such as `/posts/{name}/publication`; the rule that it breaks where it is none. */
-export function parseEndpointPath(path: string): PathSegment[] | string {
+export function parseEndpointPath(path: string): EndpointPathSegment[] | string {
   if (path.length > maxLength) return `must be at most ${maxLength} characters`;
   if (!path.startsWith('/') || path.length === 1) return 'must begin with a slash and have a segment';
   const parts = path.slice(1).split('/');
   if (parts.length > maxSegments) return `must have at most ${maxSegments} segments`;
-  const segments: PathSegment[] = [];
+  const segments: EndpointPathSegment[] = [];
   const names = new Set<string>();
   for (const part of parts) {
     const name = parameterForm.exec(part)?.[1];

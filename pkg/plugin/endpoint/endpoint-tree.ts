@@ -1,5 +1,5 @@
 import type { PluginEndpoint } from '#pkg/apis/index';
-import { endpointPrefix, parseEndpointPath, type PathSegment } from './endpoint-path.ts';
+import { endpointPrefix, parseEndpointPath, type EndpointPathSegment } from './endpoint-path.ts';
 
 /** An endpoint, and whose it is. */
 export interface MountedEndpoint {
@@ -11,7 +11,7 @@ export interface MountedEndpoint {
 export interface EndpointPlace {
   /** As a template, from `/apis` on. */
   path: string;
-  segments: readonly PathSegment[];
+  segments: readonly EndpointPathSegment[];
   byMethod: Map<string, MountedEndpoint>;
 }
 
@@ -76,7 +76,7 @@ export class EndpointTree {
     return place === undefined ? undefined : { place, params: paramsOf(place, segments) };
   }
 
-  #nodeOf(segments: readonly PathSegment[]): Node {
+  #nodeOf(segments: readonly EndpointPathSegment[]): Node {
     this.#depth = Math.max(this.#depth, segments.length);
     let node = this.#root;
     for (const segment of segments) {

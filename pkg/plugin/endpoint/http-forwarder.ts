@@ -6,7 +6,7 @@ import { parseFrame } from './call-frame.ts';
 import type { EndpointCall, EndpointResult } from './endpoint-call.ts';
 import type { Forwarder } from './forwarder.ts';
 import { formatForwarded, hostPrefix, isTextMap, resultType } from './host-endpoints.ts';
-import { newUnavailable } from './public-failure.ts';
+import { newEndpointUnavailable } from './public-failure.ts';
 import { maxResultBytes } from './send-result.ts';
 import { signatureHeader } from './signature/call-claims.ts';
 import type { CallSigner } from './signature/server-identity.ts';
@@ -129,7 +129,7 @@ export class HttpForwarder implements Forwarder {
       { plugin, operation: operationId, requestId, ...facts },
       `an endpoint could not be called: ${message}`,
     );
-    return newUnavailable();
+    return newEndpointUnavailable();
   }
 }
 

@@ -17,8 +17,8 @@ import { EndpointTable, type EndpointPlace, type FoundPlace, type MountedEndpoin
 import { endpointViolation } from './endpoint-violation.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isModelPath, type ServedModels } from './model-path.ts';
-import { newUnavailable, publicFailure } from './public-failure.ts';
-import { readCall } from './read-call.ts';
+import { newEndpointUnavailable, publicFailure } from './public-failure.ts';
+import { readEndpointCall } from './read-endpoint-call.ts';
 import { sendResult } from './send-result.ts';
 
 export interface PluginEndpointsOptions {
@@ -156,8 +156,8 @@ export class PluginEndpoints {
     // It would have no time-out, and count as what it is not.
     if (context.info.verb === 'watch') throw newBadRequest("watch is not supported here: this endpoint is a plugin's");
     const status = this.#informer.indexer.get({ namespace: '', name: mounted.plugin })?.status;
-    if (status?.phase !== 'Started' && status?.phase !== 'Stopping') throw newUnavailable();
-    const call = await readCall(context, mounted, params, this.#options.body ?? {});
+    if (status?.phase !== 'Started' && status?.phase !== 'Stopping') throw newEndpointUnavailable();
+    const call = await readEndpointCall(context, mounted, params, this.#options.body ?? {});
     await context.bytes.admit(this.#sizes.expected(call));
     let result: EndpointResult;
     try {
@@ -176,7 +176,7 @@ export class PluginEndpoints {
     const host = local?.(call.plugin);
     if (host !== undefined) return host.call(call, signal);
     const url = this.#informer.indexer.get({ namespace: '', name: call.plugin })?.status?.host?.url;
-    if (url === undefined) return Promise.reject(newUnavailable());
+    if (url === undefined) return Promise.reject(newEndpointUnavailable());
     return forward.forward(url, call, signal);
   }
 }

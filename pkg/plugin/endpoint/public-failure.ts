@@ -7,7 +7,7 @@ import {
 } from '#pkg/apimachinery/index';
 
 /** A plugin that is starting, or was stopped by its own fault, may be back any moment. */
-export function newUnavailable(cause?: unknown, retryAfterSeconds = 2): StatusError {
+export function newEndpointUnavailable(cause?: unknown, retryAfterSeconds = 2): StatusError {
   return withCause(newServiceUnavailable('this endpoint is not available now', retryAfterSeconds), cause);
 }
 
@@ -19,7 +19,7 @@ export function publicFailure(error: unknown): StatusError {
   if (!isStatusError(error)) return newInternalError(error);
   if (error.code < 500) return error;
   const retryAfterSeconds = error.details?.retryAfterSeconds;
-  if (error.code === 503) return newUnavailable(error, retryAfterSeconds);
+  if (error.code === 503) return newEndpointUnavailable(error, retryAfterSeconds);
   return error.code === 504
     ? withCause(newTimeout('Timeout: the endpoint was not done in time', retryAfterSeconds), error)
     : newInternalError(error);

@@ -26,7 +26,7 @@ export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, er
 type TestHandler = (call: EndpointCall, signal: AbortSignal) => Promise<EndpointResult>;
 
 /** A host whose handlers are functions of the test; it remembers what it was asked. */
-export class TestHost implements EndpointHost {
+export class TestEndpointHost implements EndpointHost {
   readonly handlers = new Map<string, TestHandler>();
   calls: EndpointCall[] = [];
 
@@ -46,7 +46,7 @@ export interface TestMount {
 
 export interface TestEndpointEnv {
   env: TestEnv;
-  host: TestHost;
+  host: TestEndpointHost;
   /** Of the process that hosts. */
   hostUrl: string;
   hostBudget: ByteBudget;
@@ -79,7 +79,7 @@ export async function startTestEndpoints({
   replicas = 1,
   isLocal = false,
 }: { replicas?: number; isLocal?: boolean } = {}): Promise<TestEndpointEnv> {
-  const host = new TestHost();
+  const host = new TestEndpointHost();
   const mounts: TestMount[] = [];
   const env = await startTestEnv({
     replicas,

@@ -7,7 +7,7 @@ import { builtinModels, modelFromDefinition } from '#pkg/apis/index';
 import { defineModel } from '../model/define-model.ts';
 import { index } from '../model/model-index.ts';
 import { generateTypes } from './generate-types.ts';
-import { docComment, propertyName, quote } from './source-text.ts';
+import { docComment, propertyName, stringLiteral } from './source-text.ts';
 import { NameGiver } from './type-names.ts';
 import { typeText } from './type-text.ts';
 
@@ -352,7 +352,7 @@ describe('hostile schemas', () => {
     fc.assert(
       fc.property(text, (given) => {
         // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the literal is what is tested
-        expect((new Function(`return ${quote(given)}`) as () => string)()).toBe(given);
+        expect((new Function(`return ${stringLiteral(given)}`) as () => string)()).toBe(given);
       }),
     );
     expect([propertyName('a_$1'), propertyName('1a'), propertyName("it's")]).toEqual(['a_$1', "'1a'", "'it\\'s'"]);

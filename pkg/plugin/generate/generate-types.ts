@@ -1,6 +1,6 @@
 import { groupResource, formatGroupResource, type Model, type ModelVersion } from '#pkg/apimachinery/index';
 import { modelText } from './model-text.ts';
-import { quote } from './source-text.ts';
+import { stringLiteral } from './source-text.ts';
 import { NameGiver } from './type-names.ts';
 
 export interface GenerateOptions {
@@ -34,7 +34,7 @@ function fileText(entries: readonly { model: Model; version: ModelVersion }[], s
   const giver = new NameGiver();
   const head = [
     '/* Written by `svc generate types`: to change it, change the models and write it anew. */',
-    `import type * as svc from ${quote(sdk)};`,
+    `import type * as svc from ${stringLiteral(sdk)};`,
     '',
   ].join('\n');
   return [
@@ -55,7 +55,7 @@ function pathOf(group: string, version: string): string {
     folder.includes('..') ||
     !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(version)
   ) {
-    throw new TypeError(`${quote(`${group}/${version}`)} cannot be the name of a file`);
+    throw new TypeError(`${stringLiteral(`${group}/${version}`)} cannot be the name of a file`);
   }
   return `${folder}/${version}.ts`;
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonSchema, type Model, type ModelVersion } from '#pkg/apimachinery/index';
-import { docComment, quote } from './source-text.ts';
+import { docComment, stringLiteral } from './source-text.ts';
 import type { TypeNames } from './type-names.ts';
 import { membersText, typeText } from './type-text.ts';
 
@@ -51,10 +51,10 @@ function objectText(schema: JsonSchema, { object, spec, status }: TypeNames): st
 
 function resourceTypeText({ group, names, scope }: Model, version: ModelVersion, { object }: TypeNames): string {
   const fields = [
-    `group: ${quote(group)}`,
-    `version: ${quote(version.name)}`,
-    `kind: ${quote(names.kind)}`,
-    `plural: ${quote(names.plural)}`,
+    `group: ${stringLiteral(group)}`,
+    `version: ${stringLiteral(version.name)}`,
+    `kind: ${stringLiteral(names.kind)}`,
+    `plural: ${stringLiteral(names.plural)}`,
     `namespaced: ${scope === 'Namespaced'}`,
     `hasStatusSubresource: ${version.subresources.status}`,
   ];

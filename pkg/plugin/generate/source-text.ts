@@ -5,7 +5,7 @@
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** A string literal that holds exactly this text, and nothing that an editor would not show. */
-export function quote(text: string): string {
+export function stringLiteral(text: string): string {
   const body = JSON.stringify(text).slice(1, -1);
   const shown = body.replaceAll(invisible, (character) =>
     Array.from(
@@ -18,7 +18,7 @@ export function quote(text: string): string {
 
 /** The name of a property, quoted where it must be. */
 export function propertyName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isJsonObject } from '#pkg/apimachinery/index';
-import { docComment, propertyName, quote } from './source-text.ts';
+import { docComment, propertyName, stringLiteral } from './source-text.ts';
 
 /** As deep as a legal schema is; below it anything may stand. */
 const deepest = 100;
@@ -38,7 +38,7 @@ function enumText(schema: Record<string, unknown>): string | undefined {
   if (values.length === 0 || !values.every((value) => ['string', 'number', 'boolean'].includes(typeof value)))
     return undefined;
   return [...new Set(values)]
-    .map((value) => (typeof value === 'string' ? quote(value) : JSON.stringify(value)))
+    .map((value) => (typeof value === 'string' ? stringLiteral(value) : JSON.stringify(value)))
     .join(' | ');
 }
 

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { newServiceUnavailable, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { definitionType, pluginLabel, pluginType } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { keyOf } from './plugin-record.ts';
-import { enable, forgetPlugins, inPhase, TestHost } from './start-test-host.ts';
+import { pluginKey } from './plugin-record.ts';
+import { enable, forgetPlugins, inPhase, TestPluginHost } from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 
 let env: TestEnv;
@@ -76,7 +76,7 @@ async function write(name: string): Promise<void> {
 /** Lets a process die after so many writes; false where that was enough for all it had to do. */
 async function dies(count: number, work: (signal: AbortSignal) => Promise<unknown>): Promise<boolean> {
   const { dying, died } = dyingAfter(count);
-  const host = new TestHost(dying, folder);
+  const host = new TestPluginHost(dying, folder);
   const looking = new AbortController();
   const outcome = await Promise.race([
     died,
@@ -95,7 +95,7 @@ test('a process may die at any write of a start, and the next one ends the start
     const name = `start-${count}`;
     await write(name);
     isCut = await dies(count, (signal) => inPhase(client, name, 'Started', signal));
-    const next = new TestHost(client, folder);
+    const next = new TestPluginHost(client, folder);
     const started = await inPhase(client, name, 'Started');
     expect(started.status!.models).toEqual([`things.${name}.example.com`]);
     expect(
@@ -108,7 +108,7 @@ test('a process may die at any write of a start, and the next one ends the start
 
     await enable(client, name, false);
     await dies(count, (signal) => inPhase(client, name, 'Disabled', signal));
-    const last = new TestHost(client, folder);
+    const last = new TestPluginHost(client, folder);
     const stopped = await inPhase(client, name, 'Disabled');
     expect([stopped.status!.presets, stopped.status!.models, stopped.status!.endpoints]).toEqual([
       [],
@@ -116,7 +116,9 @@ test('a process may die at any write of a start, and the next one ends the start
       undefined,
     ]);
     expect(
-      (await client.get(definitionType, keyOf(`things.${name}.example.com`))).spec.versions.map(({ served }) => served),
+      (await client.get(definitionType, pluginKey(`things.${name}.example.com`))).spec.versions.map(
+        ({ served }) => served,
+      ),
     ).toEqual([false]);
     await last.stop();
     await forgetPlugins(client, folder);

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readName } from './read-plugin-name.ts';
+import { readPluginName } from './read-plugin-name.ts';
 
 /** The folders in a folder of plugins, which need not exist, whose manifest says this name. */
 export async function foldersNamed(dir: string, name: string): Promise<string[]> {
@@ -9,6 +9,6 @@ export async function foldersNamed(dir: string, name: string): Promise<string[]>
     return [];
   });
   const folders = entries.filter((entry) => !entry.startsWith('.')).map((entry) => join(dir, entry));
-  const names = await Promise.all(folders.map(readName));
+  const names = await Promise.all(folders.map(readPluginName));
   return folders.filter((_, i) => names[i] === name);
 }

@@ -6,7 +6,7 @@ import { Cache, CachedClient } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { fencedClient } from './fenced-client.ts';
 import { freshClient } from './fresh-client.ts';
-import { keyOf } from './plugin-record.ts';
+import { pluginKey } from './plugin-record.ts';
 
 let env: TestEnv;
 let client: Client;
@@ -43,12 +43,12 @@ test('reads what no cache shows yet, and writes with the fence', async () => {
     spec: { version: '1.0.0' },
   };
   await client.create(pluginType, plugin);
-  await expect(cached.get(pluginType, keyOf('new'))).rejects.toMatchObject({ reason: 'NotFound' });
+  await expect(cached.get(pluginType, pluginKey('new'))).rejects.toMatchObject({ reason: 'NotFound' });
   expect([
-    (await fresh.get(pluginType, keyOf('new'))).metadata.name,
+    (await fresh.get(pluginType, pluginKey('new'))).metadata.name,
     (await fresh.list(pluginType)).items.length,
   ]).toEqual(['new', 1]);
-  await expect(fresh.delete(pluginType, keyOf('new'))).rejects.toMatchObject({ code: 409 });
+  await expect(fresh.delete(pluginType, pluginKey('new'))).rejects.toMatchObject({ code: 409 });
   await cache.stop();
 });
 
@@ -68,16 +68,17 @@ test("a plugin's client reads as it is, and every write of it has the fence", as
     () =>
       fenced.patch(
         pluginType,
-        keyOf('fenced'),
+        pluginKey('fenced'),
         { type: 'merge', patch: { spec: { version: '2.0.0' } } },
         { fieldValidation: 'Strict' },
       ),
     () => fenced.updateStatus(pluginType, { ...stored, status: { version: '2.0.0' } }),
-    () => fenced.patchStatus(pluginType, keyOf('fenced'), { type: 'merge', patch: { status: { version: '2.0.0' } } }),
-    () => fenced.delete(pluginType, keyOf('fenced')),
+    () =>
+      fenced.patchStatus(pluginType, pluginKey('fenced'), { type: 'merge', patch: { status: { version: '2.0.0' } } }),
+    () => fenced.delete(pluginType, pluginKey('fenced')),
   ];
   for (const write of writes) await expect(write()).rejects.toMatchObject({ code: 409 });
-  expect(await fenced.get(pluginType, keyOf('fenced'))).toEqual(stored);
+  expect(await fenced.get(pluginType, pluginKey('fenced'))).toEqual(stored);
   expect((await fenced.list(pluginType, { fieldSelector: 'metadata.name=fenced' })).items).toEqual([stored]);
   for await (const event of await fenced.watch(pluginType, { resourceVersion })) {
     expect(event).toEqual({ type: 'ADDED', object: stored });

@@ -40,9 +40,9 @@ class Asked {
   }
 }
 
-async function look(intervalMs = 20, patienceMs = 30_000): Promise<{ plugins: PluginFolder; asked: Asked }> {
+async function look(intervalMs = 20, settleTimeoutMs = 30_000): Promise<{ plugins: PluginFolder; asked: Asked }> {
   const asked = new Asked();
-  looking = new PluginFolder({ dir: folder.dir, log, intervalMs, patienceMs });
+  looking = new PluginFolder({ dir: folder.dir, log, intervalMs, settleTimeoutMs });
   await looking.start(asked.push);
   return { plugins: looking, asked };
 }
@@ -122,7 +122,7 @@ test('a link to a folder is as good, links within lead nowhere, and a folder may
   expect(await asked.next()).toBe('linked');
 });
 
-test('a folder that never lies still concerns only the plugin it names, and is judged when patience ends', async () => {
+test('a folder that keeps changing concerns only the plugin it names, and is judged when patience ends', async () => {
   await folder.write('busy', files('busy'));
   const { plugins, asked } = await look(60_000, 0);
   expect([plugins.find('busy')?.name, await asked.next()]).toEqual(['busy', 'busy']);

@@ -5,7 +5,7 @@ import { manifestFile, type PluginManifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/read-manifest.ts';
 import { isPluginError, PluginError } from '../plugin-error.ts';
 import { fingerprintFolder, type FolderFingerprint } from './folder-fingerprint.ts';
-import { readName } from './read-plugin-name.ts';
+import { readPluginName } from './read-plugin-name.ts';
 
 export interface PluginFolderOptions {
   /** Its folders are the plugins. It need not exist. */
@@ -13,8 +13,8 @@ export interface PluginFolderOptions {
   log: Log;
   /** Between two looks. Milliseconds, default 2 000. */
   intervalMs?: number;
-  /** After which a folder counts as it is, though its files do not lie still. Milliseconds, default 30 000. */
-  patienceMs?: number;
+  /** How long the host waits for the files of a folder to stop changing before it judges them anyway. Milliseconds, default 30 000. */
+  settleTimeoutMs?: number;
 }
 
 /** A plugin as its folder shows it. */
@@ -62,7 +62,7 @@ export class PluginFolder implements Source {
   #problem: unknown;
 
   constructor(options: PluginFolderOptions) {
-    this.#options = { intervalMs: 2000, patienceMs: 30_000, ...options };
+    this.#options = { intervalMs: 2000, settleTimeoutMs: 30_000, ...options };
   }
 
   /**
@@ -141,7 +141,7 @@ export class PluginFolder implements Source {
         if (error.code !== 'ENOENT') this.#complain(folder, 'the folder of a plugin could not be read', error);
       });
     }
-    this.#tellOfTwins();
+    this.#warnAboutDuplicates();
   }
 
   async #list(): Promise<string[]> {
@@ -173,11 +173,11 @@ export class PluginFolder implements Source {
     });
     const isSame = before?.fingerprint.text === fingerprint.text;
     if (isSame && before?.judged?.fingerprint === fingerprint.text) return;
-    const liesStill = isSame || Math.abs(Date.now() - fingerprint.changed) > this.#options.intervalMs;
+    const isSettled = isSame || Math.abs(Date.now() - fingerprint.changed) > this.#options.intervalMs;
     const now = performance.now();
     // Since it was not as it was judged last.
     const since = before === undefined || before.judged?.fingerprint === before.fingerprint.text ? now : before.since;
-    const isDue = liesStill || now - since >= this.#options.patienceMs;
+    const isDue = isSettled || now - since >= this.#options.settleTimeoutMs;
     const judged = isDue
       ? await this.#judge(folder, fingerprint.text, { tooLarge: problem.caught, before: before?.judged })
       : before?.judged;
@@ -185,7 +185,7 @@ export class PluginFolder implements Source {
       fingerprint,
       judged,
       since: isDue ? now : since,
-      name: judged === undefined ? await readName(folder) : undefined,
+      name: judged === undefined ? await readPluginName(folder) : undefined,
     });
     if (!isDue) return;
     if (before?.judged !== undefined && before.judged.name !== judged?.name) this.#ask(before.judged.name);
@@ -206,7 +206,7 @@ export class PluginFolder implements Source {
       // One whose manifest is there, and cannot be read any more, is still whose it was.
       const last =
         (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
-      const name = (await readName(folder)) ?? last ?? nameless;
+      const name = (await readPluginName(folder)) ?? last ?? nameless;
       if (name === nameless) this.#complain(folder, 'a folder is no plugin', error);
       return { name, folder, fingerprint, problem: error };
     }
@@ -216,7 +216,7 @@ export class PluginFolder implements Source {
     if (name !== nameless && !this.#stopping.signal.aborted) this.#enqueue({ namespace: '', name });
   }
 
-  #tellOfTwins(): void {
+  #warnAboutDuplicates(): void {
     for (const [folder, { judged }] of this.#byFolder()) {
       if (judged === undefined || judged.name === nameless) continue;
       const holder = this.find(judged.name)!.folder;

@@ -3,7 +3,7 @@ import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import { enqueueObject, type ControllerDefinition, type EventHandler, type Log } from '#pkg/runtime/index';
 import type { EndpointCall, EndpointHost, EndpointResult } from '../endpoint/endpoint-call.ts';
 import { freshClient } from './fresh-client.ts';
-import { HostTurn, type PluginObserver } from './host-turn.ts';
+import { LeaderTerm, type PluginObserver } from './leader-term.ts';
 
 export interface PluginHostOptions {
   /** The API without a cache between. */
@@ -39,9 +39,9 @@ const timeoutMs = 900_000;
 export class PluginHost implements EndpointHost {
   /** For a Manager, with the platform's own. */
   readonly controller: ControllerDefinition;
-  #turn: HostTurn | undefined;
+  #term: LeaderTerm | undefined;
   readonly #notice: EventHandler = (event) => {
-    this.#turn?.notice(event.object as Plugin);
+    this.#term?.notice(event.object as Plugin);
     return enqueueObject(event);
   };
 
@@ -62,12 +62,12 @@ export class PluginHost implements EndpointHost {
       // say.
       tuning: { concurrency: 256, timeoutMs },
       begin: () => {
-        const turn = new HostTurn({ ...options, reload, environment, url, intervalMs, observer });
-        this.#turn = turn;
+        const term = new LeaderTerm({ ...options, reload, environment, url, intervalMs, observer });
+        this.#term = term;
         return {
-          sources: turn.sources,
+          sources: term.sources,
           reconcile: (request, context) =>
-            turn.reconcile(request, { ...context, client: freshClient(context.client, client) }),
+            term.reconcile(request, { ...context, client: freshClient(context.client, client) }),
         };
       },
     };
@@ -75,24 +75,24 @@ export class PluginHost implements EndpointHost {
 
   /** Does a worker of this plugin run here? */
   runs(plugin: string): boolean {
-    return this.#turn?.runs(plugin) === true;
+    return this.#term?.runs(plugin) === true;
   }
 
   async call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
-    const worker = this.#turn?.workerFor(call);
+    const worker = this.#term?.workerFor(call);
     if (worker === undefined) throw newServiceUnavailable(`the plugin ${call.plugin} does not run at present`, 5);
     return worker.call(call, signal);
   }
 
   /** Names of the plugins here whose controllers do not run, or have reconciles that fail. */
   troubled(): string[] {
-    return this.#turn?.troubled ?? [];
+    return this.#term?.troubled ?? [];
   }
 
   /** How many plugins are in which phase; nothing where this process does not lead. */
   phases(): Map<PluginPhase, number> {
     const counts = new Map<PluginPhase, number>();
-    for (const phase of this.#turn?.phases ?? []) counts.set(phase, (counts.get(phase) ?? 0) + 1);
+    for (const phase of this.#term?.phases ?? []) counts.set(phase, (counts.get(phase) ?? 0) + 1);
     return counts;
   }
 }

@@ -2,8 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { definitionType, pluginLabel, pluginType, type DefinitionSpec } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { keyOf, stopFinalizer } from './plugin-record.ts';
-import { condition, enable, eventually, forgetPlugins, inPhase, startedAs, TestHost } from './start-test-host.ts';
+import { pluginKey, stopFinalizer } from './plugin-record.ts';
+import {
+  condition,
+  enable,
+  waitForPlugin,
+  forgetPlugins,
+  inPhase,
+  startedAs,
+  TestPluginHost,
+} from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 
 type Note = ApiObject<{ title: string }, { seen: boolean }>;
@@ -11,7 +19,7 @@ type Note = ApiObject<{ title: string }, { seen: boolean }>;
 let env: TestEnv;
 let client: Client;
 let folder: TestFolder;
-let running: TestHost[] = [];
+let running: TestPluginHost[] = [];
 
 beforeAll(async () => {
   env = await startTestEnv();
@@ -30,8 +38,8 @@ afterAll(async () => {
   await folder.clear();
 });
 
-function start(options: ConstructorParameters<typeof TestHost>[2] = {}): TestHost {
-  const host = new TestHost(client, folder, options);
+function start(options: ConstructorParameters<typeof TestPluginHost>[2] = {}): TestPluginHost {
+  const host = new TestPluginHost(client, folder, options);
   running.push(host);
   return host;
 }
@@ -86,7 +94,7 @@ async function write(
   });
 }
 
-async function greetingOf({ host }: TestHost, plugin: string): Promise<unknown> {
+async function greetingOf({ host }: TestPluginHost, plugin: string): Promise<unknown> {
   const call = {
     plugin,
     operationId: 'greet',
@@ -143,7 +151,7 @@ describe('a folder', () => {
     ]);
     expect(await greetingOf(host, 'notes')).toEqual([200, { greeting: 'hello' }]);
     const type = noteType('notes');
-    expect((await client.get(type, keyOf('welcome'))).metadata.labels).toEqual({ [pluginLabel]: 'notes' });
+    expect((await client.get(type, pluginKey('welcome'))).metadata.labels).toEqual({ [pluginLabel]: 'notes' });
     await client.create(type, newNote('notes', 'mine'));
     const { resourceVersion } = await client.list(type);
     for await (const event of await client.watch(type, { resourceVersion, signal: AbortSignal.timeout(10_000) })) {
@@ -162,15 +170,15 @@ describe('a folder', () => {
     expect(stopped.status!.presets).toEqual([]);
     expect(await isServed('notes')).toBe(false);
     await expect(greetingOf(host, 'notes').catch(reasonOf)).resolves.toBe('ServiceUnavailable');
-    const definition = await client.get(definitionType, keyOf('notes.notes.example.com'));
+    const definition = await client.get(definitionType, pluginKey('notes.notes.example.com'));
     expect(definition.spec.versions.map(({ served }) => served)).toEqual([false]);
 
     await enable(client, 'notes');
     await inPhase(client, 'notes', 'Started');
     expect((await client.list(type)).items.map(({ metadata }) => metadata.name)).toEqual(['mine', 'welcome']);
-    await client.delete(pluginType, keyOf('notes'));
+    await client.delete(pluginType, pluginKey('notes'));
     // Its folder is there, so it comes back; it was not the folder's first sight.
-    await eventually(
+    await waitForPlugin(
       client,
       'notes',
       ({ metadata, status }) => metadata.uid !== started.metadata.uid && status?.phase === 'Disabled',
@@ -198,7 +206,7 @@ describe('a folder', () => {
     });
     await folder.write('nameless', { 'plugin.yaml': '{' });
     start();
-    const invalid = await eventually(
+    const invalid = await waitForPlugin(
       client,
       'broken',
       (plugin) => condition(plugin, 'FilesValid') === 'False ManifestInvalid',
@@ -216,14 +224,14 @@ describe('a folder', () => {
     const host = start();
     await inPhase(client, 'gone', 'Started');
     await folder.remove('gone');
-    const without = await eventually(
+    const without = await waitForPlugin(
       client,
       'gone',
       (plugin) => condition(plugin, 'FilesValid') === 'False FolderMissing',
     );
     expect(without.status!.phase).toBe('Started');
     expect(await greetingOf(host, 'gone')).toEqual([200, { greeting: 'hello' }]);
-    await client.delete(pluginType, keyOf('gone'));
+    await client.delete(pluginType, pluginKey('gone'));
     for await (const event of await client.watch(pluginType, {
       resourceVersion: without.metadata.resourceVersion,
       signal: AbortSignal.timeout(20_000),
@@ -231,7 +239,7 @@ describe('a folder', () => {
       if (event.type === 'DELETED') break;
     }
     expect(await isServed('gone')).toBe(false);
-    expect(await client.get(pluginType, keyOf('gone')).catch(reasonOf)).toBe('NotFound');
+    expect(await client.get(pluginType, pluginKey('gone')).catch(reasonOf)).toBe('NotFound');
   });
 });
 
@@ -261,9 +269,9 @@ test('a start is given up that was no longer wanted when it began', async () => 
       };
     },
   });
-  running.push(new TestHost(late, folder));
+  running.push(new TestPluginHost(late, folder));
   const began = performance.now();
-  await eventually(
+  await waitForPlugin(
     client,
     'hasty',
     ({ spec, status, metadata }) =>
@@ -303,11 +311,11 @@ test('a plugin that was deleted while its folder was there does not start of its
     },
   });
   let hasStarted = false;
-  const first = new TestHost(dying, folder);
+  const first = new TestPluginHost(dying, folder);
   running.push(first);
   const { metadata } = await inPhase(client, 'deleted', 'Started');
   hasStarted = true;
-  await client.delete(pluginType, keyOf('deleted'));
+  await client.delete(pluginType, pluginKey('deleted'));
   for await (const event of await client.watch(pluginType, {
     resourceVersion: metadata.resourceVersion,
     signal: AbortSignal.timeout(20_000),
@@ -328,7 +336,7 @@ test('what stays the same is not written again', async () => {
     await write(name);
     await inPhase(client, name, 'Disabled');
   }
-  expect((await client.get(pluginType, keyOf('same'))).metadata.resourceVersion).toBe(metadata.resourceVersion);
+  expect((await client.get(pluginType, pluginKey('same'))).metadata.resourceVersion).toBe(metadata.resourceVersion);
 });
 
 describe('changed files', () => {
@@ -337,12 +345,12 @@ describe('changed files', () => {
     const host = start();
     const first = await inPhase(client, 'changing', 'Started');
     const type = noteType('changing');
-    const { metadata } = await client.get(type, keyOf('welcome'));
+    const { metadata } = await client.get(type, pluginKey('welcome'));
     await write('changing', { greeting: 'good day' });
     while (JSON.stringify(await greetingOf(host, 'changing')) !== JSON.stringify([200, { greeting: 'good day' }]))
       await new Promise((resolve) => setImmediate(resolve));
-    expect((await client.get(pluginType, keyOf('changing'))).status!.phase).toBe('Started');
-    expect((await client.get(type, keyOf('welcome'))).metadata.uid).toBe(metadata.uid);
+    expect((await client.get(pluginType, pluginKey('changing'))).status!.phase).toBe('Started');
+    expect((await client.get(type, pluginKey('welcome'))).metadata.uid).toBe(metadata.uid);
 
     await write('changing', { version: '1.1.0', preset: 'news' });
     const upgraded = await startedAs(client, 'changing', '1.1.0');
@@ -358,7 +366,7 @@ describe('changed files', () => {
     const { metadata } = await inPhase(client, 'selfish', 'Started');
     // A sight of another folder, which came later, is a sight of this one too.
     await folder.write('later', { 'plugin.yaml': manifest({ name: 'later' }) });
-    await eventually(client, 'later', ({ status }) => status !== undefined);
+    await waitForPlugin(client, 'later', ({ status }) => status !== undefined);
     await write('selfish', { before, version: '1.1.0' });
     const { resourceVersion } = metadata;
     const phases: [string | undefined, string | undefined][] = [];
@@ -380,7 +388,7 @@ describe('changed files', () => {
     const host = start();
     await inPhase(client, 'careful', 'Started');
     await write('careful', { before: 'const = ;' });
-    const refused = await eventually(
+    const refused = await waitForPlugin(
       client,
       'careful',
       (plugin) => condition(plugin, 'FilesValid') === 'False BundleFailed',
@@ -388,7 +396,7 @@ describe('changed files', () => {
     expect(refused.status!.phase).toBe('Started');
     expect(await greetingOf(host, 'careful')).toEqual([200, { greeting: 'hello' }]);
     await write('careful', { greeting: 'mended' });
-    await eventually(client, 'careful', (plugin) => condition(plugin, 'FilesValid') === 'True Valid');
+    await waitForPlugin(client, 'careful', (plugin) => condition(plugin, 'FilesValid') === 'True Valid');
     expect(await greetingOf(host, 'careful')).toEqual([200, { greeting: 'mended' }]);
   });
 
@@ -400,7 +408,7 @@ describe('changed files', () => {
       'index.ts': module('steady', { greeting: 'too early' }),
       'plugin.yaml': manifest({ name: 'steady', requires: '>=2.0.0' }),
     });
-    await eventually(client, 'steady', ({ spec }) => spec.requires === '>=2.0.0');
+    await waitForPlugin(client, 'steady', ({ spec }) => spec.requires === '>=2.0.0');
     expect(await greetingOf(host, 'steady')).toEqual([200, { greeting: 'hello' }]);
     await write('steady', { version: '1.0.1', greeting: 'at last' });
     await startedAs(client, 'steady', '1.0.1');
@@ -493,7 +501,7 @@ describe('a start that fails is undone', () => {
   test.each(cases)('$reason', async ({ name, says, condition: type, change }) => {
     await change();
     const host = start();
-    const failed = await eventually(client, name, (plugin) => plugin.status?.phase === 'Failed');
+    const failed = await waitForPlugin(client, name, (plugin) => plugin.status?.phase === 'Failed');
     expect([condition(failed, type), failed.status]).toEqual([says, failed.status]);
     expect([failed.status!.models, failed.status!.endpoints, failed.status!.presets ?? []]).toEqual([
       undefined,

@@ -3,15 +3,15 @@ import { isStatusError, type ApiObject, type Client, type ResourceType } from '#
 import { eventType, pluginType } from '#pkg/apis/index';
 import { leaseType } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
-import { keyOf } from './plugin-record.ts';
+import { pluginKey } from './plugin-record.ts';
 import {
   condition,
   enable,
-  eventually,
+  waitForPlugin,
   forgetPlugins,
   inPhase,
   startedAs,
-  TestHost,
+  TestPluginHost,
   type TestHostOptions,
 } from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
@@ -19,7 +19,7 @@ import { manifest, TestFolder } from './test-folder.ts';
 let env: TestEnv;
 let client: Client;
 let folder: TestFolder;
-let running: TestHost[] = [];
+let running: TestPluginHost[] = [];
 
 beforeAll(async () => {
   env = await startTestEnv();
@@ -36,8 +36,8 @@ afterAll(async () => {
   await folder.clear();
 });
 
-function start(options: TestHostOptions = {}): TestHost {
-  const host = new TestHost(client, folder, options);
+function start(options: TestHostOptions = {}): TestPluginHost {
+  const host = new TestPluginHost(client, folder, options);
   running.push(host);
   return host;
 }
@@ -67,7 +67,7 @@ function write(name: string, { doing = 'return 1;', ...spec }: Written = {}): Pr
   });
 }
 
-async function act({ host }: TestHost, plugin: string): Promise<string> {
+async function act({ host }: TestPluginHost, plugin: string): Promise<string> {
   const call = {
     plugin,
     operationId: 'act',
@@ -135,7 +135,7 @@ describe('dependencies', () => {
 
     // Another version, which one of them cannot work with.
     await write('base', { version: '2.0.0' });
-    const failed = await eventually(
+    const failed = await waitForPlugin(
       client,
       'middle',
       (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch',
@@ -151,10 +151,10 @@ describe('dependencies', () => {
     await write('circle-b', { dependencies: { 'circle-a': '*' } });
     await write('modern', { requires: '>=3.0.0' });
     start();
-    const missing = await eventually(client, 'waits', ({ status }) => status?.phase === 'Failed');
+    const missing = await waitForPlugin(client, 'waits', ({ status }) => status?.phase === 'Failed');
     expect(condition(missing, 'DependenciesMet')).toBe('False DependencyMissing');
     for (const name of ['circle-a', 'circle-b']) {
-      const failed = await eventually(
+      const failed = await waitForPlugin(
         client,
         name,
         (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyCircle',
@@ -190,7 +190,7 @@ describe('a newer version that may not run leaves the one before', () => {
     const host = start();
     await inPhase(client, 'top', 'Started');
     await write('above', { version: '2.0.0', doing: 'return 2;', ...newer });
-    const refused = await eventually(client, 'above', (plugin) => condition(plugin, 'Reloaded') !== undefined);
+    const refused = await waitForPlugin(client, 'above', (plugin) => condition(plugin, 'Reloaded') !== undefined);
     expect(condition(refused, 'Reloaded')).toBe(`False ${reason}`);
     expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(
       /^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /,
@@ -209,7 +209,7 @@ describe('a newer version that may not run leaves the one before', () => {
     else await write('above', { version: '2.0.0', doing: 'return 2;' });
     const mended = await startedAs(client, 'above', '2.0.0');
     expect([condition(mended, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
-    await eventually(
+    await waitForPlugin(
       client,
       'top',
       (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch',
@@ -239,7 +239,7 @@ describe('a worker that ends by itself', () => {
     const started = await inPhase(client, name, 'Started');
     await inPhase(client, 'well', 'Started');
     const dying = act(host, name);
-    const failed = await eventually(client, name, ({ status }) => status?.phase === 'Failed');
+    const failed = await waitForPlugin(client, name, ({ status }) => status?.phase === 'Failed');
     expect(condition(failed, 'Healthy')).toBe(`False ${reason}`);
     expect([failed.status!.restarts, failed.status!.endpoints]).toEqual([1, started.status!.endpoints]);
     expect(await dying).toBe('ServiceUnavailable');
@@ -276,14 +276,14 @@ describe('several hosts', () => {
     });
     const hosts = [start(), start()];
     const first = await inPhase(client, 'shared', 'Started');
-    const shipped = await client.get(namespaceType, keyOf('shipped'));
+    const shipped = await client.get(namespaceType, pluginKey('shipped'));
     const answers = await Promise.all(hosts.map((host) => act(host, 'shared')));
     expect(answers.toSorted()).toEqual(['200 1', 'ServiceUnavailable']);
     const [leader, other] = answers[0] === '200 1' ? [hosts[0]!, hosts[1]!] : [hosts[1]!, hosts[0]!];
 
     await leader.stop();
     expect(await act(leader, 'shared')).toBe('ServiceUnavailable');
-    await eventually(
+    await waitForPlugin(
       client,
       'shared',
       ({ status, metadata }) =>
@@ -291,13 +291,13 @@ describe('several hosts', () => {
     );
     expect(await act(other, 'shared')).toBe('200 1');
     await other.stop();
-    const last = await client.get(pluginType, keyOf('shared'));
+    const last = await client.get(pluginType, pluginKey('shared'));
     expect([last.status!.phase, last.status!.endpoints!.length, last.status!.presets!.length]).toEqual([
       'Started',
       1,
       1,
     ]);
-    expect((await client.get(namespaceType, keyOf('shipped'))).metadata).toMatchObject({
+    expect((await client.get(namespaceType, pluginKey('shipped'))).metadata).toMatchObject({
       uid: shipped.metadata.uid,
       resourceVersion: shipped.metadata.resourceVersion,
     });
@@ -320,7 +320,7 @@ describe('several hosts', () => {
         finalizers: ['test.example.com/held'],
       },
     });
-    await client.patchStatus(pluginType, keyOf('half-stopped'), {
+    await client.patchStatus(pluginType, pluginKey('half-stopped'), {
       type: 'merge',
       patch: { status: { phase: 'Stopping', presets, models: [] } },
     });
@@ -333,7 +333,7 @@ describe('several hosts', () => {
     })) {
       if (event.type === 'MODIFIED' && event.object.metadata.deletionTimestamp !== undefined) break;
     }
-    await client.patch(namespaceType, keyOf('half-stopped'), {
+    await client.patch(namespaceType, pluginKey('half-stopped'), {
       type: 'merge',
       patch: { metadata: { finalizers: null } },
     });

@@ -63,7 +63,7 @@ export class PluginRecord {
    * it is gone
    */
   async refresh(signal?: AbortSignal): Promise<void> {
-    this.#object = await this.#client.get(pluginType, keyOf(this.name), signal === undefined ? {} : { signal });
+    this.#object = await this.#client.get(pluginType, pluginKey(this.name), signal === undefined ? {} : { signal });
   }
 
   /** The spec becomes what the file says, but for whether it is to run. */
@@ -109,7 +109,7 @@ export class PluginRecord {
         metadata: { resourceVersion },
       } = this.#object;
       try {
-        this.#object = await this.#client.patchStatus(pluginType, keyOf(this.name), {
+        this.#object = await this.#client.patchStatus(pluginType, pluginKey(this.name), {
           type: 'merge',
           patch: { metadata: { resourceVersion }, status: { presets: presets as unknown as JsonValue } },
         });
@@ -131,6 +131,6 @@ export function isWanted({ spec, metadata }: Plugin): boolean {
   return spec.enabled === true && metadata.deletionTimestamp === undefined;
 }
 
-export function keyOf(name: string): ObjectKey {
+export function pluginKey(name: string): ObjectKey {
   return { namespace: '', name };
 }

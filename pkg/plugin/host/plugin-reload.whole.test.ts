@@ -3,8 +3,16 @@ import { isStatusError, type ApiObject, type Client, type ResourceType } from '#
 import { definitionType } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { threadCount } from '../worker/worker-thread.ts';
-import { keyOf } from './plugin-record.ts';
-import { condition, enable, eventually, forgetPlugins, inPhase, startedAs, TestHost } from './start-test-host.ts';
+import { pluginKey } from './plugin-record.ts';
+import {
+  condition,
+  enable,
+  waitForPlugin,
+  forgetPlugins,
+  inPhase,
+  startedAs,
+  TestPluginHost,
+} from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 
 type Note = ApiObject<{ title: string; stars?: number }, { seen?: string }>;
@@ -12,7 +20,7 @@ type Note = ApiObject<{ title: string; stars?: number }, { seen?: string }>;
 let env: TestEnv;
 let client: Client;
 let folder: TestFolder;
-let host: TestHost;
+let host: TestPluginHost;
 
 beforeAll(async () => {
   env = await startTestEnv();
@@ -154,7 +162,7 @@ async function seenBy(plugin: string, name: string, version: string): Promise<vo
 
 test('the version before answers until the new one does; models, presets and controllers follow, and no more than two workers are there', async () => {
   await write('steady', { version: '1.0.0', presets: [note('steady', 'shipped')] });
-  host = new TestHost(client, folder);
+  host = new TestPluginHost(client, folder);
   await startedAs(client, 'steady', '1.0.0');
   const poll = new Poll('steady');
   for (let i = 1; i <= 5; i += 1) {
@@ -199,7 +207,7 @@ test('an endpoint that moved is answered at both places while its place is being
       };
     },
   });
-  host = new TestHost(noting, folder);
+  host = new TestPluginHost(noting, folder);
   await startedAs(client, 'moving', '1.0.0');
   await write('moving', { version: '2.0.0', path: '/moved' });
   await startedAs(client, 'moving', '2.0.0');
@@ -239,9 +247,9 @@ describe('a newer version that cannot be started leaves the one before as it was
   ];
   test.each(cases)('$what', async ({ reason, newer, says }) => {
     await write('kept', { version: '1.0.0', presets: [note('kept', 'shipped')] });
-    host = new TestHost(client, folder);
+    host = new TestPluginHost(client, folder);
     const before = await startedAs(client, 'kept', '1.0.0');
-    const { spec } = await client.get(definitionType, keyOf('notes.kept.example.com'));
+    const { spec } = await client.get(definitionType, pluginKey('notes.kept.example.com'));
     const poll = new Poll('kept');
     await write('kept', {
       version: '2.0.0',
@@ -249,7 +257,7 @@ describe('a newer version that cannot be started leaves the one before as it was
       models: '[Note, Extra]',
       ...newer,
     });
-    const refused = await eventually(client, 'kept', (plugin) => condition(plugin, 'Reloaded') !== undefined);
+    const refused = await waitForPlugin(client, 'kept', (plugin) => condition(plugin, 'Reloaded') !== undefined);
     expect(condition(refused, 'Reloaded')).toBe(`False ${reason}`);
     expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(
       /^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /,
@@ -262,14 +270,14 @@ describe('a newer version that cannot be started leaves the one before as it was
       condition(refused, 'Healthy'),
     ]).toEqual(['Started', '1.0.0', before.status!.models, 'True Running']);
     // As it was: schema, models, presets, controllers.
-    expect((await client.get(definitionType, keyOf('notes.kept.example.com'))).spec).toEqual(spec);
-    const extra = await client.get(definitionType, keyOf('extras.kept.example.com')).catch(() => undefined);
+    expect((await client.get(definitionType, pluginKey('notes.kept.example.com'))).spec).toEqual(spec);
+    const extra = await client.get(definitionType, pluginKey('extras.kept.example.com')).catch(() => undefined);
     expect(extra?.spec.versions.some(({ served }) => served) ?? false).toBe(false);
     const { items } = await client.list(noteType('kept'));
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['shipped']);
     await client.create(noteType('kept'), note('kept', 'mine'));
     await seenBy('kept', 'mine', '1.0.0');
-    await client.delete(noteType('kept'), keyOf('mine'));
+    await client.delete(noteType('kept'), pluginKey('mine'));
 
     await write('kept', { version: '2.1.0', presets: [note('kept', 'shipped')] });
     const mended = await startedAs(client, 'kept', '2.1.0');
@@ -283,23 +291,23 @@ describe('a newer version that cannot be started leaves the one before as it was
 
   test('and is tried again, until the files are again what runs', async () => {
     await write('undone', { version: '1.0.0' });
-    host = new TestHost(client, folder);
+    host = new TestPluginHost(client, folder);
     await startedAs(client, 'undone', '1.0.0');
     await write('undone', { version: '1.0.0', before: 'throw new Error(String(Math.random()));' });
-    const first = await eventually(
+    const first = await waitForPlugin(
       client,
       'undone',
       (plugin) => condition(plugin, 'Reloaded') === 'False ModuleFailed',
     );
     const messageOf = (plugin: typeof first): string | undefined =>
       plugin.status!.conditions!.find(({ type }) => type === 'Reloaded')?.message;
-    await eventually(
+    await waitForPlugin(
       client,
       'undone',
       (plugin) => messageOf(plugin) !== undefined && messageOf(plugin) !== messageOf(first),
     );
     await write('undone', { version: '1.0.0' });
-    const again = await eventually(client, 'undone', (plugin) => condition(plugin, 'Reloaded') === undefined);
+    const again = await waitForPlugin(client, 'undone', (plugin) => condition(plugin, 'Reloaded') === undefined);
     expect([again.status!.phase, condition(again, 'FilesValid'), await ask('undone')]).toEqual([
       'Started',
       'True Valid',
@@ -310,7 +318,7 @@ describe('a newer version that cannot be started leaves the one before as it was
 
 test('a plugin that is disabled while it is reloaded is stopped', async () => {
   await write('left', { version: '1.0.0' });
-  host = new TestHost(client, folder);
+  host = new TestPluginHost(client, folder);
   await startedAs(client, 'left', '1.0.0');
   await write('left', { version: '2.0.0', before: 'await new Promise(() => setInterval(() => undefined, 1000));' });
   while (threadCount() < 2) await new Promise((resolve) => setImmediate(resolve));
@@ -321,7 +329,7 @@ test('a plugin that is disabled while it is reloaded is stopped', async () => {
 
 test('a plugin that is disabled, and enabled again, while the newer version is put in place runs', async () => {
   await write('hasty', { version: '1.0.0' });
-  host = new TestHost(client, folder);
+  host = new TestPluginHost(client, folder);
   await startedAs(client, 'hasty', '1.0.0');
   const type = noteType('hasty');
   // For one that is being deleted the presets wait.
@@ -329,14 +337,14 @@ test('a plugin that is disabled, and enabled again, while the newer version is p
     ...note('hasty', 'held'),
     metadata: { name: 'held', finalizers: ['test.example.com/held'] },
   });
-  await client.delete(type, keyOf('held'));
+  await client.delete(type, pluginKey('held'));
   await write('hasty', { version: '2.0.0', models: '[Note, Extra]', presets: [note('hasty', 'held')] });
-  while ((await client.get(definitionType, keyOf('extras.hasty.example.com')).catch(() => undefined)) === undefined)
+  while ((await client.get(definitionType, pluginKey('extras.hasty.example.com')).catch(() => undefined)) === undefined)
     await new Promise((resolve) => setImmediate(resolve));
   await enable(client, 'hasty', false);
   await enable(client, 'hasty', true);
   await client
-    .patch(type, keyOf('held'), { type: 'merge', patch: { metadata: { finalizers: null } } })
+    .patch(type, pluginKey('held'), { type: 'merge', patch: { metadata: { finalizers: null } } })
     .catch(() => undefined);
   await startedAs(client, 'hasty', '2.0.0');
   await seenBy('hasty', 'held', '2.0.0');
@@ -353,7 +361,7 @@ test('reconciles that fail are told in a condition until they succeed, and contr
     controllers:
       "[seeing, controllerFor({ group: 'absent.example.com', version: 'v1', kind: 'Thing', plural: 'things', namespaced: false, hasStatusSubresource: false } as any).reconcile(async () => undefined)]",
   });
-  host = new TestHost(client, folder);
+  host = new TestPluginHost(client, folder);
   const started = await inPhase(client, 'failing', 'Started');
   expect(condition(started, 'Healthy')).toBe('False ControllersNotRunning');
   expect(started.status!.conditions!.find(({ type }) => type === 'Healthy')!.message).toMatch(
@@ -361,7 +369,7 @@ test('reconciles that fail are told in a condition until they succeed, and contr
   );
   const type = noteType('failing');
   await client.create(type, note('failing', 'one', { title: 'bad' }));
-  const told = await eventually(
+  const told = await waitForPlugin(
     client,
     'failing',
     (plugin) => condition(plugin, 'ReconcilesSucceed') === 'False Failing',
@@ -385,8 +393,8 @@ test('reconciles that fail are told in a condition until they succeed, and contr
       versions,
     },
   });
-  await client.patch(type, keyOf('one'), { type: 'merge', patch: { spec: { title: 'good' } } });
-  const well = await eventually(
+  await client.patch(type, pluginKey('one'), { type: 'merge', patch: { spec: { title: 'good' } } });
+  const well = await waitForPlugin(
     client,
     'failing',
     (plugin) => condition(plugin, 'ReconcilesSucceed') === undefined && condition(plugin, 'Healthy') === 'True Running',

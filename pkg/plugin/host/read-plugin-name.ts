@@ -8,7 +8,7 @@ const metadataName =
   /^[\s{,]{0,100}["']?metadata["']?[ \t]{0,100}:[\s{]{0,100}["']?name["']?[ \t]{0,100}:[ \t]{0,100}["']?([a-z0-9][a-z0-9.-]{0,62})\b/m;
 
 /** The name in a manifest that is not valid otherwise, so that the plugin can be told of by it. Never rejects. */
-export async function readName(folder: string): Promise<string | undefined> {
+export async function readPluginName(folder: string): Promise<string | undefined> {
   try {
     const bytes = await readFileWithin(folder, manifestFile, { reason: 'ManifestInvalid', maxBytes: 64 * 1024 });
     const name = bytes === undefined ? undefined : nameIn(bytes);

@@ -3,7 +3,7 @@ import type { RunningPlugin } from './running-plugins.ts';
 import { applyContent, type ContentOptions } from './start-plugin.ts';
 import { unregisterModels } from './plugin-definitions.ts';
 
-export type RestoreOptions = Omit<ContentOptions, 'prepared'>;
+export type PluginRestoreOptions = Omit<ContentOptions, 'prepared'>;
 
 /**
  * After a newer version could not be started: models, presets and controllers as the running version has them. Answers
@@ -13,7 +13,7 @@ export type RestoreOptions = Omit<ContentOptions, 'prepared'>;
  */
 export async function restorePlugin(
   { worker, prepared }: RunningPlugin,
-  options: RestoreOptions,
+  options: PluginRestoreOptions,
 ): Promise<string | undefined> {
   const { record, client, signal } = options;
   const names = worker.description.models.map(({ metadata }) => metadata.name);

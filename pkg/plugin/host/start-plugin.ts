@@ -2,7 +2,7 @@ import type { Client } from '#pkg/apimachinery/index';
 import { pluginType, type PluginLimits, type PresetRecord } from '#pkg/apis/index';
 import type { Log, ReconcileContext } from '#pkg/runtime/index';
 import { bundlePlugin, type PluginBundle } from '../bundle/bundle-plugin.ts';
-import { digestOf } from '../bundle/fingerprint.ts';
+import { fileDigest } from '../bundle/fingerprint.ts';
 import { refuseEndpointConflicts } from '../endpoint/refuse-endpoint-conflicts.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { registerModel } from '../model/register-model.ts';
@@ -59,7 +59,7 @@ export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: st
     return {
       presets,
       bundle,
-      content: digestOf(Buffer.from(JSON.stringify([spec, main, presets, bundle.fingerprint]))),
+      content: fileDigest(Buffer.from(JSON.stringify([spec, main, presets, bundle.fingerprint]))),
     };
   });
 }

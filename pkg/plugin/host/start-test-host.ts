@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Client, Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import { Manager, type Log } from '#pkg/runtime/index';
-import { keyOf } from './plugin-record.ts';
+import { pluginKey } from './plugin-record.ts';
 import { PluginHost, type PluginHostOptions } from './plugin-host.ts';
 import type { TestFolder } from './test-folder.ts';
 
@@ -13,7 +13,7 @@ export interface TestHostOptions extends Partial<PluginHostOptions> {
 }
 
 /** A host with a manager of its own, as a process has it. */
-export class TestHost {
+export class TestPluginHost {
   readonly host: PluginHost;
   readonly manager: Manager;
 
@@ -51,11 +51,11 @@ export class TestHost {
 }
 
 export function enable(client: Client, name: string, enabled = true): Promise<Stored<Plugin>> {
-  return client.patch(pluginType, keyOf(name), { type: 'merge', patch: { spec: { enabled } } });
+  return client.patch(pluginType, pluginKey(name), { type: 'merge', patch: { spec: { enabled } } });
 }
 
 /** Waits until the Plugin is as wanted. */
-export async function eventually(
+export async function waitForPlugin(
   client: Client,
   name: string,
   holds: (plugin: Stored<Plugin>) => boolean,
@@ -78,11 +78,11 @@ export function inPhase(
   phase: PluginPhase,
   signal?: AbortSignal,
 ): Promise<Stored<Plugin>> {
-  return eventually(client, name, ({ status }) => status?.phase === phase, signal);
+  return waitForPlugin(client, name, ({ status }) => status?.phase === phase, signal);
 }
 
 export function startedAs(client: Client, name: string, version: string): Promise<Stored<Plugin>> {
-  return eventually(client, name, ({ status }) => status?.phase === 'Started' && status.version === version);
+  return waitForPlugin(client, name, ({ status }) => status?.phase === 'Started' && status.version === version);
 }
 
 /** As if there had never been any: hosts of the next test begin with nothing. */
@@ -90,11 +90,11 @@ export async function forgetPlugins(client: Client, folder: TestFolder): Promise
   await folder.empty();
   for (const { metadata } of (await client.list(pluginType)).items) {
     if (metadata.finalizers !== undefined)
-      await client.patch(pluginType, keyOf(metadata.name), {
+      await client.patch(pluginType, pluginKey(metadata.name), {
         type: 'merge',
         patch: { metadata: { finalizers: null } },
       });
-    await client.delete(pluginType, keyOf(metadata.name));
+    await client.delete(pluginType, pluginKey(metadata.name));
   }
 }
 

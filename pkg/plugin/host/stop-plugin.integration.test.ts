@@ -13,7 +13,7 @@ import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { registerModel } from '../model/register-model.ts';
 import { PresetReconciler } from '../preset/preset-reconciler.ts';
 import { Gadget, Widget, widget } from '../preset/presettest/widget-model.ts';
-import { keyOf, PluginRecord } from './plugin-record.ts';
+import { pluginKey, PluginRecord } from './plugin-record.ts';
 import { stopPlugin, undoStart } from './stop-plugin.ts';
 
 let env: TestEnv;
@@ -51,7 +51,7 @@ async function newRecord(name: string): Promise<PluginRecord> {
 }
 
 const read = async (name: string): Promise<PluginRecord> =>
-  new PluginRecord(client, await client.get(pluginType, keyOf(name)));
+  new PluginRecord(client, await client.get(pluginType, pluginKey(name)));
 const stop = (record: PluginRecord): Promise<void> =>
   stopPlugin({ record, client, log, signal, stopWorker: async () => undefined });
 
@@ -131,14 +131,16 @@ describe('a definition among the presets that is the user’s', () => {
     { apiVersion: 'keep.example.com/v1', kind: 'Keeper', metadata: { name: 'a' } },
   ];
   const served = async (): Promise<boolean[]> =>
-    (await client.get(definitionType, keyOf(definition.metadata.name))).spec.versions.map((version) => version.served);
+    (await client.get(definitionType, pluginKey(definition.metadata.name))).spec.versions.map(
+      (version) => version.served,
+    );
 
   test.each<[string, () => Promise<unknown>]>([
     ['with its label', async () => undefined],
     [
       'whose label a person took away',
       () =>
-        client.patch(definitionType, keyOf(definition.metadata.name), {
+        client.patch(definitionType, pluginKey(definition.metadata.name), {
           type: 'merge',
           patch: { metadata: { labels: { 'svc.run/do-not-overwrite': null } } },
         }),
@@ -160,7 +162,7 @@ describe('an inventory that another leader has stored meanwhile', () => {
     await ship(await newRecord('late'), [widget('adopted')]);
     const stale = await read('late');
     await stale.change({ phase: 'Stopping' });
-    await client.delete(Widget, keyOf('adopted'));
+    await client.delete(Widget, pluginKey('adopted'));
     await client.create(Widget, widget('adopted') as never);
     await ship(await read('late'), [widget('adopted')]);
     await stop(stale);
@@ -180,7 +182,7 @@ describe('an inventory that another leader has stored meanwhile', () => {
 
   test('is no obstacle where it is the same, and something else has changed', async () => {
     const record = await newRecord('busy');
-    await client.patch(pluginType, keyOf('busy'), { type: 'merge', patch: { spec: { enabled: true } } });
+    await client.patch(pluginType, pluginKey('busy'), { type: 'merge', patch: { spec: { enabled: true } } });
     await ship(record, [widget('busy')]);
     expect([record.spec.enabled, (await read('busy')).inventory.map(({ name }) => name)]).toEqual([true, ['busy']]);
   });
@@ -189,7 +191,7 @@ describe('an inventory that another leader has stored meanwhile', () => {
 test('a stop ends, and says so, where a model cannot be taken out of service', async () => {
   const record = await newRecord('kept');
   await registerModel(client, Gadget, { plugin: 'blog' }).catch(() => undefined);
-  await client.patch(definitionType, keyOf(gadgets), {
+  await client.patch(definitionType, pluginKey(gadgets), {
     type: 'merge',
     patch: { metadata: { labels: { 'svc.run/plugin': 'kept' } } },
   });
@@ -219,7 +221,7 @@ test('a stop ends, and says so, where a model cannot be taken out of service', a
 /** Whichever plugin of these tests had it before. */
 async function registerGadgets(plugin: string): Promise<void> {
   if ((await find(definitionType, gadgets)) !== undefined)
-    await client.patch(definitionType, keyOf(gadgets), {
+    await client.patch(definitionType, pluginKey(gadgets), {
       type: 'merge',
       patch: { metadata: { labels: { 'svc.run/plugin': plugin } } },
     });
@@ -227,7 +229,7 @@ async function registerGadgets(plugin: string): Promise<void> {
 }
 
 const areGadgetsServed = async (): Promise<boolean> =>
-  (await client.get(definitionType, keyOf(gadgets))).spec.versions.some(({ served }) => served);
+  (await client.get(definitionType, pluginKey(gadgets))).spec.versions.some(({ served }) => served);
 
 test('a stop removes what was shipped first, then ends the worker, and takes its models out of service last', async () => {
   const record = await newRecord('ordered');

@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import type { ApiObject, JsonSchema, PrinterColumn, ResourceType } from '#pkg/apimachinery/index';
 import { defaultDefinition, validateDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
-import { convertSchema } from './convert-schema.ts';
+import { toStructuralSchema } from './to-structural-schema.ts';
 import { withIndexKeys } from './index-keys.ts';
 import { declareIndex, type ModelIndex } from './model-index.ts';
 
@@ -80,8 +80,8 @@ function definitionOf(options: ModelOptions<TObject, TObject>): CustomResourceDe
     printerColumns = [],
   } = options;
   const properties = {
-    spec: convertSchema(options.spec, 'spec'),
-    ...(status === undefined ? {} : { status: convertSchema(status, 'status') }),
+    spec: toStructuralSchema(options.spec, 'spec'),
+    ...(status === undefined ? {} : { status: toStructuralSchema(status, 'status') }),
   };
   const schema: JsonSchema = { type: 'object', required: ['spec'], properties };
   const indexes = (options.indexes ?? []).map((each) => declareIndex(each, schema));

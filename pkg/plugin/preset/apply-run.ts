@@ -5,12 +5,12 @@ import { servedAgain } from '../model/served-versions.ts';
 import { PluginError } from '../plugin-error.ts';
 import type { Inventory } from './inventory.ts';
 import type { PlannedPreset } from './plan-presets.ts';
-import { isSameObject, newObject, updatedObject } from './preset-content.ts';
+import { isSameContent, newObject, updatedObject } from './preset-content.ts';
 import { isDefinitionKind } from './preset-kinds.ts';
 import { formatObject, formatPlace } from './preset-object.ts';
 import { judgeApply, type ApplyVerdict } from './preset-rules.ts';
 import { retryRaces, VanishedError } from './retry-races.ts';
-import { lookUntil, readStored } from './stored-preset.ts';
+import { pollUntil, readStored } from './stored-preset.ts';
 
 export interface ApplyRunOptions {
   client: Client;
@@ -74,7 +74,7 @@ export class ApplyRun {
       log.info(details, 'a preset was created');
     } else if (accepted.type === 'update' && stored !== undefined) {
       const wanted = updatedObject(stored, shipped, { plugin, type });
-      if (isSameObject(stored, wanted)) return accepted;
+      if (isSameContent(stored, wanted)) return accepted;
       await client.update(type, wanted, { signal }).catch(vanished(stored));
       log.info(
         details,
@@ -120,7 +120,7 @@ export class ApplyRun {
   async #untilGone({ preset, type, key }: PlannedPreset, uid: string): Promise<void> {
     const { client, waitMs, signal } = this.#options;
     let heldBy: readonly string[] = [];
-    const gone = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
+    const gone = await pollUntil({ timeoutMs: waitMs, signal }, async () => {
       const stored = await readStored(client, type, key, signal);
       if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
       heldBy = stored.metadata.finalizers ?? [];
@@ -142,7 +142,7 @@ export class ApplyRun {
     const { client, waitMs, signal } = this.#options;
     const isMeant = hasServedVersion(shipped as CustomResourceDefinition);
     let last: string | undefined;
-    const served = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
+    const served = await pollUntil({ timeoutMs: waitMs, signal }, async () => {
       const definition = await client.get(definitionType, key, { signal });
       last = definition.status?.conditions?.find(
         (condition) => condition.type === 'NamesAccepted' && condition.status === 'False',

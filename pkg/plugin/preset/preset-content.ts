@@ -31,6 +31,6 @@ export function updatedObject(
   return { ...shipped, metadata, ...(keepsStatus ? { status: stored.status } : {}) };
 }
 
-export function isSameObject(a: AnyObject, b: AnyObject): boolean {
+export function isSameContent(a: AnyObject, b: AnyObject): boolean {
   return isSameJson(a as unknown as JsonObject, b as unknown as JsonObject);
 }

@@ -23,22 +23,22 @@ export async function readPresets(folder: string): Promise<PresetObject[]> {
     const bytes = await readPresetFile(file, path);
     size += bytes.length;
     if (size > presetLimits.totalSize)
-      throw newInvalid(file, `with this file the presets are more than ${presetLimits.totalSize} bytes`);
+      throw newPresetsInvalid(file, `with this file the presets are more than ${presetLimits.totalSize} bytes`);
     for (const preset of await decodePresets(file, bytes)) {
       const identity = identityOf(preset);
       const other = places.get(identity);
-      if (other !== undefined) throw newInvalid(formatPlace(preset), `${shown(preset)} is in ${other} as well`);
+      if (other !== undefined) throw newPresetsInvalid(formatPlace(preset), `${shown(preset)} is in ${other} as well`);
       places.set(identity, formatPlace(preset));
       presets.push(preset);
       if (presets.length > presetLimits.objects)
-        throw newInvalid(formatPlace(preset), `a plugin may ship ${presetLimits.objects} objects, and no more`);
+        throw newPresetsInvalid(formatPlace(preset), `a plugin may ship ${presetLimits.objects} objects, and no more`);
     }
   }
   return presets;
 }
 
 /** `place` is a file, or a document in it. */
-export function newInvalid(place: string, message: string, cause?: unknown): PluginError {
+export function newPresetsInvalid(place: string, message: string, cause?: unknown): PluginError {
   return new PluginError({ reason: 'PresetsInvalid', message: `${place}: ${message}`, cause });
 }
 
@@ -54,7 +54,10 @@ async function presetFiles(folder: string): Promise<PresetFile[]> {
     const entries = await readdir(join(root, presetsFolder)).catch(noneIfAbsent);
     const names = entries.filter((name) => /^[^.].*\.(?:yaml|yml|json)$/.test(name)).toSorted(byCodeUnit);
     if (names.length > presetLimits.files)
-      throw newInvalid(presetsFolder, `${names.length} files are more than the ${presetLimits.files} that may be`);
+      throw newPresetsInvalid(
+        presetsFolder,
+        `${names.length} files are more than the ${presetLimits.files} that may be`,
+      );
     return await Promise.all(
       names.map(async (name) => ({
         file: `${presetsFolder}/${name}`,
@@ -64,14 +67,14 @@ async function presetFiles(folder: string): Promise<PresetFile[]> {
   } catch (error) {
     throw error instanceof PluginError
       ? error
-      : newInvalid(presetsFolder, `it cannot be read: ${messageOf(error)}`, error);
+      : newPresetsInvalid(presetsFolder, `it cannot be read: ${messageOf(error)}`, error);
   }
 }
 
 async function realPathWithin(root: string, file: string): Promise<string> {
   const path = await realpath(join(root, file));
   if (!path.startsWith(root.endsWith(sep) ? root : root + sep))
-    throw newInvalid(file, 'it is a link that leads out of the folder of the plugin');
+    throw newPresetsInvalid(file, 'it is a link that leads out of the folder of the plugin');
   return path;
 }
 
@@ -81,15 +84,17 @@ async function readPresetFile(file: string, path: string): Promise<Buffer> {
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();
-      if (!stats.isFile()) throw newInvalid(file, 'it is no file');
+      if (!stats.isFile()) throw newPresetsInvalid(file, 'it is no file');
       if (stats.size > presetLimits.fileSize)
-        throw newInvalid(file, `it has ${stats.size} bytes, more than the ${presetLimits.fileSize} that may be`);
+        throw newPresetsInvalid(file, `it has ${stats.size} bytes, more than the ${presetLimits.fileSize} that may be`);
       return await handle.readFile();
     } finally {
       await handle.close();
     }
   } catch (error) {
-    throw error instanceof PluginError ? error : newInvalid(file, `it cannot be read: ${messageOf(error)}`, error);
+    throw error instanceof PluginError
+      ? error
+      : newPresetsInvalid(file, `it cannot be read: ${messageOf(error)}`, error);
   }
 }
 

@@ -16,7 +16,7 @@ import { formatType, isDefinitionKind, isNamespaceKind, PresetKinds } from './pr
 import { formatObject } from './preset-object.ts';
 import { judgeRemoval } from './preset-rules.ts';
 import { retryRaces, VanishedError } from './retry-races.ts';
-import { lookUntil, readStored } from './stored-preset.ts';
+import { pollUntil, readStored } from './stored-preset.ts';
 
 /** What a plugin shipped and could not be removed: it stays in the inventory. */
 export interface LeftPreset {
@@ -205,7 +205,7 @@ export class RemovalRun {
     const { client, timeoutMs, signal } = this.#options;
     let heldBy: readonly string[] = [];
     try {
-      await lookUntil({ timeoutMs, signal: limit }, async () => {
+      await pollUntil({ timeoutMs, signal: limit }, async () => {
         const stored = await readStored(client, type, key, limit);
         if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
         heldBy = stored.metadata.finalizers ?? [];

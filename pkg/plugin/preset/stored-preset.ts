@@ -28,7 +28,7 @@ export async function readStored(
 }
 
 /** Looks until there is an answer, or the time is over: undefined then. What cannot be asked for now is asked again. */
-export async function lookUntil<T>(
+export async function pollUntil<T>(
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {

@@ -19,12 +19,12 @@ const maxCalls = 100;
 const maxBodyBytes = 3 << 20;
 const maxBodiesBytes = 32 << 20;
 /** A handler that is not done so long after its caller left no longer counts: it may never be. Milliseconds. */
-const patienceMs = 30_000;
+const defaultHandlerTimeoutMs = 30_000;
 
 interface CallUnderWay {
   bytes: number;
   /** Runs when nobody waits for it any more. */
-  patience?: NodeJS.Timeout;
+  forgetTimer?: NodeJS.Timeout;
   resolve(result: EndpointResult): void;
   reject(error: StatusError): void;
 }
@@ -34,15 +34,15 @@ export class CallsUnderWay {
   readonly #plugin: string;
   readonly #post: (message: HostToWorker) => void;
   readonly #calls = new Map<number, CallUnderWay>();
-  readonly #patienceMs: number;
+  readonly #handlerTimeoutMs: number;
   #bytes = 0;
   #lastId = 0;
   #refusal: StatusError | undefined;
 
-  constructor(plugin: string, post: (message: HostToWorker) => void, patience = patienceMs) {
+  constructor(plugin: string, post: (message: HostToWorker) => void, handlerTimeoutMs = defaultHandlerTimeoutMs) {
     this.#plugin = plugin;
     this.#post = post;
-    this.#patienceMs = patience;
+    this.#handlerTimeoutMs = handlerTimeoutMs;
   }
 
   /** @throws StatusError */
@@ -67,7 +67,7 @@ export class CallsUnderWay {
           reject(abortError(signal));
           if (this.#calls.get(id) !== underWay) return;
           this.#post({ kind: 'abort', id });
-          underWay.patience = setTimeout(() => this.#take(id), this.#patienceMs).unref();
+          underWay.forgetTimer = setTimeout(() => this.#take(id), this.#handlerTimeoutMs).unref();
         });
       });
     } finally {
@@ -92,7 +92,7 @@ export class CallsUnderWay {
   end(error: StatusError): void {
     this.refuse(error);
     for (const call of this.#calls.values()) {
-      clearTimeout(call.patience);
+      clearTimeout(call.forgetTimer);
       call.reject(error);
     }
     this.#calls.clear();
@@ -111,7 +111,7 @@ export class CallsUnderWay {
   #take(id: number): CallUnderWay | undefined {
     const call = this.#calls.get(id);
     if (call === undefined) return undefined;
-    clearTimeout(call.patience);
+    clearTimeout(call.forgetTimer);
     this.#calls.delete(id);
     this.#bytes -= call.bytes;
     return call;

@@ -30,7 +30,7 @@ export function controllerFor<T extends AnyObject>(
   });
 }
 
-export interface WatchOptions<T extends AnyObject> {
+export interface WatchedTypeOptions<T extends AnyObject> {
   selection?: Selection;
   predicates?: readonly Predicate<T>[];
   /**
@@ -71,7 +71,7 @@ export class ControllerBuilder<T extends AnyObject> {
   /** Looks at an object when one that it owns changes. */
   owns<Owned extends AnyObject>(
     type: ResourceType<Owned>,
-    options: WatchOptions<Owned> & OwnerOptions = {},
+    options: WatchedTypeOptions<Owned> & OwnerOptions = {},
   ): ControllerBuilder<T> {
     return this.watches(type, enqueueOwner(this.#parts.type, options), options);
   }
@@ -80,7 +80,7 @@ export class ControllerBuilder<T extends AnyObject> {
   watches<Other extends AnyObject>(
     type: ResourceType<Other>,
     handler: EventHandler<Other>,
-    { selection = {}, predicates = [], isMappingFixed = false }: WatchOptions<Other> = {},
+    { selection = {}, predicates = [], isMappingFixed = false }: WatchedTypeOptions<Other> = {},
   ): ControllerBuilder<T> {
     // Within a watch type and handler belong together; outside nobody asks.
     const watch = { type, selection, handler, predicates, isMappingFixed } as unknown as WatchDefinition;

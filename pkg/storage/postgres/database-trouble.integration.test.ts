@@ -151,7 +151,7 @@ test('a database that takes no connections makes everything wait no longer than 
     store.changes.catchUp(),
     store.ping(),
     store.exclusively('anything', async () => undefined),
-    store.compact({ minAge: 0, maxSize: 0, claimAge: 0 }),
+    store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 }),
   ];
   for (const outcome of await Promise.allSettled(tried)) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StorageError' } });

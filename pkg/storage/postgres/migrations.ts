@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { timeline } from './history/epoch.ts';
-import { leaseHeld, leases } from './table/lease-fence.ts';
+import { leaseHeld, leaseResource } from './table/lease-fence.ts';
 import { ownerFunctions } from './table/owner-elements.ts';
 import { tableName } from './table/table.ts';
 
@@ -52,7 +52,9 @@ async function createLeaseHeld(db: Kysely<unknown>): Promise<void> {
   await nobody.execute(db);
   const { rows } = await sql<{
     id: number;
-  }>`SELECT id FROM platform.models WHERE api_group = ${leases.group} AND resource = ${leases.resource}`.execute(db);
+  }>`SELECT id FROM platform.models WHERE api_group = ${leaseResource.group} AND resource = ${leaseResource.resource}`.execute(
+    db,
+  );
   if (rows[0] !== undefined) await sql.raw(leaseHeld(tableName(rows[0]))).execute(db);
 }
 

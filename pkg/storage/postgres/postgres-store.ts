@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
+import { migrate, Notifications, type Database, type DatabaseLog } from '#pkg/database/index';
 import { ownerUidIndex, type GroupResource, type ObjectKey } from '#pkg/apimachinery/index';
 import type { KeyEvaluator } from '../key-evaluator.ts';
 import type { ReadRoom } from '../read-room.ts';
@@ -9,7 +9,7 @@ import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer
 import type {
   ChunkQuery,
   CompactionLimits,
-  IdempotencyClaim,
+  IdempotencyKey,
   IndexState,
   ObjectChunk,
   ObjectPage,
@@ -21,11 +21,11 @@ import type {
   StoredObject,
   StreamQuery,
   Write,
-  WriteOptions,
+  StoreWriteOptions,
 } from '../store.ts';
 import { BatchRunner } from './write/batch-runner.ts';
 import { ChangeLog } from './change-log/change-log.ts';
-import { ClaimReader } from './write/claim-reader.ts';
+import { IdempotencyKeyReader } from './write/idempotency-key-reader.ts';
 import { Compactor } from './history/compaction.ts';
 import { isStaleTable } from './connection/database-failure.ts';
 import { checkEpoch } from './history/epoch.ts';
@@ -36,15 +36,15 @@ import { KeyReader } from './index/key-reader.ts';
 import { LargeReads } from './connection/large-reads.ts';
 import { ChunkReader } from './list/list-chunk.ts';
 import { PageReader } from './list/list-page.ts';
-import { readSettings } from './list/list-query.ts';
+import { listSessionSettings } from './list/list-query.ts';
 import { StreamReader } from './list/list-stream.ts';
 import { MatchBounds } from './list/match-bounds.ts';
 import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './list/object-counter.ts';
-import { toOperation, type Operation } from './write/operation.ts';
+import { toOperation, type BatchOperation } from './write/batch-operation.ts';
 import { explainDryRun } from './write/explain-failure.ts';
-import { Peers } from './connection/peers.ts';
-import { rememberUnchanged } from './write/idempotency-claims.ts';
+import { ReplicaPresence } from './connection/replica-presence.ts';
+import { rememberUnchanged } from './write/idempotency-keys.ts';
 import { Snapshots } from './list/snapshots.ts';
 import { measureStore } from './store-measures.ts';
 import { TableCatalog } from './table/table-catalog.ts';
@@ -56,7 +56,7 @@ import { WriterConnection } from './write/writer-connection.ts';
 
 export interface PostgresStoreOptions {
   database: Database;
-  log: Log;
+  log: DatabaseLog;
   /** Connections for reads, and as many again for long lists under way. Default 8. */
   readConnections?: number;
   /** How long a read may take. Milliseconds, default 30 000. */
@@ -102,7 +102,7 @@ export class PostgresStore implements Store {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #keys: KeyReader;
-  readonly #claims: ClaimReader;
+  readonly #idempotencyKeys: IdempotencyKeyReader;
   readonly #computer: KeyComputer;
   readonly #pages: PageReader;
   readonly #chunks: ChunkReader;
@@ -151,14 +151,14 @@ export class PostgresStore implements Store {
     this.#reads = database.newPool({
       name: 'reads',
       max: readConnections,
-      settings: readSettings,
+      settings: listSessionSettings,
       statementTimeoutMs: readTimeout,
       queryTimeoutMs: readTimeout + graceTime,
     });
     this.#snapshots = database.newPool({
       name: 'snapshots',
       max: readConnections,
-      settings: readSettings,
+      settings: listSessionSettings,
       statementTimeoutMs: readTimeout,
       queryTimeoutMs: readTimeout + graceTime,
     });
@@ -167,7 +167,7 @@ export class PostgresStore implements Store {
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
     const large = new LargeReads(Math.max(1, readConnections / 2));
     this.#keys = new KeyReader(this.#reads, large);
-    this.#claims = new ClaimReader(this.#control);
+    this.#idempotencyKeys = new IdempotencyKeyReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
     this.#builder = new IndexBuilder({
       database,
@@ -177,12 +177,12 @@ export class PostgresStore implements Store {
       computer: this.#computer,
       log,
     });
-    const peers = new Peers({ pool: this.#control, notifications: this.#notifications, origin, log });
+    const replicas = new ReplicaPresence({ pool: this.#control, notifications: this.#notifications, origin, log });
     this.changes = new ChangeLog({
       pool: this.#control,
       notifications: this.#notifications,
       catalog: this.#catalog,
-      peers,
+      replicas,
       large,
       log,
       ownsFiles,
@@ -192,7 +192,7 @@ export class PostgresStore implements Store {
       connection: this.#connection,
       pool: this.#control,
       origin,
-      peers,
+      replicas,
       sink: this.changes,
       outageLimit,
       observer,
@@ -212,8 +212,8 @@ export class PostgresStore implements Store {
     return this.changes.rewound;
   }
 
-  async ensureModel(model: StoredModel, patience?: number): Promise<void> {
-    const unfinished = await translated(this.#definer.ensure(model, patience));
+  async ensureModel(model: StoredModel, lockTimeoutMs?: number): Promise<void> {
+    const unfinished = await translated(this.#definer.ensure(model, lockTimeoutMs));
     if (unfinished) this.#builder.start({ group: model.group, resource: model.names.plural });
   }
 
@@ -240,8 +240,8 @@ export class PostgresStore implements Store {
     return this.#onTable(resource, (table) => this.#keys.get(table, key, room));
   }
 
-  async write(write: Write, options: WriteOptions = {}): Promise<StoredObject> {
-    const prepare = async (): Promise<Operation> => {
+  async write(write: Write, options: StoreWriteOptions = {}): Promise<StoredObject> {
+    const prepare = async (): Promise<BatchOperation> => {
       const table = await this.#catalog.get(write.resource);
       return table.computed === undefined ? toOperation(write, table, options) : this.#computed(table, write, options);
     };
@@ -264,7 +264,7 @@ export class PostgresStore implements Store {
   }
 
   /** Where the table is not as remembered, once more on the table as it is now. */
-  async #dryRun(resource: GroupResource, prepare: () => Promise<Operation>): Promise<StoredObject> {
+  async #dryRun(resource: GroupResource, prepare: () => Promise<BatchOperation>): Promise<StoredObject> {
     for (let isLast = false; ; isLast = true) {
       const operation = await prepare();
       try {
@@ -279,7 +279,7 @@ export class PostgresStore implements Store {
   }
 
   /** The functions' keys come before the batch, so that no batch waits for them. */
-  async #computed(table: Table, write: Write, options: WriteOptions): Promise<Operation> {
+  async #computed(table: Table, write: Write, options: StoreWriteOptions): Promise<BatchOperation> {
     let present = table;
     for (let tries = 0; tries < maxTables; tries += 1) {
       if (present.computed === undefined) return toOperation(write, present, options);
@@ -291,12 +291,12 @@ export class PostgresStore implements Store {
     throw new StorageError('KeysUnavailable', 'the functions of this model keep changing');
   }
 
-  remember(claim: IdempotencyClaim, object: StoredObject): Promise<void> {
-    return translated(rememberUnchanged(this.#control, claim, object));
+  remember(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void> {
+    return translated(rememberUnchanged(this.#control, idempotencyKey, object));
   }
 
-  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
-    return translated(this.#claims.recall(claim, room));
+  recall(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+    return translated(this.#idempotencyKeys.recall(idempotencyKey, room));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {
@@ -379,7 +379,7 @@ function isNotReady(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === 'IndexNotReady';
 }
 
-function storedBy({ namespace, name, body, fingerprint, computed }: Operation, revision: number): StoredObject {
+function storedBy({ namespace, name, body, fingerprint, computed }: BatchOperation, revision: number): StoredObject {
   const stored: StoredObject = { namespace, name, revision, body, fingerprint };
   if (typeof computed?.text === 'string') stored.keys = computed.text;
   return stored;

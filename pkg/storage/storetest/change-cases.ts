@@ -138,17 +138,17 @@ export function changeCases(pair: () => StorePair): void {
     expect(asked).toEqual([10, 10, 20, 1]);
   });
 
-  test('compaction removes what is too old or too much, says so, and leaves a claim its outcome', async () => {
+  test('compaction removes what is too old or too much, says so, and leaves an idempotency key its outcome', async () => {
     const { store, other } = pair();
-    const claim = { user: 'u', method: 'POST', path: '/compacted', key: 'k', bodyHash: 'h' };
-    await store.write(createOf(model, sampleObject('spared')), { idempotency: claim });
+    const idempotencyKey = { user: 'u', method: 'POST', path: '/compacted', key: 'k', bodyHash: 'h' };
+    await store.write(createOf(model, sampleObject('spared')), { idempotency: idempotencyKey });
     const [first] = await live(store, 'forgotten', 3);
-    await store.compact({ minAge: 3_600_000, maxSize: 1e12, claimAge: 3_600_000 });
+    await store.compact({ minAge: 3_600_000, maxSize: 1e12, idempotencyKeyAge: 3_600_000 });
     await store.changes.catchUp();
     expect((await store.changes.read(resource, first! - 1)).changes).not.toHaveLength(0);
-    await store.compact({ minAge: 0, maxSize: 0, claimAge: 3_600_000 });
+    await store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
     await expect(other.changes.read(resource, first! - 1)).rejects.toMatchObject({ code: 'Compacted' });
-    expect(await other.recall(claim)).toMatchObject({ bodyHash: 'h', object: { name: 'spared' } });
+    expect(await other.recall(idempotencyKey)).toMatchObject({ bodyHash: 'h', object: { name: 'spared' } });
     expect(await store.changes.catchUp()).toBeGreaterThan(first!);
     await live(other, 'afterwards', 1);
   });

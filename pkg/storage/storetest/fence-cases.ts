@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Fence, JsonObject } from '#pkg/apimachinery/index';
 import { decodeBody } from '../body.ts';
-import type { IdempotencyClaim, Store, StoredObject, Write, WriteOptions } from '../store.ts';
+import type { IdempotencyKey, Store, StoredObject, Write, StoreWriteOptions } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, type StoreModel } from './sample-model.ts';
 import type { StorePair } from './store-pair.ts';
 
-export const leases: StoreModel = {
+export const sampleLeaseModel: StoreModel = {
   ...sampleModel('leases', { namespaced: true, indexes: [] }),
   group: 'coordination.k8s.io',
 };
 const model = sampleModel('fenced');
 
 export function leaseOf(lease: string, spec: JsonObject, namespace = 'default'): Write {
-  return createOf(leases, sampleObject(lease, { namespace, spec }));
+  return createOf(sampleLeaseModel, sampleObject(lease, { namespace, spec }));
 }
 
 /** Writes or deletes what was written before. */
@@ -30,7 +30,7 @@ export function next(of: StoreModel, from: StoredObject, spec?: JsonObject): Wri
 const lost = { code: 'FenceLost' };
 
 /** How a write comes to the statement: alone, or in company, which takes the general one. */
-const ways: Record<string, (store: Store, write: Write, options: WriteOptions) => Promise<StoredObject>> = {
+const ways: Record<string, (store: Store, write: Write, options: StoreWriteOptions) => Promise<StoredObject>> = {
   alone: (store, write, options) => store.write(write, options),
   'in company': async (store, write, options) => {
     const name = `company-${Math.random()}`;
@@ -42,7 +42,7 @@ const ways: Record<string, (store: Store, write: Write, options: WriteOptions) =
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   },
-  'under a claim': (store, write, options) =>
+  'with an idempotency key': (store, write, options) =>
     store.write(write, {
       ...options,
       idempotency: { user: 'u', method: 'PUT', path: '/fenced', key: String(Math.random()), bodyHash: 'h' },
@@ -51,7 +51,7 @@ const ways: Record<string, (store: Store, write: Write, options: WriteOptions) =
 
 export function fenceCases(pair: () => StorePair): void {
   beforeAll(async () => {
-    await pair().store.ensureModel(leases);
+    await pair().store.ensureModel(sampleLeaseModel);
     await pair().store.ensureModel(model);
   });
 
@@ -87,27 +87,27 @@ export function fenceCases(pair: () => StorePair): void {
     test.each<[string, (lease: StoredObject) => Promise<unknown>, Partial<Fence>]>([
       [
         'the lease has changed hands',
-        (lease) => pair().other.write(next(leases, lease, { holderIdentity: 'other', leaseTransitions: 4 })),
+        (lease) => pair().other.write(next(sampleLeaseModel, lease, { holderIdentity: 'other', leaseTransitions: 4 })),
         {},
       ],
       [
         'the lease has changed hands and back',
-        (lease) => pair().other.write(next(leases, lease, { holderIdentity: 'me', leaseTransitions: 5 })),
+        (lease) => pair().other.write(next(sampleLeaseModel, lease, { holderIdentity: 'me', leaseTransitions: 5 })),
         {},
       ],
       [
         'nobody holds it any more',
-        (lease) => pair().store.write(next(leases, lease, { holderIdentity: '', leaseTransitions: 3 })),
+        (lease) => pair().store.write(next(sampleLeaseModel, lease, { holderIdentity: '', leaseTransitions: 3 })),
         {},
       ],
-      ['it names no holder', (lease) => pair().store.write(next(leases, lease, { leaseTransitions: 3 })), {}],
+      ['it names no holder', (lease) => pair().store.write(next(sampleLeaseModel, lease, { leaseTransitions: 3 })), {}],
       [
         'its holder is null',
-        (lease) => pair().store.write(next(leases, lease, { holderIdentity: null, leaseTransitions: 3 })),
+        (lease) => pair().store.write(next(sampleLeaseModel, lease, { holderIdentity: null, leaseTransitions: 3 })),
         {},
       ],
-      ['it has no spec', (lease) => pair().store.write(next(leases, lease, {})), {}],
-      ['it was deleted', (lease) => pair().other.write(next(leases, lease)), {}],
+      ['it has no spec', (lease) => pair().store.write(next(sampleLeaseModel, lease, {})), {}],
+      ['it was deleted', (lease) => pair().other.write(next(sampleLeaseModel, lease)), {}],
       ['there never was such a number yet', async () => {}, { transitions: 4 }],
       ['there is no such lease', async () => {}, { lease: 'absent' }],
       ['the lease is in another namespace', async () => {}, { namespace: 'elsewhere' }],
@@ -133,7 +133,7 @@ export function fenceCases(pair: () => StorePair): void {
     test('a lease made anew fences by its own number', async () => {
       const { store } = pair();
       const lease = await newLease();
-      await store.write(next(leases, lease));
+      await store.write(next(sampleLeaseModel, lease));
       await store.write(leaseOf(lease.name, { holderIdentity: 'me', leaseTransitions: 4 }));
       for (const write of await writes()) {
         await expect(run(store, write, { fence: held(lease.name, 3) })).rejects.toMatchObject(lost);
@@ -205,7 +205,7 @@ export function fenceCases(pair: () => StorePair): void {
       const create = (): Promise<StoredObject> =>
         store.write(createOf(model, sampleObject(newName())), { fence: held(lease.name) });
       const early = Array.from({ length: 5 }, create);
-      const passed = store.write(next(leases, lease, { holderIdentity: 'other', leaseTransitions: 4 }));
+      const passed = store.write(next(sampleLeaseModel, lease, { holderIdentity: 'other', leaseTransitions: 4 }));
       const late = Array.from({ length: 5 }, create);
       const { revision } = await passed;
       for (const outcome of await Promise.allSettled(early)) expect(outcome).toMatchObject({ status: 'fulfilled' });
@@ -219,19 +219,21 @@ export function fenceCases(pair: () => StorePair): void {
     const { store } = pair();
     const lease = await newLease();
     const renewed = await store.write(
-      next(leases, lease, { holderIdentity: 'me', leaseTransitions: 3, renewTime: 'later' }),
+      next(sampleLeaseModel, lease, { holderIdentity: 'me', leaseTransitions: 3, renewTime: 'later' }),
       { fence: held(lease.name) },
     );
     await store.write(createOf(model, sampleObject(newName())), { fence: held(lease.name) });
     await expect(
-      store.write(next(leases, renewed, { holderIdentity: 'me', leaseTransitions: 3 }), { fence: held(lease.name, 2) }),
+      store.write(next(sampleLeaseModel, renewed, { holderIdentity: 'me', leaseTransitions: 3 }), {
+        fence: held(lease.name, 2),
+      }),
     ).rejects.toMatchObject(lost);
   });
 
-  test('a claim is not used up by a write whose fence is lost', async () => {
+  test('an idempotency key is not used up by a write whose fence is lost', async () => {
     const { store, other } = pair();
     const { name } = await newLease();
-    const idempotency: IdempotencyClaim = { user: 'u', method: 'POST', path: '/p', key: 'fenced', bodyHash: 'h' };
+    const idempotency: IdempotencyKey = { user: 'u', method: 'POST', path: '/p', key: 'fenced', bodyHash: 'h' };
     const write = createOf(model, sampleObject(newName()));
     await expect(store.write(write, { idempotency, fence: held(name, 2) })).rejects.toMatchObject(lost);
     expect(await other.recall(idempotency)).toBeUndefined();

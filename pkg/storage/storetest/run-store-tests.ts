@@ -1,12 +1,12 @@
 import { describe } from '@jest/globals';
 import { changeCases } from './change-cases.ts';
-import { claimCases } from './claim-cases.ts';
+import { idempotencyCases } from './idempotency-cases.ts';
 import { computedCases } from './computed-cases.ts';
 import { fenceCases } from './fence-cases.ts';
 import { listCases } from './list-cases.ts';
 import { modelCases } from './model-cases.ts';
 import type { StorePair } from './store-pair.ts';
-import { writeCases } from './write-cases.ts';
+import { storeWriteCases } from './write-cases.ts';
 
 /**
  * The contract of Store: every implementation passes all of it. `pair` is asked for inside the cases, when it is open;
@@ -14,8 +14,8 @@ import { writeCases } from './write-cases.ts';
  */
 export function runStoreTests(implementation: string, pair: () => StorePair): void {
   describe(`Store: ${implementation}`, () => {
-    describe('writes', () => writeCases(pair));
-    describe('claimed writes', () => claimCases(pair));
+    describe('writes', () => storeWriteCases(pair));
+    describe('writes with an idempotency key', () => idempotencyCases(pair));
     describe('fenced writes', () => fenceCases(pair));
     describe('lists', () => listCases(pair));
     describe('changes', () => changeCases(pair));

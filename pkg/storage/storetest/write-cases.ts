@@ -17,7 +17,7 @@ const namespaced = sampleModel('writtenspaced', { namespaced: true });
 const updateOf = (from: StoredObject, spec: Record<string, string>): Write => updateOfSample(model, from, spec);
 const deleteOf = (from: StoredObject): Write => deleteOfSample(model, from);
 
-export function writeCases(pair: () => StorePair): void {
+export function storeWriteCases(pair: () => StorePair): void {
   beforeAll(async () => {
     await pair().store.ensureModel(model);
     await pair().store.ensureModel(namespaced);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { doors } from './door.ts';
+import { transports } from './transport.ts';
 import { prepareContract } from './note-model.ts';
 import { runClientContract } from './run-client-contract.ts';
 
@@ -13,4 +13,4 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-for (const door of doors) runClientContract(door, () => env!);
+for (const transport of transports) runClientContract(transport, () => env!);

@@ -1,12 +1,12 @@
 import type { AnyObject, Client, ClientEvent, EventStream, Stored } from '#pkg/apimachinery/index';
-import type { OpenDoor } from './door.ts';
+import type { OpenTransport } from './transport.ts';
 import type { Note } from './note-model.ts';
 
 /** What a case works with, asked for when it runs. */
 export interface Contract {
-  door: () => OpenDoor;
+  transport: () => OpenTransport;
   client: () => Client;
-  /** The door's own namespace. */
+  /** The transport's own namespace. */
   namespace: string;
 }
 
@@ -19,7 +19,7 @@ export function frozen<T>(value: T): T {
   return value;
 }
 
-export function namesOf(items: readonly AnyObject[]): string[] {
+export function objectNames(items: readonly AnyObject[]): string[] {
   return items.map(({ metadata }) => metadata.name);
 }
 
@@ -51,6 +51,6 @@ export async function readToEnd(stream: EventStream<Note>): Promise<ClientEvent<
   return events;
 }
 
-export function keyOf({ metadata }: Stored<Note>): { namespace: string; name: string } {
+export function noteKey({ metadata }: Stored<Note>): { namespace: string; name: string } {
   return { namespace: metadata.namespace!, name: metadata.name };
 }

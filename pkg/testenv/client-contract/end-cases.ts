@@ -2,33 +2,35 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { readToEnd } from './contract-case.ts';
-import type { Door } from './door.ts';
+import type { Transport } from './transport.ts';
 import { newNote, noteType, prepareContract } from './note-model.ts';
 
 const unavailable = { code: 503, reason: 'ServiceUnavailable' };
 
-export function endCases(door: Door, env: () => TestEnv): void {
+export function endCases(transport: Transport, env: () => TestEnv): void {
   test('from a revision that is no longer kept a watch is 410 Expired', async () => {
-    await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, claimAge: 60_000 });
+    await env().servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
     // The second server was not there at revision 1, so that none of it can still be in its memory.
-    const { client, dispose } = door.open({ env: env(), server: 1 });
+    const { client, dispose } = transport.open({ env: env(), server: 1 });
     const reading = (async () =>
-      readToEnd(await client.watch(noteType, { namespace: door.namespace, resourceVersion: '1' })))();
+      readToEnd(await client.watch(noteType, { namespace: transport.namespace, resourceVersion: '1' })))();
     await expect(reading).rejects.toMatchObject({ code: 410, reason: 'Expired' });
     dispose();
   });
 
   test('closed, its streams end and its calls are 503, those under way too', async () => {
-    const { client, dispose } = door.open({ env: env() });
-    const { resourceVersion } = await client.list(noteType, { namespace: door.namespace, limit: 1 });
-    const reading = readToEnd(await client.watch(noteType, { namespace: door.namespace, resourceVersion }));
+    const { client, dispose } = transport.open({ env: env() });
+    const { resourceVersion } = await client.list(noteType, { namespace: transport.namespace, limit: 1 });
+    const reading = readToEnd(await client.watch(noteType, { namespace: transport.namespace, resourceVersion }));
     const underWay = Promise.allSettled(Array.from({ length: 20 }, () => client.list(noteType)));
     client.close();
     client.close();
     expect(await reading).toEqual([]);
     for (const outcome of await underWay)
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unavailable);
-    await expect(client.get(noteType, { namespace: door.namespace, name: 'a' })).rejects.toMatchObject(unavailable);
+    await expect(client.get(noteType, { namespace: transport.namespace, name: 'a' })).rejects.toMatchObject(
+      unavailable,
+    );
     await expect(client.watch(noteType, { resourceVersion })).rejects.toMatchObject(unavailable);
     dispose();
   });
@@ -36,28 +38,28 @@ export function endCases(door: Door, env: () => TestEnv): void {
   test('a server that stops ends its streams without an error, and what they told before is told', async () => {
     const own = await startTestEnv();
     await prepareContract(own);
-    const { client, dispose } = door.open({ env: own });
-    const { resourceVersion } = await client.list(noteType, { namespace: door.namespace, limit: 1 });
-    const stream = await client.watch(noteType, { namespace: door.namespace, resourceVersion });
+    const { client, dispose } = transport.open({ env: own });
+    const { resourceVersion } = await client.list(noteType, { namespace: transport.namespace, limit: 1 });
+    const stream = await client.watch(noteType, { namespace: transport.namespace, resourceVersion });
     const names: string[] = [];
     const reading = (async () => {
       for await (const event of stream) if (event.type !== 'BOOKMARK') names.push(event.object.metadata.name);
     })();
-    for (let i = 0; i < 5; i += 1) await client.create(noteType, newNote(door.namespace, `last-${i}`));
+    for (let i = 0; i < 5; i += 1) await client.create(noteType, newNote(transport.namespace, `last-${i}`));
     while (names.length < 5) await setImmediate();
     await own.stop();
     await reading;
     expect(names).toEqual(['last-0', 'last-1', 'last-2', 'last-3', 'last-4']);
-    await expect(client.get(noteType, { namespace: door.namespace, name: 'last-0' })).rejects.toMatchObject(
-      // The loopback door of a stopped server leads to a store that is closed.
+    await expect(client.get(noteType, { namespace: transport.namespace, name: 'last-0' })).rejects.toMatchObject(
+      // The loopback transport of a stopped server leads to a store that is closed.
       { code: expect.any(Number), name: 'StatusError' },
     );
     dispose();
   });
 
   test('a model that goes ends its streams without an error', async () => {
-    const { client, dispose } = door.open({ env: env() });
-    const kind = `Gone${door.namespace.replaceAll('-', '')}`;
+    const { client, dispose } = transport.open({ env: env() });
+    const kind = `Gone${transport.namespace.replaceAll('-', '')}`;
     const plural = `${kind.toLowerCase()}s`;
     const type = { ...noteType, kind, plural, namespaced: false };
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

@@ -35,8 +35,8 @@ const failures: Failure[] = [
     call: (client, namespace) => client.get(noteType, { namespace, name: 'absent' }),
     error: {
       ...notFound,
-      message: 'notes.doors.example.com "absent" not found',
-      details: { name: 'absent', group: 'doors.example.com', kind: 'notes' },
+      message: 'notes.transports.example.com "absent" not found',
+      details: { name: 'absent', group: 'transports.example.com', kind: 'notes' },
     },
   },
   {
@@ -117,7 +117,7 @@ const failures: Failure[] = [
   {
     reason: 'an object of another version',
     call: (client, namespace) =>
-      client.update(noteType, { ...newNote(namespace, 'taken'), apiVersion: 'doors.example.com/v2' }),
+      client.update(noteType, { ...newNote(namespace, 'taken'), apiVersion: 'transports.example.com/v2' }),
     error: badRequest,
   },
   {

@@ -1,7 +1,7 @@
 import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
 import type { TestEnv } from '../start-test-env.ts';
-import { eventually } from '../contract/api-call.ts';
-import { doors } from './door.ts';
+import { retryUntilPasses } from '../contract/api-call.ts';
+import { transports } from './transport.ts';
 
 /** The contract's model: namespaced, with status apart, indexes of two types, and a field that takes anything. */
 export type Note = ApiObject<NoteSpec, { phase?: string; words?: number }>;
@@ -14,7 +14,7 @@ export interface NoteSpec {
 }
 
 export const noteType: ResourceType<Note> = {
-  group: 'doors.example.com',
+  group: 'transports.example.com',
   version: 'v1',
   kind: 'Note',
   plural: 'notes',
@@ -29,18 +29,18 @@ export function newNote(
   metadata: Partial<Note['metadata']> = {},
 ): Note {
   return {
-    apiVersion: 'doors.example.com/v1',
+    apiVersion: 'transports.example.com/v1',
     kind: 'Note',
     metadata: { ...metadata, namespace, name },
     spec: { title: 'a title', ...spec },
   };
 }
 
-/** Declares the model, and makes a namespace for each door. */
+/** Declares the model, and makes a namespace for each transport. */
 export async function prepareContract(env: TestEnv): Promise<void> {
   const bodies: [string, unknown][] = [
     ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition],
-    ...doors.map(({ namespace }): [string, unknown] => [
+    ...transports.map(({ namespace }): [string, unknown] => [
       '/api/v1/namespaces',
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     ]),
@@ -50,15 +50,16 @@ export async function prepareContract(env: TestEnv): Promise<void> {
     if (answer.status !== 201) throw new Error(`${path} was refused: ${await answer.text()}`);
   }
   // The indexes are built in the background.
-  for (const { client } of env.servers) await eventually(() => client.list(noteType, { sort: ['rank', 'title'] }));
+  for (const { client } of env.servers)
+    await retryUntilPasses(() => client.list(noteType, { sort: ['rank', 'title'] }));
 }
 
 const definition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: 'notes.doors.example.com' },
+  metadata: { name: 'notes.transports.example.com' },
   spec: {
-    group: 'doors.example.com',
+    group: 'transports.example.com',
     scope: 'Namespaced',
     names: { plural: 'notes', singular: 'note', kind: 'Note' },
     versions: [

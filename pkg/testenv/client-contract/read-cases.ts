@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { isStatusError } from '#pkg/apimachinery/index';
-import { namesOf, type Contract } from './contract-case.ts';
+import { objectNames, type Contract } from './contract-case.ts';
 import { newNote, noteType } from './note-model.ts';
 
 const count = 12;
@@ -25,7 +25,7 @@ export function readCases({ client, namespace }: Contract): void {
   test('what was created is read', async () => {
     const object = await client().get(noteType, { namespace, name: 'read-3' });
     expect(object).toMatchObject({
-      apiVersion: 'doors.example.com/v1',
+      apiVersion: 'transports.example.com/v1',
       kind: 'Note',
       metadata: { name: 'read-3', namespace, generation: 1 },
       spec: { rank: 9, title: 'odd' },
@@ -36,7 +36,7 @@ export function readCases({ client, namespace }: Contract): void {
 
   test('a list is everything, at one revision', async () => {
     const list = await client().list(noteType, selection);
-    expect(namesOf(list.items).toSorted()).toEqual(Array.from({ length: count }, (_, i) => `read-${i}`).toSorted());
+    expect(objectNames(list.items).toSorted()).toEqual(Array.from({ length: count }, (_, i) => `read-${i}`).toSorted());
     expect(list.continue).toBeUndefined();
     expect(Number(list.resourceVersion)).toBeGreaterThanOrEqual(
       Math.max(...list.items.map(({ metadata }) => Number(metadata.resourceVersion))),
@@ -65,7 +65,7 @@ export function readCases({ client, namespace }: Contract): void {
 
   test('a list is sorted, in priority order', async () => {
     const { items } = await client().list(noteType, { ...selection, sort: ['title,desc', 'rank'] });
-    expect(namesOf(items)).toEqual([
+    expect(objectNames(items)).toEqual([
       'read-11',
       'read-9',
       'read-7',
@@ -96,12 +96,12 @@ export function readCases({ client, namespace }: Contract): void {
       if (chunks === 0)
         await client().patch(noteType, { namespace, name: 'read-0' }, { type: 'merge', patch: { spec: { rank: -1 } } });
       expect(chunk.items.length).toBeLessThanOrEqual(5);
-      taken.push(...namesOf(chunk.items));
+      taken.push(...objectNames(chunk.items));
       next = chunk.continue;
       chunks += 1;
     } while (next !== undefined);
     expect(chunks).toBe(3);
-    expect(taken).toEqual(namesOf(whole.items));
+    expect(taken).toEqual(objectNames(whole.items));
     await client().patch(noteType, { namespace, name: 'read-0' }, { type: 'merge', patch: { spec: { rank: count } } });
   });
 
@@ -139,6 +139,6 @@ export function readCases({ client, namespace }: Contract): void {
       hasStatusSubresource: true,
     };
     expect((await client().get(namespaces, { namespace: '', name: namespace })).metadata.name).toBe(namespace);
-    expect(namesOf((await client().list(namespaces)).items)).toContain(namespace);
+    expect(objectNames((await client().list(namespaces)).items)).toContain(namespace);
   });
 }

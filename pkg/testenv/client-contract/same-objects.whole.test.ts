@@ -2,20 +2,20 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isStatusError, type Client, type JsonObject, type JsonValue, type Stored } from '#pkg/apimachinery/index';
 import { SeededRandom } from '../faults/seeded-random.ts';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { doors, type OpenDoor } from './door.ts';
+import { transports, type OpenTransport } from './transport.ts';
 import { newNote, noteType, prepareContract, type Note } from './note-model.ts';
 
 let env: TestEnv;
-let open: OpenDoor[] = [];
+let open: OpenTransport[] = [];
 
 beforeAll(async () => {
   env = await startTestEnv();
   await prepareContract(env);
-  open = doors.map((door) => door.open({ env }));
+  open = transports.map((transport) => transport.open({ env }));
 });
 
 afterAll(async () => {
-  for (const door of open) door.dispose();
+  for (const transport of open) transport.dispose();
   await env?.stop();
 });
 
@@ -102,7 +102,7 @@ function someOperation(random: SeededRandom): Operation {
   return random.pick(operations);
 }
 
-/** An answer without what the server makes anew each time, and without the door's namespace. */
+/** An answer without what the server makes anew each time, and without the transport's namespace. */
 async function outcomeOf(operation: Operation, client: Client, namespace: string): Promise<unknown> {
   const outcome = await operation(client, namespace).catch((error: unknown) =>
     isStatusError(error) ? error.toStatus() : error,
@@ -118,19 +118,25 @@ async function outcomeOf(operation: Operation, client: Client, namespace: string
 }
 
 test.each(Array.from({ length: 5 }, (_, i) => i + 1))(
-  'the same operations give the same answers through each door (seed %i)',
+  'the same operations give the same answers through each transport (seed %i)',
   async (seed) => {
     const random = new SeededRandom(seed);
     for (let step = 0; step < 40; step += 1) {
       const at = random.next() * 2 ** 32;
       const outcomes = await Promise.all(
-        doors.map(({ namespace }, i) => outcomeOf(someOperation(new SeededRandom(at)), open[i]!.client, namespace)),
+        transports.map(({ namespace }, i) =>
+          outcomeOf(someOperation(new SeededRandom(at)), open[i]!.client, namespace),
+        ),
       );
       for (const [i, outcome] of outcomes.entries())
-        expect({ door: doors[i]!.name, step, outcome }).toEqual({ door: doors[i]!.name, step, outcome: outcomes[0] });
+        expect({ transport: transports[i]!.name, step, outcome }).toEqual({
+          transport: transports[i]!.name,
+          step,
+          outcome: outcomes[0],
+        });
     }
     const lists = await Promise.all(
-      doors.map(async ({ namespace }, i) =>
+      transports.map(async ({ namespace }, i) =>
         (await open[i]!.client.list(noteType, { namespace })).items.map((item) => bare(item)),
       ),
     );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, EventStream } from '#pkg/apimachinery/index';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { doors, type OpenDoor } from './door.ts';
+import { transports, type OpenTransport } from './transport.ts';
 import { newNote, noteType, prepareContract, type Note } from './note-model.ts';
 
 const count = 10_500;
@@ -9,7 +9,7 @@ const count = 10_500;
 const text = 'x'.repeat(2_000);
 
 let env: TestEnv;
-let open: OpenDoor[] = [];
+let open: OpenTransport[] = [];
 let start: string;
 let streams: EventStream<Note>[];
 let revisions: number[];
@@ -17,15 +17,15 @@ let revisions: number[];
 beforeAll(async () => {
   env = await startTestEnv();
   await prepareContract(env);
-  open = doors.map((door) => door.open({ env }));
+  open = transports.map((transport) => transport.open({ env }));
   const { client } = env.servers[0]!;
   start = (await client.list(noteType, { limit: 1 })).resourceVersion;
-  streams = await Promise.all(open.map((door) => door.client.watch(noteType, { resourceVersion: start })));
+  streams = await Promise.all(open.map((transport) => transport.client.watch(noteType, { resourceVersion: start })));
   revisions = await writeMany(client);
 }, 120_000);
 
 afterAll(async () => {
-  for (const door of open) door.dispose();
+  for (const transport of open) transport.dispose();
   await env?.stop();
 });
 
@@ -49,7 +49,7 @@ async function writeMany(client: Client): Promise<number[]> {
   return written.toSorted((a, b) => a - b);
 }
 
-test.each(doors.map(({ name }, i) => [name, i] as const))(
+test.each(transports.map(({ name }, i) => [name, i] as const))(
   'a reader that paused for 10 500 events gets all of them, in order: %s',
   async (_name, i) => {
     const { client } = open[i]!;

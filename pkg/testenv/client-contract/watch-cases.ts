@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { ClientEvent, EventStream } from '#pkg/apimachinery/index';
-import { keyOf, readToEnd, readUntil, story, type Contract } from './contract-case.ts';
+import { noteKey, readToEnd, readUntil, story, type Contract } from './contract-case.ts';
 import { newNote, noteType, type Note } from './note-model.ts';
 
 export function watchCases({ client, namespace }: Contract): void {
@@ -13,8 +13,8 @@ export function watchCases({ client, namespace }: Contract): void {
     const resourceVersion = await now();
     const created = await client().create(noteType, newNote(namespace, 'watched', { text: 'ü'.repeat(100_000) }));
     const stream = await client().watch(noteType, { namespace, resourceVersion });
-    const updated = await client().patch(noteType, keyOf(created), { type: 'merge', patch: { spec: { rank: 1 } } });
-    await client().delete(noteType, keyOf(created));
+    const updated = await client().patch(noteType, noteKey(created), { type: 'merge', patch: { spec: { rank: 1 } } });
+    await client().delete(noteType, noteKey(created));
     const told = await readUntil(stream, ({ length }) => length === 3);
     expect(story(told)).toEqual(['ADDED watched', 'MODIFIED watched', 'DELETED watched']);
     expect(told[0]!.object).toEqual(created);

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { isFenceLost, type ApiObject, type JsonObject, type ResourceType } from '#pkg/apimachinery/index';
-import { frozen, keyOf, type Contract } from './contract-case.ts';
+import { frozen, noteKey, type Contract } from './contract-case.ts';
 import { newNote, noteType, type Note } from './note-model.ts';
 
 const unicode = 'Grüße 世界 \u{1F600} "quoted" \\ back\nline\ttab \u2028 \u0001';
 
-export function writeCases({ client, door, namespace }: Contract): void {
+export function clientWriteCases({ client, transport, namespace }: Contract): void {
   test('create answers what is stored', async () => {
     const created = await client().create(noteType, newNote(namespace, 'created', { rank: 1 }, { labels: { a: 'b' } }));
     expect(created).toEqual(await client().get(noteType, { namespace, name: 'created' }));
@@ -29,7 +29,7 @@ export function writeCases({ client, door, namespace }: Contract): void {
       ),
     );
     expect(created.spec).toEqual({ title: 'x', text: unicode, extra: { [unicode]: [unicode, { deep: unicode }] } });
-    expect((await client().get(noteType, keyOf(created))).metadata.annotations).toEqual({ note: unicode });
+    expect((await client().get(noteType, noteKey(created))).metadata.annotations).toEqual({ note: unicode });
   });
 
   test('an object may be large', async () => {
@@ -38,7 +38,7 @@ export function writeCases({ client, door, namespace }: Contract): void {
     expect(created.spec!.text).toBe(text);
     const list = await client().list(noteType, { namespace, fieldSelector: 'metadata.name=large' });
     expect(list.items[0]).toEqual(created);
-    await client().delete(noteType, keyOf(created));
+    await client().delete(noteType, noteKey(created));
   });
 
   test('properties that are undefined are not sent, in objects and in patches', async () => {
@@ -49,7 +49,7 @@ export function writeCases({ client, door, namespace }: Contract): void {
     const created = await client().create(noteType, object);
     expect(created.spec).toEqual({ title: 'a title', extra: { b: [null] } });
     const patch = { spec: { title: undefined, text: undefined, rank: 3 } } as unknown as JsonObject;
-    expect((await client().patch(noteType, keyOf(created), { type: 'merge', patch })).spec).toEqual({
+    expect((await client().patch(noteType, noteKey(created), { type: 'merge', patch })).spec).toEqual({
       ...created.spec,
       rank: 3,
     });
@@ -63,11 +63,11 @@ export function writeCases({ client, door, namespace }: Contract): void {
     );
     const status = frozen(await client().updateStatus(noteType, frozen({ ...updated, status: { phase: 'Done' } })));
     const merge = frozen({ type: 'merge' as const, patch: { spec: { extra: { more: { a: 1 } } } } });
-    const merged = await client().patch(noteType, keyOf(created), merge);
+    const merged = await client().patch(noteType, noteKey(created), merge);
     // Whoever gets an answer may do with it what they want.
     (merged.spec!.extra as JsonObject)['more'] = 'mine';
     const json = frozen({ type: 'json' as const, patch: [{ op: 'add', path: '/spec/extra/again', value: { b: 1 } }] });
-    const patched = await client().patch(noteType, keyOf(created), json);
+    const patched = await client().patch(noteType, noteKey(created), json);
     expect(patched.spec).toEqual({ title: 'a title', rank: 2, extra: { ...extra, more: { a: 1 }, again: { b: 1 } } });
     expect(patched.status).toEqual(status.status);
   });
@@ -88,22 +88,22 @@ export function writeCases({ client, door, namespace }: Contract): void {
       status: { phase: 'Done' },
     });
     expect(done).toMatchObject({ spec: { title: 'new' }, status: { phase: 'Done' }, metadata: { generation: 2 } });
-    const counted = await client().patchStatus(noteType, keyOf(created), {
+    const counted = await client().patchStatus(noteType, noteKey(created), {
       type: 'merge',
       patch: { status: { words: 3 }, spec: { title: 'ignored' } },
     });
     expect(counted).toMatchObject({ spec: { title: 'new' }, status: { phase: 'Done', words: 3 } });
-    expect(await client().get(noteType, keyOf(created))).toEqual(counted);
+    expect(await client().get(noteType, noteKey(created))).toEqual(counted);
   });
 
   test('a write that changes nothing keeps the revision', async () => {
     const created = await client().create(noteType, newNote(namespace, 'same'));
     expect(await client().update(noteType, created)).toEqual(created);
-    expect(await client().patch(noteType, keyOf(created), { type: 'merge', patch: {} })).toEqual(created);
+    expect(await client().patch(noteType, noteKey(created), { type: 'merge', patch: {} })).toEqual(created);
   });
 
   test('patches: null deletes in one kind, operations apply in order in the other', async () => {
-    const key = keyOf(await client().create(noteType, newNote(namespace, 'patched', { rank: 1, text: 'x' })));
+    const key = noteKey(await client().create(noteType, newNote(namespace, 'patched', { rank: 1, text: 'x' })));
     expect(
       (await client().patch(noteType, key, { type: 'merge', patch: { spec: { text: null, rank: 2 } } })).spec,
     ).toEqual({ title: 'a title', rank: 2 });
@@ -138,27 +138,27 @@ export function writeCases({ client, door, namespace }: Contract): void {
       noteType,
       newNote(namespace, 'held', {}, { finalizers: ['example.com/hold'] }),
     );
-    const deletion = await client().delete(noteType, keyOf(created), { propagationPolicy: 'Background' });
+    const deletion = await client().delete(noteType, noteKey(created), { propagationPolicy: 'Background' });
     expect(deletion).toMatchObject({
       uid: created.metadata.uid,
       object: { metadata: { name: 'held', finalizers: ['example.com/hold'], deletionTimestamp: expect.any(String) } },
     });
-    await client().patch(noteType, keyOf(created), { type: 'merge', patch: { metadata: { finalizers: null } } });
-    await expect(client().get(noteType, keyOf(created))).rejects.toMatchObject({ reason: 'NotFound' });
+    await client().patch(noteType, noteKey(created), { type: 'merge', patch: { metadata: { finalizers: null } } });
+    await expect(client().get(noteType, noteKey(created))).rejects.toMatchObject({ reason: 'NotFound' });
   });
 
   test('a deletion holds only for the object that was meant', async () => {
     const created = await client().create(noteType, newNote(namespace, 'meant'));
-    const newer = await client().patch(noteType, keyOf(created), { type: 'merge', patch: { spec: { rank: 1 } } });
+    const newer = await client().patch(noteType, noteKey(created), { type: 'merge', patch: { spec: { rank: 1 } } });
     const conflict = { code: 409, reason: 'Conflict' };
     await expect(
-      client().delete(noteType, keyOf(created), { uid: '00000000-0000-0000-0000-000000000000' }),
+      client().delete(noteType, noteKey(created), { uid: '00000000-0000-0000-0000-000000000000' }),
     ).rejects.toMatchObject(conflict);
     await expect(
-      client().delete(noteType, keyOf(created), { resourceVersion: created.metadata.resourceVersion }),
+      client().delete(noteType, noteKey(created), { resourceVersion: created.metadata.resourceVersion }),
     ).rejects.toMatchObject(conflict);
     const { uid, resourceVersion } = newer.metadata;
-    expect(await client().delete(noteType, keyOf(created), { uid, resourceVersion })).toEqual({ uid });
+    expect(await client().delete(noteType, noteKey(created), { uid, resourceVersion })).toEqual({ uid });
   });
 
   test('a dry run answers and stores nothing', async () => {
@@ -169,33 +169,33 @@ export function writeCases({ client, door, namespace }: Contract): void {
     const real = await client().create(noteType, newNote(namespace, 'real'));
     expect((await client().update(noteType, { ...real, spec: { title: 'b' } }, { dryRun })).spec!.title).toBe('b');
     expect(
-      (await client().patch(noteType, keyOf(real), { type: 'merge', patch: { spec: { title: 'b' } } }, { dryRun }))
+      (await client().patch(noteType, noteKey(real), { type: 'merge', patch: { spec: { title: 'b' } } }, { dryRun }))
         .spec!.title,
     ).toBe('b');
     expect(
       (
         await client().patchStatus(
           noteType,
-          keyOf(real),
+          noteKey(real),
           { type: 'merge', patch: { status: { phase: 'b' } } },
           { dryRun },
         )
       ).status!.phase,
     ).toBe('b');
-    expect((await client().delete(noteType, keyOf(real), { dryRun })).uid).toBe(real.metadata.uid);
-    expect(await client().get(noteType, keyOf(real))).toEqual(real);
+    expect((await client().delete(noteType, noteKey(real), { dryRun })).uid).toBe(real.metadata.uid);
+    expect(await client().get(noteType, noteKey(real))).toEqual(real);
   });
 
   test('unknown fields are dropped silently, with a warning, or refused', async () => {
     const named = (name: string): Note =>
       newNote(namespace, name, { 'unknown-ü': 1 } as Partial<Note['spec'] & object>);
-    const before = door().warnings.length;
+    const before = transport().warnings.length;
     expect((await client().create(noteType, named('ignored'), { fieldValidation: 'Ignore' })).spec).toEqual({
       title: 'a title',
     });
-    expect(door().warnings).toHaveLength(before);
+    expect(transport().warnings).toHaveLength(before);
     await client().create(noteType, named('warned'));
-    expect(door().warnings.slice(before)).toEqual([expect.stringContaining('unknown field "spec.unknown-ü"')]);
+    expect(transport().warnings.slice(before)).toEqual([expect.stringContaining('unknown field "spec.unknown-ü"')]);
     await expect(client().create(noteType, named('refused'), { fieldValidation: 'Strict' })).rejects.toMatchObject({
       code: 400,
       reason: 'BadRequest',
@@ -229,16 +229,16 @@ export function writeCases({ client, door, namespace }: Contract): void {
       client().create(noteType, newNote(namespace, 'fenced-2'), { fence }),
       client().update(noteType, { ...created, spec: { title: 'b' } }, { fence }),
       client().updateStatus(noteType, { ...created, status: { phase: 'b' } }, { fence }),
-      client().patch(noteType, keyOf(created), { type: 'merge', patch: { spec: { title: 'b' } } }, { fence }),
-      client().patchStatus(noteType, keyOf(created), { type: 'merge', patch: { status: { phase: 'b' } } }, { fence }),
-      client().delete(noteType, keyOf(created), { fence }),
+      client().patch(noteType, noteKey(created), { type: 'merge', patch: { spec: { title: 'b' } } }, { fence }),
+      client().patchStatus(noteType, noteKey(created), { type: 'merge', patch: { status: { phase: 'b' } } }, { fence }),
+      client().delete(noteType, noteKey(created), { fence }),
     ];
     for (const outcome of await Promise.allSettled(writes))
       expect(outcome.status === 'rejected' && isFenceLost(outcome.reason)).toBe(true);
-    expect(await client().get(noteType, keyOf(created))).toEqual(created);
-    await expect(client().delete(noteType, keyOf(created), { fence: { ...fence, lease: 'NO' } })).rejects.toMatchObject(
-      { code: 400 },
-    );
+    expect(await client().get(noteType, noteKey(created))).toEqual(created);
+    await expect(
+      client().delete(noteType, noteKey(created), { fence: { ...fence, lease: 'NO' } }),
+    ).rejects.toMatchObject({ code: 400 });
   });
 
   test('writes made at once are each done, and of updates from one revision one', async () => {

@@ -36,7 +36,7 @@ export interface Cause {
   field: string;
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   /** The answer as it came. */
@@ -47,7 +47,7 @@ export interface Answer {
 }
 
 /** One request, read to its end. */
-export async function call(env: TestEnv, path: string, init: TestRequest = {}): Promise<Answer> {
+export async function call(env: TestEnv, path: string, init: TestRequest = {}): Promise<ApiResponse> {
   const response = await env.request(path, { signal: AbortSignal.timeout(60_000), ...init });
   const text = await response.text();
   return {
@@ -59,12 +59,11 @@ export async function call(env: TestEnv, path: string, init: TestRequest = {}): 
   };
 }
 
-export const mergePatch = { 'content-type': 'application/merge-patch+json' };
-export const jsonPatch = { 'content-type': 'application/json-patch+json' };
+export { jsonPatch, mergePatch } from './client.ts';
 export const yamlBody = { 'content-type': 'application/yaml' };
 
 /** Asks again until the answer satisfies; the last failure is the error. */
-export async function eventually<T>(attempt: () => Promise<T> | T, timeoutMs = 60_000): Promise<T> {
+export async function retryUntilPasses<T>(attempt: () => Promise<T> | T, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     try {
@@ -77,7 +76,7 @@ export async function eventually<T>(attempt: () => Promise<T> | T, timeoutMs = 6
 }
 
 /** `causes` as `field: reason: message`, sorted. */
-export function causesOf({ body }: Answer): string[] {
+export function causesOf({ body }: ApiResponse): string[] {
   return (body.details?.causes ?? []).map(({ field, reason, message }) => `${field}: ${reason}: ${message}`).toSorted();
 }
 

@@ -55,7 +55,7 @@ export interface WireMetadata {
   remainingItemCount: number;
 }
 
-export interface Answer {
+export interface WireResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -69,14 +69,14 @@ export interface Sending {
 }
 
 /** Sends requests to one of the servers and reads each answer to its end. */
-export interface Client {
-  send(method: string, path: string, sending?: Sending): Promise<Answer>;
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
-  put(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+export interface ContractClient {
+  send(method: string, path: string, sending?: Sending): Promise<WireResponse>;
+  get(path: string, headers?: Record<string, string>): Promise<WireResponse>;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<WireResponse>;
+  put(path: string, body: unknown, headers?: Record<string, string>): Promise<WireResponse>;
   /** A merge patch unless the headers say otherwise. */
-  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
-  delete(path: string, sending?: Sending): Promise<Answer>;
+  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<WireResponse>;
+  delete(path: string, sending?: Sending): Promise<WireResponse>;
 }
 
 export const jsonPatch = { 'content-type': 'application/json-patch+json' };
@@ -85,8 +85,8 @@ export const applyPatch = { 'content-type': 'application/apply-patch+yaml' };
 export const json = { 'content-type': 'application/json' };
 export const yaml = { 'content-type': 'application/yaml' };
 
-export function clientOf(env: TestEnv, server = 0): Client {
-  const send = async (method: string, path: string, { body, headers = {} }: Sending = {}): Promise<Answer> => {
+export function clientOf(env: TestEnv, server = 0): ContractClient {
+  const send = async (method: string, path: string, { body, headers = {} }: Sending = {}): Promise<WireResponse> => {
     const response = await env.request(path, { method, headers, server, ...(body === undefined ? {} : { body }) });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: parse(text) };
@@ -111,7 +111,7 @@ export function withQuery(path: string, query: Record<string, string | readonly 
   return `${path}?${parameters.toString()}`;
 }
 
-export function names(answer: Answer): string[] {
+export function names(answer: WireResponse): string[] {
   return answer.body.items.map(({ metadata }) => metadata.name);
 }
 

@@ -4,8 +4,8 @@ import { CuttingProxy } from '../cutting-proxy.ts';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, mergePatch } from './api-call.ts';
 import { FetchEventSource } from './clients-event-source.ts';
-import { create, register, type Registered } from './models-definition.ts';
-import { WatchStream, type SeenEvent } from './watch-stream.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
+import { RecordedWatch, type SeenEvent } from './recorded-watch.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -36,7 +36,7 @@ async function writeSome(tag: string): Promise<void> {
   await Promise.all(
     Array.from({ length: 8 }, async (_, writer) => {
       for (let i = 0; i < 20; i += 1) {
-        await create(env, posts.path, posts.object(`${tag}-${writer}-${i}`));
+        await createOrThrow(env, posts.path, posts.object(`${tag}-${writer}-${i}`));
         await call(env, `${posts.path}/${tag}-${writer}-${i}`, {
           method: 'PATCH',
           headers: mergePatch,
@@ -45,7 +45,7 @@ async function writeSome(tag: string): Promise<void> {
       }
     }),
   );
-  await create(env, posts.path, posts.object(`${tag}-end`));
+  await createOrThrow(env, posts.path, posts.object(`${tag}-end`));
 }
 
 /**
@@ -56,7 +56,7 @@ async function truthSince(revision: string, last: string): Promise<string[]> {
   const seen: SeenEvent[] = [];
   let from = revision;
   while (seen.at(-1)?.object.metadata.name !== last) {
-    const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${from}`);
+    const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${from}`);
     await stream.until(({ ended, changes }) => ended || changes.at(-1)?.object.metadata.name === last);
     seen.push(...stream.changes);
     from = seen.at(-1)?.object.metadata.resourceVersion ?? from;
@@ -108,10 +108,10 @@ test('connections that are cut: every change once, in order', async () => {
 
 test('without a resourceVersion: what is there, then what comes, and nothing twice over reconnects', async () => {
   const own = await register(env);
-  for (const name of ['c', 'a', 'b']) await create(env, own.path, own.object(name));
+  for (const name of ['c', 'a', 'b']) await createOrThrow(env, own.path, own.object(name));
   const source = new FetchEventSource(`${env.url}${own.path}?watch=true`, env.token);
   await source.until((it) => changesOf(it).length >= 3 && it.connections > 2);
-  await create(env, own.path, own.object('d'));
+  await createOrThrow(env, own.path, own.object('d'));
   await source.until((it) => changesOf(it).length >= 4);
   expect(changesOf(source).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
     'ADDED c',
@@ -124,7 +124,7 @@ test('without a resourceVersion: what is there, then what comes, and nothing twi
 
 test('a model that goes: DELETED for each, then a browser is told to give up', async () => {
   const own = await register(env);
-  await create(env, own.path, own.object('a'));
+  await createOrThrow(env, own.path, own.object('a'));
   // Of a stream that the server ends just before, a browser would come back too late to see it go.
   const source = new FetchEventSource(`${env.url}${own.path}?watch=true&timeoutSeconds=60`, env.token);
   await source.until((it) => changesOf(it).length >= 1);

@@ -9,9 +9,9 @@ import {
 import { defaultHandlerOptions } from '#pkg/apiserver/index';
 import { CuttingProxy } from '../cutting-proxy.ts';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch } from './api-call.ts';
+import { call, retryUntilPasses, mergePatch } from './api-call.ts';
 import { kubeConfig } from './clients-kube-config.ts';
-import { create, register, type Registered } from './models-definition.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
 
 let env: TestEnv;
 
@@ -40,7 +40,7 @@ const versions = (items: readonly KubernetesObject[]): string[] =>
   items.map(({ metadata }) => `${metadata!.name} ${metadata!.resourceVersion}`).toSorted();
 
 async function sameAsServer(informer: Informer, posts: Registered): Promise<void> {
-  await eventually(async () => {
+  await retryUntilPasses(async () => {
     const { body } = await call(env, posts.path);
     expect(versions(informer.list())).toEqual(
       body.items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).toSorted(),
@@ -49,7 +49,7 @@ async function sameAsServer(informer: Informer, posts: Registered): Promise<void
 }
 
 async function change(posts: Registered, round: number): Promise<void> {
-  await create(env, posts.path, posts.object(`o${round}`));
+  await createOrThrow(env, posts.path, posts.object(`o${round}`));
   await call(env, `${posts.path}/o${round}`, { method: 'PATCH', headers: mergePatch, body: { spec: { round } } });
   if (round % 3 === 0) await call(env, `${posts.path}/o${round}`, { method: 'DELETE', server: 1 });
 }
@@ -66,8 +66,8 @@ test('an informer keeps up while the server ends its watches', async () => {
   await informer.start();
   for (let i = 5; i < 60; i += 1) await change(posts, i);
   await sameAsServer(informer, posts);
-  await eventually(() => expect(connections).toBeGreaterThan(1));
-  await create(env, posts.path, posts.object('late'));
+  await retryUntilPasses(() => expect(connections).toBeGreaterThan(1));
+  await createOrThrow(env, posts.path, posts.object('late'));
   await sameAsServer(informer, posts);
   expect(seen.filter((line) => line === 'add o7')).toHaveLength(1);
   expect(seen.filter((line) => line === 'delete o9')).toHaveLength(1);
@@ -101,7 +101,7 @@ test('an informer restarted after cut connections is right in the end', async ()
 
 test('Watch: events and a done without an error when the server ends it', async () => {
   const posts = await register(env);
-  await create(env, posts.path, posts.object('a'));
+  await createOrThrow(env, posts.path, posts.object('a'));
   const seen: string[] = [];
   const ended = await new Promise<unknown>((resolve, reject) => {
     new Watch(kubeConfig(env.url, env.token))
@@ -118,7 +118,7 @@ test('Watch: events and a done without an error when the server ends it', async 
 
 test('Watch: 410 comes as an object whose code is 410', async () => {
   const posts = await register(env);
-  await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, claimAge: 60_000 });
+  await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
   const seen: { phase: string; code: number }[] = [];
   await new Promise<unknown>((resolve, reject) => {
     new Watch(kubeConfig(env.servers[1]!.url, env.token))

@@ -11,9 +11,9 @@ import {
   type V1CustomResourceDefinition,
 } from '@kubernetes/client-node';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { eventually } from './api-call.ts';
+import { retryUntilPasses } from './api-call.ts';
 import { kubeConfig } from './clients-kube-config.ts';
-import { definition, onEveryServer, register, statusAndScale, type Registered } from './models-definition.ts';
+import { newDefinition, onEveryServer, register, statusAndScale, type Registered } from './models-definition.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -32,8 +32,8 @@ const schema = {
 beforeAll(async () => {
   env = await startTestEnv();
   [posts, notes] = await Promise.all([
-    register(env, { schema, version: { subresources: { status: {} } } }),
-    register(env, { kind: 'Note', scope: 'Namespaced', version: statusAndScale }),
+    register(env, { schema, definitionVersion: { subresources: { status: {} } } }),
+    register(env, { kind: 'Note', scope: 'Namespaced', definitionVersion: statusAndScale }),
   ]);
   const config = kubeConfig(env.url, env.token);
   custom = config.makeApiClient(CustomObjectsApi);
@@ -186,11 +186,11 @@ describe('KubernetesObjectApi', () => {
 
 test('ApiextensionsV1Api: a definition made, read, listed, changed and deleted by the typed client', async () => {
   const api = kubeConfig(env.url, env.token).makeApiClient(ApiextensionsV1Api);
-  const wanted = definition();
+  const wanted = newDefinition();
   const { name } = wanted.metadata;
   const path = `/apis/${wanted.spec.group}/v1/posts`;
   await api.createCustomResourceDefinition({ body: wanted as unknown as V1CustomResourceDefinition });
-  await eventually(async () => {
+  await retryUntilPasses(async () => {
     const { status } = await api.readCustomResourceDefinition({ name });
     expect(status!.conditions!.find(({ type }) => type === 'Established')!.status).toBe('True');
   });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, type Client } from './client.ts';
+import { clientOf, type ContractClient } from './client.ts';
 import { article, articles, namespaces, registerModels } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

@@ -9,13 +9,13 @@ import {
   mergePatch,
   withQuery,
   yaml,
-  type Answer,
-  type Client,
+  type WireResponse,
+  type ContractClient,
 } from './client.ts';
 import { apiVersion, article, articles, registerModels } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);
@@ -29,14 +29,14 @@ async function everything(): Promise<string> {
 }
 
 /** Not an error of the server, and an error is always told as a Status. */
-function expectAnswered({ status, body, text }: Answer): void {
+function expectAnswered({ status, body, text }: WireResponse): void {
   expect(status).toBeLessThan(500);
   if (status >= 400) expect(body).toMatchObject({ kind: 'Status', status: 'Failure', code: status });
   expect(text).not.toMatch(/node_modules|\.ts:\d/);
 }
 
 /** A write that was refused changed nothing. */
-async function expectUntouched(write: () => Promise<Answer>): Promise<void> {
+async function expectUntouched(write: () => Promise<WireResponse>): Promise<void> {
   const before = await everything();
   const answer = await write();
   expectAnswered(answer);

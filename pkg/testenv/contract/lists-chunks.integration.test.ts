@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, withQuery, type Answer, type Client } from './client.ts';
+import { clientOf, names, withQuery, type WireResponse, type ContractClient } from './client.ts';
 import { article, articles, notes, registerModels, report, reports } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 const all = Array.from({ length: 23 }, (_, i) => `a-${String(i).padStart(2, '0')}`);
 beforeAll(async () => {
   env = await startTestEnv();
@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-async function chunks(path: string, query: Record<string, string>): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function chunks(path: string, query: Record<string, string>): Promise<WireResponse[]> {
+  const answers: WireResponse[] = [];
   for (let token = ''; answers.length < 50;) {
     const answer = await client.get(withQuery(path, { ...query, ...(token === '' ? {} : { continue: token }) }));
     expect(answer.status).toBe(200);
@@ -82,7 +82,7 @@ describe('limit and continue', () => {
     await client.patch(`${reports}/r-6`, { spec: { size: 9 } });
     await client.post(reports, report('r-55'));
     await client.delete(`${reports}/r-0`);
-    const rest: Answer[] = [];
+    const rest: WireResponse[] = [];
     for (let token = first.body.metadata.continue; token; token = rest.at(-1)!.body.metadata.continue) {
       rest.push(await client.get(withQuery(reports, { limit: '3', continue: token })));
     }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, withQuery, type Answer, type Client } from './client.ts';
+import { clientOf, names, withQuery, type WireResponse, type ContractClient } from './client.ts';
 import { apiVersion, article, articles, registerModels, report, reports } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 const all = Array.from({ length: 45 }, (_, i) => `a-${String(i).padStart(2, '0')}`);
 beforeAll(async () => {
   env = await startTestEnv({ handlers: { maxPageSize: 40 } });
@@ -18,9 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-const list = (query: Record<string, string | string[]>): Promise<Answer> => client.get(withQuery(articles, query));
+const list = (query: Record<string, string | string[]>): Promise<WireResponse> =>
+  client.get(withQuery(articles, query));
 
-function envelope({ body }: Answer) {
+function envelope({ body }: WireResponse) {
   const { page, size, total, totalPages, first, last, hasNext, hasPrevious } = body;
   return { page, size, total, totalPages, first, last, hasNext, hasPrevious };
 }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, withQuery, type Client } from './client.ts';
+import { clientOf, names, withQuery, type ContractClient } from './client.ts';
 import { article, articles, registerModels, report, reports } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, withQuery, type Client, type WireBody } from './client.ts';
+import { clientOf, names, withQuery, type ContractClient, type WireBody } from './client.ts';
 import { article, articles, registerModels, report, reports } from './models.ts';
 
 interface Sample {
@@ -24,7 +24,7 @@ const samples: Sample[] = Array.from({ length: 40 }, (_, i) => ({
 }));
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

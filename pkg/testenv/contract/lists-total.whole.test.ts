@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, withQuery, type Client } from './client.ts';
+import { clientOf, names, withQuery, type ContractClient } from './client.ts';
 import { article, articles, registerModels } from './models.ts';
 
 const bound = 10_000;
 const count = bound + 123;
 const workers = 40;
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, withQuery, type Client } from './client.ts';
+import { clientOf, names, withQuery, type ContractClient } from './client.ts';
 import { apiVersion, article, articles, registerModels } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, causesOf, eventually, mergePatch, type Answer } from './api-call.ts';
+import { call, causesOf, retryUntilPasses, mergePatch, type ApiResponse } from './api-call.ts';
 import {
   changeDefinition,
   conditionsOf,
-  create,
-  definition,
+  createOrThrow,
+  newDefinition,
   definitionsPath,
   register,
   type Registered,
 } from './models-definition.ts';
-import { WatchStream } from './watch-stream.ts';
+import { RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 
@@ -34,16 +34,16 @@ const texts = {
   ],
 };
 
-const select = (model: Registered, selector: string, server = 0): Promise<Answer> =>
+const select = (model: Registered, selector: string, server = 0): Promise<ApiResponse> =>
   call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
-const namesIn = ({ body }: Answer): string[] => body.items.map(({ metadata }) => metadata.name);
+const namesIn = ({ body }: ApiResponse): string[] => body.items.map(({ metadata }) => metadata.name);
 
 /**
  * Asks until the index is built, on a server that may not have heard of it; meanwhile the answers allowed are 503 with
  * Retry-After, and 400.
  */
-async function whenReady(ask: () => Promise<Answer>): Promise<Answer> {
-  return eventually(async () => {
+async function whenReady(ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  return retryUntilPasses(async () => {
     const answer = await ask();
     if (answer.status === 503) expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
     if (answer.status === 503 || answer.status === 400) throw new Error(`still ${answer.status}`);
@@ -58,21 +58,21 @@ async function redefine(model: Registered, fields: Record<string, unknown>): Pro
   expect([answer.status, answer.text.slice(0, answer.status === 200 ? 0 : 500)]).toEqual([200, '']);
 }
 
-const patch = (model: Registered, name: string, body: unknown, query = ''): Promise<Answer> =>
+const patch = (model: Registered, name: string, body: unknown, query = ''): Promise<ApiResponse> =>
   call(env, `${model.path}/${name}${query}`, { method: 'PATCH', headers: mergePatch, body });
 
 describe('declared with the model', () => {
   let model: Registered;
 
   beforeAll(async () => {
-    model = await register(env, { version: { ...texts, subresources: { status: {} } } });
+    model = await register(env, { definitionVersion: { ...texts, subresources: { status: {} } } });
     for (const [name, text] of [
       ['a', 'One two'],
       ['b', 'x y z'],
       ['c', undefined],
       ['d', 'four'],
     ] as const)
-      await create(env, model.path, model.object(name, text === undefined ? {} : { text }));
+      await createOrThrow(env, model.path, model.object(name, text === undefined ? {} : { text }));
   });
 
   test('lists select and sort by it, on every server, paged and in chunks', async () => {
@@ -116,12 +116,12 @@ describe('declared with the model', () => {
   });
 
   test('status, finalizers and deletion keep it as it is, and what deletes by it deletes no more', async () => {
-    await create(
+    await createOrThrow(
       env,
       model.path,
       model.object('f', { text: 'p q r s t' }, { metadata: { name: 'f', finalizers: ['example.com/held'] } }),
     );
-    await create(env, model.path, model.object('g', { text: 'p q r s t u' }));
+    await createOrThrow(env, model.path, model.object('g', { text: 'p q r s t u' }));
     expect((await patch(model, 'f', { status: { seen: true } }, '/status')).status).toBe(200);
     expect((await call(env, `${model.path}/f`, { method: 'DELETE' })).status).toBe(200);
     expect(namesIn(await select(model, 'spec-word-count=5'))).toEqual(['f']);
@@ -134,14 +134,14 @@ describe('declared with the model', () => {
   test('a watch by it tells of what comes and goes, live and from history, on both servers', async () => {
     const { resourceVersion } = (await call(env, model.path)).body.metadata;
     const path = `${model.path}?fieldSelector=${encodeURIComponent('spec-word-count>1')}&resourceVersion=${resourceVersion}`;
-    const live = await Promise.all([0, 1].map((server) => WatchStream.open(env, path, { server })));
-    await create(env, model.path, model.object('w', { text: 'alone' }));
+    const live = await Promise.all([0, 1].map((server) => RecordedWatch.open(env, path, { server })));
+    await createOrThrow(env, model.path, model.object('w', { text: 'alone' }));
     for (const text of ['two words', 'two others', 'alone again now', 'single'])
       await patch(model, 'w', { spec: { text } });
     await patch(model, 'w', { spec: { text: 'back again' } });
     await call(env, `${model.path}/w`, { method: 'DELETE' });
     const story = ['ADDED w', 'MODIFIED w', 'MODIFIED w', 'DELETED w', 'ADDED w', 'DELETED w'];
-    const history = await Promise.all([0, 1].map((server) => WatchStream.open(env, path, { server })));
+    const history = await Promise.all([0, 1].map((server) => RecordedWatch.open(env, path, { server })));
     for (const stream of [...live, ...history]) {
       expect((await stream.untilCount(6)).story).toEqual(story);
       stream.close();
@@ -184,7 +184,10 @@ describe('422 that names the index', () => {
   ];
   test.each(rows)('%s, while neighbours are stored', async (_reason, functions, cause) => {
     const model = await register(env, {
-      version: { indexKeys: source(functions), indexes: [{ name: 'it', key: 'f', type: 'integer', nullable: false }] },
+      definitionVersion: {
+        indexKeys: source(functions),
+        indexes: [{ name: 'it', key: 'f', type: 'integer', nullable: false }],
+      },
     });
     const answers = await Promise.all(
       Array.from({ length: 9 }, (_, i) =>
@@ -262,16 +265,19 @@ describe('a definition is refused', () => {
     ],
   ];
   test.each(rows)('%s', async (_reason, fields, cause) => {
-    const answer = await call(env, definitionsPath, { method: 'POST', body: definition({ version: fields }) });
+    const answer = await call(env, definitionsPath, {
+      method: 'POST',
+      body: newDefinition({ definitionVersion: fields }),
+    });
     expect([answer.status, causesOf(answer)]).toEqual([422, [expect.stringContaining(cause)]]);
   });
 
   test('whose versions have different texts', async () => {
-    const { versions } = definition({ version: { indexKeys: source(wordCount), indexes: [count] } }).spec;
+    const { versions } = newDefinition({ definitionVersion: { indexKeys: source(wordCount), indexes: [count] } }).spec;
     const second = { ...versions[0], name: 'v2', storage: false, indexKeys: source(`${wordCount}, more: () => 1`) };
     const answer = await call(env, definitionsPath, {
       method: 'POST',
-      body: definition({ versions: [versions[0]!, second] }),
+      body: newDefinition({ versions: [versions[0]!, second] }),
     });
     expect([answer.status, causesOf(answer)]).toEqual([
       422,
@@ -284,7 +290,7 @@ describe('on data that is there', () => {
   test('added, it is filled in the background; changed, it is made anew; both servers answer by the new function', async () => {
     const model = await register(env);
     for (let i = 0; i < 50; i += 1)
-      await create(
+      await createOrThrow(
         env,
         model.path,
         model.object(`o${String(i).padStart(2, '0')}`, { text: 'x '.repeat(i % 5).trim() || undefined }),
@@ -292,11 +298,11 @@ describe('on data that is there', () => {
     await redefine(model, { indexKeys: source(wordCount), indexes: [count] });
     for (const server of [0, 1])
       expect(namesIn(await whenReady(() => select(model, 'spec-word-count=4', server)))).toHaveLength(10);
-    await eventually(async () =>
+    await retryUntilPasses(async () =>
       expect((await conditionsOf(env, model.definition.metadata.name))['IndexesReady']?.status).toBe('True'),
     );
     const { resourceVersion } = (await call(env, model.path)).body.metadata;
-    const stream = await WatchStream.open(
+    const stream = await RecordedWatch.open(
       env,
       `${model.path}?fieldSelector=${encodeURIComponent('spec-word-count=4')}`,
       { server: 1 },
@@ -308,7 +314,7 @@ describe('on data that is there', () => {
     ).toBe(201);
     await stream.untilEnd();
     for (const server of [0, 1]) {
-      await eventually(async () =>
+      await retryUntilPasses(async () =>
         expect(namesIn(await whenReady(() => select(model, 'spec-word-count=7', server)))).toContain('new'),
       );
       expect(namesIn(await select(model, 'spec-word-count=7', server))).toHaveLength(11);
@@ -323,7 +329,7 @@ describe('on data that is there', () => {
 
   test('it fails where a function throws, with the object’s name, until that is another', async () => {
     const model = await register(env);
-    for (const text of ['fine', 'wrong']) await create(env, model.path, model.object(text, { text }));
+    for (const text of ['fine', 'wrong']) await createOrThrow(env, model.path, model.object(text, { text }));
     await redefine(model, {
       indexKeys: source(
         "wordCount: (o) => { if (o.spec.text === 'wrong') throw new Error('cannot count'); return 1; }",
@@ -331,7 +337,7 @@ describe('on data that is there', () => {
       indexes: [count],
     });
     const { name } = model.definition.metadata;
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const { IndexesReady } = await conditionsOf(env, name);
       expect([IndexesReady?.reason, IndexesReady?.message]).toEqual([
         'BuildFailed',

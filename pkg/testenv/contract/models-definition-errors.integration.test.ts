@@ -3,9 +3,9 @@ import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call } from './api-call.ts';
 import {
   anySpec,
-  definition,
+  newDefinition,
   definitionsPath,
-  objectSchema,
+  schemaWithSpec,
   statusAndScale,
   version,
   type Definition,
@@ -88,14 +88,14 @@ const wrong: [string, Change, string][] = [
   [
     'two storage versions',
     ({ spec }) => {
-      spec.versions.push(version('v2', objectSchema(anySpec)));
+      spec.versions.push(version('v2', schemaWithSpec(anySpec)));
     },
     'spec.versions',
   ],
   [
     'the same version twice',
     ({ spec }) => {
-      spec.versions.push(version('v1', objectSchema(anySpec), { storage: false }));
+      spec.versions.push(version('v1', schemaWithSpec(anySpec), { storage: false }));
     },
     'spec.versions',
   ],
@@ -257,7 +257,7 @@ const wrong: [string, Change, string][] = [
 
 describe('a wrong definition is 422 and names the field', () => {
   test.each(wrong)('%s', async (_case, change, expected) => {
-    const wanted = definition({
+    const wanted = newDefinition({
       spec: { type: 'object', properties: { f: { type: 'string' }, g: { type: 'string' } } },
     });
     change(wanted);
@@ -286,7 +286,7 @@ describe('what cannot change afterwards', () => {
     ['kind', inNames({ kind: 'Other' }), 'spec.names.kind'],
   ];
   test.each(changes)('%s', async (_case, change, expected) => {
-    const wanted = definition();
+    const wanted = newDefinition();
     await call(env, definitionsPath, { method: 'POST', body: wanted });
     change(wanted);
     const answer = await call(env, `${definitionsPath}/${wanted.metadata.name}`, { method: 'PUT', body: wanted });
@@ -301,8 +301,8 @@ describe('what is accepted', () => {
     properties: { n: { type: 'integer' } },
     'x-kubernetes-validations': [{ rule: 'self.n > 0', message: 'positive' }],
   };
-  const right: [string, Parameters<typeof definition>[0]][] = [
-    ['status and scale', { version: statusAndScale }],
+  const right: [string, Parameters<typeof newDefinition>[0]][] = [
+    ['status and scale', { definitionVersion: statusAndScale }],
     [
       'every format',
       {
@@ -356,19 +356,21 @@ describe('what is accepted', () => {
     [
       'columns',
       {
-        version: { additionalPrinterColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }] },
+        definitionVersion: {
+          additionalPrinterColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
+        },
       },
     ],
   ];
   test.each(right)('%s', async (_case, options) => {
-    const answer = await call(env, definitionsPath, { method: 'POST', body: definition(options) });
+    const answer = await call(env, definitionsPath, { method: 'POST', body: newDefinition(options) });
     expect([answer.status, answer.text.slice(0, 0)]).toEqual([201, '']);
   });
 
   // Strategy None is the one there is: to accept another and not to convert would give clients objects of the wrong
   // form.
   test('conversion by webhook is refused by name', async () => {
-    const wanted = definition();
+    const wanted = newDefinition();
     inSpec({
       conversion: {
         strategy: 'Webhook',
@@ -380,13 +382,13 @@ describe('what is accepted', () => {
   });
 
   test('rules in CEL, with a warning', async () => {
-    const answer = await call(env, definitionsPath, { method: 'POST', body: definition({ spec: rules }) });
+    const answer = await call(env, definitionsPath, { method: 'POST', body: newDefinition({ spec: rules }) });
     expect(answer.status).toBe(201);
     expect(answer.warnings.join('\n')).toMatch(/x-kubernetes-validations|CEL/);
   });
 
   test('unknown fields: warned, or refused when strict', async () => {
-    const wanted = { ...definition(), bogus: 1 };
+    const wanted = { ...newDefinition(), bogus: 1 };
     const strict = await call(env, `${definitionsPath}?fieldValidation=Strict`, { method: 'POST', body: wanted });
     expect([strict.status, strict.body.message]).toEqual([400, expect.stringContaining('unknown field "bogus"')]);
     const warned = await call(env, definitionsPath, { method: 'POST', body: wanted });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TestEnv } from '../start-test-env.ts';
-import { call, eventually, type Answer, type ApiBody } from './api-call.ts';
+import { call, retryUntilPasses, type ApiResponse, type ApiBody } from './api-call.ts';
 
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -15,7 +15,7 @@ export interface DefinitionOptions {
   /** Of the whole object, instead of `spec`. */
   schema?: Schema;
   /** Further fields of the one version: subresources, indexes, selectableFields. */
-  version?: Record<string, unknown>;
+  definitionVersion?: Record<string, unknown>;
   /** Instead of the one version. */
   versions?: Record<string, unknown>[];
   names?: Record<string, unknown>;
@@ -53,7 +53,7 @@ export function newGroup(): string {
   return `t${randomBytes(5).toString('hex')}.example.com`;
 }
 
-export function definition(options: DefinitionOptions = {}): Definition {
+export function newDefinition(options: DefinitionOptions = {}): Definition {
   const {
     group = newGroup(),
     kind = 'Post',
@@ -61,7 +61,7 @@ export function definition(options: DefinitionOptions = {}): Definition {
     scope = 'Cluster',
     spec = anySpec,
   } = options;
-  const schema = options.schema ?? objectSchema(spec);
+  const schema = options.schema ?? schemaWithSpec(spec);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -70,13 +70,13 @@ export function definition(options: DefinitionOptions = {}): Definition {
       group,
       scope,
       names: { kind, plural, singular: kind.toLowerCase(), ...options.names },
-      versions: options.versions ?? [version('v1', schema, options.version)],
+      versions: options.versions ?? [version('v1', schema, options.definitionVersion)],
     },
   };
 }
 
 /** A schema whose `spec` is the given one, and `status` free. */
-export function objectSchema(spec: Schema): Schema {
+export function schemaWithSpec(spec: Schema): Schema {
   return { type: 'object', properties: { spec, status: anySpec } };
 }
 
@@ -99,7 +99,7 @@ export interface Registered {
 
 /** Posts a definition and waits until every server serves it. */
 export async function register(env: TestEnv, given: DefinitionOptions | Definition = {}): Promise<Registered> {
-  const posted = 'apiVersion' in given ? given : definition(given);
+  const posted = 'apiVersion' in given ? given : newDefinition(given);
   const answer = await call(env, definitionsPath, { method: 'POST', body: posted });
   if (answer.status !== 201) throw new Error(`definition refused: ${answer.status} ${answer.text}`);
   const { group, names, versions } = posted.spec;
@@ -132,7 +132,7 @@ export async function served(env: TestEnv, path: string): Promise<void> {
 export async function onEveryServer(env: TestEnv, path: string, status: number): Promise<void> {
   await Promise.all(
     env.servers.map((_, server) =>
-      eventually(async () => {
+      retryUntilPasses(async () => {
         const answer = await call(env, path, { server });
         if (answer.status !== status)
           throw new Error(`server ${server}: ${path} is ${answer.status}, not ${status}: ${answer.text}`);
@@ -146,8 +146,8 @@ export async function changeDefinition(
   env: TestEnv,
   name: string,
   change: (definition: Definition) => void,
-): Promise<Answer> {
-  return eventually(async () => {
+): Promise<ApiResponse> {
+  return retryUntilPasses(async () => {
     const current = (await call(env, `${definitionsPath}/${name}`)).body as unknown as Definition;
     change(current);
     const answer = await call(env, `${definitionsPath}/${name}`, { method: 'PUT', body: current });
@@ -156,20 +156,20 @@ export async function changeDefinition(
   });
 }
 
-export interface Condition {
+export interface WireCondition {
   type: string;
   status: string;
   reason: string;
   message: string;
 }
 
-export async function conditionsOf(env: TestEnv, name: string): Promise<Record<string, Condition>> {
+export async function conditionsOf(env: TestEnv, name: string): Promise<Record<string, WireCondition>> {
   const { body } = await call(env, `${definitionsPath}/${name}`);
-  const { conditions = [] } = (body.status ?? {}) as { conditions?: Condition[] };
+  const { conditions = [] } = (body.status ?? {}) as { conditions?: WireCondition[] };
   return Object.fromEntries(conditions.map((condition) => [condition.type, condition]));
 }
 
-export async function create(env: TestEnv, path: string, body: unknown): Promise<ApiBody> {
+export async function createOrThrow(env: TestEnv, path: string, body: unknown): Promise<ApiBody> {
   const answer = await call(env, path, { method: 'POST', body });
   if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`);
   return answer.body;

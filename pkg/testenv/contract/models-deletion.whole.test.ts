@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch, type ApiBody } from './api-call.ts';
-import { conditionsOf, create, definition, definitionsPath, onEveryServer, register } from './models-definition.ts';
+import { call, retryUntilPasses, mergePatch, type ApiBody } from './api-call.ts';
+import {
+  conditionsOf,
+  createOrThrow,
+  newDefinition,
+  definitionsPath,
+  onEveryServer,
+  register,
+} from './models-definition.ts';
 
 let env: TestEnv;
 
@@ -18,15 +25,15 @@ describe('deleting a definition', () => {
   test('its objects go, requests get 404, and registered again it starts empty', async () => {
     const posts = await register(env);
     const { name } = posts.definition.metadata;
-    const created = await create(env, posts.path, posts.object('a'));
+    const created = await createOrThrow(env, posts.path, posts.object('a'));
     const answer = await removeDefinition(name);
     expect(answer.status).toBe(200);
     await onEveryServer(env, posts.path, 404);
-    await eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
+    await retryUntilPasses(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
     await register(env, posts.definition);
     await onEveryServer(env, `${posts.path}/a`, 404);
     expect((await call(env, posts.path)).body.items).toEqual([]);
-    const again = await create(env, posts.path, posts.object('a'));
+    const again = await createOrThrow(env, posts.path, posts.object('a'));
     expect(again.metadata.uid).not.toBe(created.metadata.uid);
     expect(BigInt(again.metadata.resourceVersion)).toBeGreaterThan(BigInt(created.metadata.resourceVersion));
   });
@@ -34,16 +41,16 @@ describe('deleting a definition', () => {
   test('waits for finalizers; meanwhile create is 403, read, update and delete work', async () => {
     const posts = await register(env);
     const { name } = posts.definition.metadata;
-    await create(env, posts.path, {
+    await createOrThrow(env, posts.path, {
       ...posts.object('held'),
       metadata: { name: 'held', finalizers: ['example.com/hold'] },
     });
-    await create(env, posts.path, posts.object('free'));
+    await createOrThrow(env, posts.path, posts.object('free'));
     const answer = await removeDefinition(name);
     expect(answer.status).toBe(200);
     expect(answer.body.metadata.finalizers).toContain('customresourcecleanup.apiextensions.k8s.io');
     expect(answer.body.metadata.deletionTimestamp).toBeDefined();
-    await eventually(async () => expect((await conditionsOf(env, name))['Terminating']?.status).toBe('True'));
+    await retryUntilPasses(async () => expect((await conditionsOf(env, name))['Terminating']?.status).toBe('True'));
     await onEveryServer(env, `${posts.path}/free`, 404);
     for (const server of [0, 1]) {
       const refused = await call(env, posts.path, { server, method: 'POST', body: posts.object('late') });
@@ -58,18 +65,18 @@ describe('deleting a definition', () => {
       body: { metadata: { finalizers: null } },
     });
     expect(released.status).toBe(200);
-    await eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
+    await retryUntilPasses(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
     await onEveryServer(env, posts.path, 404);
   });
 
   test('waits for the definition’s own finalizers too; posted again meanwhile it is 409', async () => {
-    const wanted = definition();
+    const wanted = newDefinition();
     wanted.metadata['finalizers'] = ['example.com/own'];
     const posts = await register(env, wanted);
     const { name } = wanted.metadata;
-    await create(env, posts.path, posts.object('a'));
+    await createOrThrow(env, posts.path, posts.object('a'));
     expect((await removeDefinition(name)).body.metadata.deletionTimestamp).toBeDefined();
-    await eventually(async () =>
+    await retryUntilPasses(async () =>
       expect((await call(env, `${definitionsPath}/${name}`)).body.metadata.finalizers).toEqual(['example.com/own']),
     );
     expect((await call(env, `${posts.path}/a`)).status).toBe(404);
@@ -78,14 +85,14 @@ describe('deleting a definition', () => {
         (await call(env, posts.path, { server, method: 'POST', body: posts.object('b') })).status,
       );
     expect(
-      (await call(env, definitionsPath, { method: 'POST', body: definition({ group: posts.group }) })).status,
+      (await call(env, definitionsPath, { method: 'POST', body: newDefinition({ group: posts.group }) })).status,
     ).toBe(409);
     await call(env, `${definitionsPath}/${name}`, {
       method: 'PATCH',
       headers: mergePatch,
       body: { metadata: { finalizers: null } },
     });
-    await eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
+    await retryUntilPasses(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
     await onEveryServer(env, posts.path, 404);
   });
 
@@ -100,7 +107,7 @@ describe('deleting a definition', () => {
 
   test('with reads under way answers 200 or 404, never a 5xx', async () => {
     const posts = await register(env);
-    await Promise.all(Array.from({ length: 40 }, (_, i) => create(env, posts.path, posts.object(`p${i}`))));
+    await Promise.all(Array.from({ length: 40 }, (_, i) => createOrThrow(env, posts.path, posts.object(`p${i}`))));
     const reads = Promise.all(
       Array.from({ length: 200 }, (_, i) =>
         call(env, i % 2 ? posts.path : `${posts.path}/p${i % 40}`, { server: i % 2 }),
@@ -114,17 +121,17 @@ describe('deleting a definition', () => {
 });
 
 test('registered and removed twenty times in a row, served and gone on both servers each time', async () => {
-  const wanted = definition();
+  const wanted = newDefinition();
   const path = `/apis/${wanted.spec.group}/v1/posts`;
   const seen: ApiBody[] = [];
   for (let i = 0; i < 20; i += 1) {
     await register(env, wanted);
     seen.push(
-      await create(env, path, { apiVersion: `${wanted.spec.group}/v1`, kind: 'Post', metadata: { name: 'a' } }),
+      await createOrThrow(env, path, { apiVersion: `${wanted.spec.group}/v1`, kind: 'Post', metadata: { name: 'a' } }),
     );
     await removeDefinition(wanted.metadata.name);
     await onEveryServer(env, path, 404);
-    await eventually(async () =>
+    await retryUntilPasses(async () =>
       expect((await call(env, `${definitionsPath}/${wanted.metadata.name}`)).status).toBe(404),
     );
   }

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch, type Answer } from './api-call.ts';
+import { call, retryUntilPasses, mergePatch, type ApiResponse } from './api-call.ts';
 import {
   anySpec,
   changeDefinition,
   conditionsOf,
-  create,
-  objectSchema,
+  createOrThrow,
+  schemaWithSpec,
   register,
   version,
   type Registered,
   type Schema,
 } from './models-definition.ts';
-import { WatchStream } from './watch-stream.ts';
+import { RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 
@@ -22,13 +22,13 @@ beforeAll(async () => {
 
 afterAll(() => env?.stop());
 
-const select = (model: Registered, selector: string, server = 0): Promise<Answer> =>
+const select = (model: Registered, selector: string, server = 0): Promise<ApiResponse> =>
   call(env, `${model.path}?fieldSelector=${encodeURIComponent(selector)}`, { server });
-const namesIn = ({ body }: Answer): string[] => body.items.map(({ metadata }) => metadata.name);
+const namesIn = ({ body }: ApiResponse): string[] => body.items.map(({ metadata }) => metadata.name);
 
 /** Asks until the index is built; meanwhile the one answer allowed is 503 with Retry-After. */
-async function whenReady(ask: () => Promise<Answer>): Promise<Answer> {
-  return eventually(async () => {
+async function whenReady(ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  return retryUntilPasses(async () => {
     const answer = await ask();
     if (answer.status === 503) {
       expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -49,7 +49,7 @@ describe('added to data that is there', () => {
   test('503 with Retry-After until it is built, then right results on every server; the status says so', async () => {
     const model = await register(env);
     for (let i = 0; i < 60; i += 1)
-      await create(
+      await createOrThrow(
         env,
         model.path,
         model.object(
@@ -66,7 +66,7 @@ describe('added to data that is there', () => {
       { name: 'tags', path: 'spec.tags[*]', type: 'string', multi: true },
     );
     for (const server of [0, 1]) {
-      await eventually(async () => expect((await select(model, 'spec.color=red', server)).status).not.toBe(400));
+      await retryUntilPasses(async () => expect((await select(model, 'spec.color=red', server)).status).not.toBe(400));
       const red = await whenReady(() => select(model, 'spec.color=red', server));
       expect([red.status, namesIn(red).length]).toEqual([200, 24]);
       const big = await whenReady(() => select(model, 'number>=50', server));
@@ -76,7 +76,7 @@ describe('added to data that is there', () => {
       const sorted = await call(env, `${model.path}?sort=number,desc&size=3`, { server });
       expect(namesIn(sorted)).toEqual(['p58', 'p57', 'p56']);
     }
-    await eventually(async () =>
+    await retryUntilPasses(async () =>
       expect((await conditionsOf(env, model.definition.metadata.name))['IndexesReady']?.status).toBe('True'),
     );
     const unsorted = await call(env, `${model.path}?sort=spec.color`);
@@ -86,40 +86,44 @@ describe('added to data that is there', () => {
   test('objects written while it is built are found too', async () => {
     const model = await register(env);
     const writing = (async () => {
-      for (let i = 0; i < 80; i += 1) await create(env, model.path, model.object(`w${i}`, { color: 'red' }));
+      for (let i = 0; i < 80; i += 1) await createOrThrow(env, model.path, model.object(`w${i}`, { color: 'red' }));
     })();
     await addIndexes(model, { name: 'color', path: 'spec.color', type: 'string' });
     await writing;
-    await eventually(async () => expect((await select(model, 'color=red')).status).not.toBe(400));
+    await retryUntilPasses(async () => expect((await select(model, 'color=red')).status).not.toBe(400));
     expect(namesIn(await whenReady(() => select(model, 'color=red')))).toHaveLength(80);
   });
 
   test('a changed one answers for the new path, a removed one is 400 again', async () => {
-    const model = await register(env, { version: { indexes: [{ name: 'it', path: 'spec.a', type: 'string' }] } });
-    await create(env, model.path, model.object('x', { a: '1', b: '2' }));
+    const model = await register(env, {
+      definitionVersion: { indexes: [{ name: 'it', path: 'spec.a', type: 'string' }] },
+    });
+    await createOrThrow(env, model.path, model.object('x', { a: '1', b: '2' }));
     expect(namesIn(await whenReady(() => select(model, 'it=1')))).toEqual(['x']);
     await addIndexes(model, { name: 'it', path: 'spec.b', type: 'string' });
-    await eventually(async () => expect(namesIn(await whenReady(() => select(model, 'it=2')))).toEqual(['x']));
+    await retryUntilPasses(async () => expect(namesIn(await whenReady(() => select(model, 'it=2')))).toEqual(['x']));
     expect(namesIn(await select(model, 'it=1'))).toEqual([]);
     await addIndexes(model);
-    await eventually(async () => expect((await select(model, 'it=2')).status).toBe(400));
+    await retryUntilPasses(async () => expect((await select(model, 'it=2')).status).toBe(400));
   });
 
   test('a default that came to the schema later is what reads, selectors and sorts agree on', async () => {
     const index = { indexes: [{ name: 'color', path: 'spec.color', type: 'string' }] };
-    const model = await register(env, { version: index });
-    await create(env, model.path, model.object('old'));
+    const model = await register(env, { definitionVersion: index });
+    await createOrThrow(env, model.path, model.object('old'));
     await changeDefinition(env, model.definition.metadata.name, ({ spec }) => {
       spec.versions = [
         version(
           'v1',
-          objectSchema({ type: 'object', properties: { color: { type: 'string', default: 'red' } } }),
+          schemaWithSpec({ type: 'object', properties: { color: { type: 'string', default: 'red' } } }),
           index,
         ),
       ];
     });
-    await eventually(async () => expect((await call(env, `${model.path}/old`)).body.spec).toEqual({ color: 'red' }));
-    await eventually(async () => {
+    await retryUntilPasses(async () =>
+      expect((await call(env, `${model.path}/old`)).body.spec).toEqual({ color: 'red' }),
+    );
+    await retryUntilPasses(async () => {
       const [found, none] = await Promise.all([
         whenReady(() => select(model, 'color=red')),
         whenReady(() => select(model, '!color')),
@@ -130,11 +134,11 @@ describe('added to data that is there', () => {
 
   test('an index over values it cannot hold does not break the objects that have them', async () => {
     const model = await register(env);
-    await create(env, model.path, model.object('odd', { n: 'text' }));
-    await create(env, model.path, model.object('even', { n: 2 }));
-    await create(env, model.path, model.object('long', { n: 'x'.repeat(5_000) }));
+    await createOrThrow(env, model.path, model.object('odd', { n: 'text' }));
+    await createOrThrow(env, model.path, model.object('even', { n: 2 }));
+    await createOrThrow(env, model.path, model.object('long', { n: 'x'.repeat(5_000) }));
     await addIndexes(model, { name: 'n', path: 'spec.n', type: 'integer' });
-    await eventually(async () => expect((await select(model, 'n=2')).status).not.toBe(400));
+    await retryUntilPasses(async () => expect((await select(model, 'n=2')).status).not.toBe(400));
     expect((await call(env, `${model.path}/odd`)).status).toBe(200);
     expect(namesIn(await call(env, model.path))).toEqual(['even', 'long', 'odd']);
     expect((await select(model, 'n=2')).status).not.toBe(500);
@@ -143,19 +147,21 @@ describe('added to data that is there', () => {
 
 test('a unique one over values that clash is never ready, says so, and harms nothing else', async () => {
   const model = await register(env);
-  for (const name of ['a', 'b']) await create(env, model.path, model.object(name, { slug: 'same' }));
+  for (const name of ['a', 'b']) await createOrThrow(env, model.path, model.object(name, { slug: 'same' }));
   await addIndexes(
     model,
     { name: 'by-slug', path: 'spec.slug', type: 'string', unique: true },
     { name: 'fine', path: 'spec.slug', type: 'string' },
   );
   const { name } = model.definition.metadata;
-  await eventually(async () => {
+  await retryUntilPasses(async () => {
     const { IndexesReady } = await conditionsOf(env, name);
     expect([IndexesReady?.status, IndexesReady?.message]).toEqual(['False', expect.stringContaining('by-slug')]);
   });
   expect((await select(model, 'by-slug=same')).status).toBe(503);
-  await eventually(async () => expect(namesIn(await whenReady(() => select(model, 'fine=same')))).toEqual(['a', 'b']));
+  await retryUntilPasses(async () =>
+    expect(namesIn(await whenReady(() => select(model, 'fine=same')))).toEqual(['a', 'b']),
+  );
   expect(
     (
       await call(env, `${model.path}/a`, {
@@ -166,7 +172,7 @@ test('a unique one over values that clash is never ready, says so, and harms not
     ).status,
   ).toBe(200);
   await addIndexes(model, { name: 'fine', path: 'spec.slug', type: 'string' });
-  await eventually(async () => expect((await conditionsOf(env, name))['IndexesReady']?.status).toBe('True'));
+  await retryUntilPasses(async () => expect((await conditionsOf(env, name))['IndexesReady']?.status).toBe('True'));
 });
 
 describe('unique', () => {
@@ -174,14 +180,14 @@ describe('unique', () => {
 
   beforeAll(async () => {
     model = await register(env, {
-      version: { indexes: [{ name: 'by-slug', path: 'spec.slug', type: 'string', unique: true }] },
+      definitionVersion: { indexes: [{ name: 'by-slug', path: 'spec.slug', type: 'string', unique: true }] },
     });
     await whenReady(() => select(model, 'by-slug=none'));
-    await create(env, model.path, model.object('first', { slug: 's' }));
+    await createOrThrow(env, model.path, model.object('first', { slug: 's' }));
   });
 
   test('409 with the index’s name on create, update and patch; nothing is stored', async () => {
-    await create(env, model.path, model.object('second', { slug: 'other' }));
+    await createOrThrow(env, model.path, model.object('second', { slug: 'other' }));
     const answers = [
       await call(env, model.path, { method: 'POST', body: model.object('third', { slug: 's' }), server: 1 }),
       await call(env, `${model.path}/second`, { method: 'PUT', body: model.object('second', { slug: 's' }) }),
@@ -196,11 +202,11 @@ describe('unique', () => {
   });
 
   test('objects without a value do not meet; a deleted one’s value is free', async () => {
-    await create(env, model.path, model.object('none-1'));
-    await create(env, model.path, model.object('none-2'));
-    await create(env, model.path, model.object('gone', { slug: 'gone' }));
+    await createOrThrow(env, model.path, model.object('none-1'));
+    await createOrThrow(env, model.path, model.object('none-2'));
+    await createOrThrow(env, model.path, model.object('gone', { slug: 'gone' }));
     await call(env, `${model.path}/gone`, { method: 'DELETE' });
-    await create(env, model.path, model.object('gone-2', { slug: 'gone' }));
+    await createOrThrow(env, model.path, model.object('gone-2', { slug: 'gone' }));
   });
 
   test('of sixteen at once on both servers exactly one gets it', async () => {
@@ -225,7 +231,7 @@ describe('values', () => {
     ['null where it may be', { type: 'string' }, {}, 201],
   ];
   test.each(rules)('%s', async (_case, more, spec, status) => {
-    const model = await register(env, { version: { indexes: [{ name: 'f', path: 'spec.f', ...more }] } });
+    const model = await register(env, { definitionVersion: { indexes: [{ name: 'f', path: 'spec.f', ...more }] } });
     const answer = await call(env, model.path, { method: 'POST', body: model.object('a', spec) });
     expect(answer.status).toBe(status);
     if (status === 422) expect(JSON.stringify(answer.body.details)).toContain('f');
@@ -238,9 +244,12 @@ describe('values', () => {
     ['boolean', true, 'f=true'],
     ['date', '2026-01-02T03:04:05Z', 'f=2026-01-02T03:04:05Z'],
   ])('%s: found by its value, unparsable ones are 400', async (type, value, selector) => {
-    const model = await register(env, { spec: anySpec, version: { indexes: [{ name: 'f', path: 'spec.f', type }] } });
-    await create(env, model.path, model.object('a', { f: value }));
-    await create(env, model.path, model.object('b', {}));
+    const model = await register(env, {
+      spec: anySpec,
+      definitionVersion: { indexes: [{ name: 'f', path: 'spec.f', type }] },
+    });
+    await createOrThrow(env, model.path, model.object('a', { f: value }));
+    await createOrThrow(env, model.path, model.object('b', {}));
     expect(namesIn(await whenReady(() => select(model, selector)))).toEqual(['a']);
     expect(namesIn(await select(model, 'f'))).toEqual(['a']);
     expect(namesIn(await select(model, '!f'))).toEqual(['b']);
@@ -255,14 +264,16 @@ test('selectableFields are indexes: list, watch, deletecollection', async () => 
   };
   const model = await register(env, {
     spec,
-    version: { selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }, { jsonPath: '.spec.on' }] },
+    definitionVersion: {
+      selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }, { jsonPath: '.spec.on' }],
+    },
   });
   for (let i = 0; i < 6; i += 1)
-    await create(env, model.path, model.object(`p${i}`, { color: i % 2 ? 'red' : 'blue', n: i, on: i < 3 }));
+    await createOrThrow(env, model.path, model.object(`p${i}`, { color: i % 2 ? 'red' : 'blue', n: i, on: i < 3 }));
   expect(namesIn(await whenReady(() => select(model, 'spec.color=red')))).toEqual(['p1', 'p3', 'p5']);
   expect(namesIn(await whenReady(() => select(model, 'spec.n=4')))).toEqual(['p4']);
   expect(namesIn(await whenReady(() => select(model, 'spec.on=true,spec.color!=red')))).toEqual(['p0', 'p2']);
-  const stream = await WatchStream.open(env, `${model.path}?fieldSelector=spec.color%3Dred`);
+  const stream = await RecordedWatch.open(env, `${model.path}?fieldSelector=spec.color%3Dred`);
   await stream.untilCount(3);
   await call(env, `${model.path}/p1`, { method: 'PATCH', headers: mergePatch, body: { spec: { color: 'blue' } } });
   await stream.untilCount(4);

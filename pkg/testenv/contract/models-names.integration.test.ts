@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch } from './api-call.ts';
+import { call, retryUntilPasses, mergePatch } from './api-call.ts';
 import {
   conditionsOf,
-  create,
-  definition,
+  createOrThrow,
+  newDefinition,
   definitionsPath,
   newGroup,
   onEveryServer,
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 async function untilAccepted(name: string, status: 'True' | 'False'): Promise<void> {
-  await eventually(async () => expect((await conditionsOf(env, name))['NamesAccepted']?.status).toBe(status));
+  await retryUntilPasses(async () => expect((await conditionsOf(env, name))['NamesAccepted']?.status).toBe(status));
 }
 
 describe('plurals that look like a part of a path', () => {
@@ -34,14 +34,14 @@ describe('plurals that look like a part of a path', () => {
         ] as const,
     ),
   )('%s, %s: refused, or served on every verb', async (plural, scope) => {
-    const wanted = definition({ kind: 'Odd', plural, scope });
+    const wanted = newDefinition({ kind: 'Odd', plural, scope });
     const posted = await call(env, definitionsPath, { method: 'POST', body: wanted });
     if (posted.status === 422) return;
     expect(posted.status).toBe(201);
     const apiVersion = `${wanted.spec.group}/v1`;
     const path = `/apis/${apiVersion}/${scope === 'Cluster' ? '' : 'namespaces/default/'}${plural}`;
     await onEveryServer(env, path, 200);
-    await create(env, path, { apiVersion, kind: 'Odd', metadata: { name: 'status' } });
+    await createOrThrow(env, path, { apiVersion, kind: 'Odd', metadata: { name: 'status' } });
     const read = await call(env, `${path}/status`);
     const patched = await call(env, `${path}/status`, {
       method: 'PATCH',
@@ -64,7 +64,7 @@ describe('names that clash', () => {
     async (_case, second) => {
       const first = await register(env);
       const { name } = first.definition.metadata;
-      const clashing = definition({ ...second, group: first.group });
+      const clashing = newDefinition({ ...second, group: first.group });
       const posted = await call(env, definitionsPath, { method: 'POST', body: clashing });
       expect(posted.status).toBe(201);
       await untilAccepted(clashing.metadata.name, 'False');
@@ -75,7 +75,7 @@ describe('names that clash', () => {
       const path = `/apis/${first.group}/v1/${second.plural}`;
       await onEveryServer(env, path, 404);
       await onEveryServer(env, first.path, 200);
-      await create(env, first.path, first.object('still'));
+      await createOrThrow(env, first.path, first.object('still'));
       await call(env, `${definitionsPath}/${name}`, { method: 'DELETE' });
       await onEveryServer(env, path, 200);
       await untilAccepted(clashing.metadata.name, 'True');
@@ -85,16 +85,16 @@ describe('names that clash', () => {
   test('of two posted at the same moment exactly one is served', async () => {
     const group = newGroup();
     const both = ['firsts', 'seconds'].map((plural) =>
-      definition({ group, plural, kind: 'Same', names: { singular: plural } }),
+      newDefinition({ group, plural, kind: 'Same', names: { singular: plural } }),
     );
     await Promise.all(both.map((body, server) => call(env, definitionsPath, { method: 'POST', body, server })));
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const accepted = await Promise.all(
         both.map(async ({ metadata }) => (await conditionsOf(env, metadata.name))['NamesAccepted']?.status),
       );
       expect(accepted.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual(['False', 'True']);
     });
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const answers = await Promise.all(
         [0, 1].flatMap((server) =>
           both.map(({ spec }) => call(env, `/apis/${group}/v1/${String(spec.names['plural'])}`, { server })),
@@ -108,6 +108,6 @@ describe('names that clash', () => {
 
   test('the same kind in another group is no clash', async () => {
     const [one, two] = await Promise.all([register(env), register(env)]);
-    await Promise.all([one, two].map((model) => create(env, model.path, model.object('a'))));
+    await Promise.all([one, two].map((model) => createOrThrow(env, model.path, model.object('a'))));
   });
 });

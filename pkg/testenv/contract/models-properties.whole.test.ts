@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call } from './api-call.ts';
 import {
-  create,
-  definition,
+  createOrThrow,
+  newDefinition,
   definitionsPath,
   newGroup,
   register,
@@ -74,7 +74,7 @@ test('what is legal under its schema is accepted, and nothing given is lost', as
 });
 
 const valid = (): Definition =>
-  definition({
+  newDefinition({
     group: newGroup(),
     spec: {
       type: 'object',
@@ -83,7 +83,7 @@ const valid = (): Definition =>
         list: { type: 'array', items: { type: 'integer' } },
       },
     },
-    version: {
+    definitionVersion: {
       ...statusAndScale,
       indexes: [{ name: 'title', path: 'spec.title', type: 'string' }],
       additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '.spec.title' }],
@@ -175,5 +175,5 @@ test('any definition near a valid one: accepted or refused in words, and the ser
   );
   expect([...codes.keys()].filter((code) => ![201, 400, 422].includes(code))).toEqual([]);
   const model = await register(env);
-  await create(env, model.path, model.object('alive'));
+  await createOrThrow(env, model.path, model.object('alive'));
 });

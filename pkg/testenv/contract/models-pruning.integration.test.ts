@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, jsonPatch, mergePatch, yamlBody } from './api-call.ts';
+import { call, retryUntilPasses, jsonPatch, mergePatch, yamlBody } from './api-call.ts';
 import {
   changeDefinition,
-  create,
-  objectSchema,
+  createOrThrow,
+  schemaWithSpec,
   register,
   version,
   type Registered,
@@ -174,7 +174,7 @@ describe('pruned, defaulted and kept', () => {
   });
 
   test('a default for spec itself', async () => {
-    const created = await create(env, model.path, {
+    const created = await createOrThrow(env, model.path, {
       apiVersion: model.apiVersion,
       kind: 'Post',
       metadata: { name: 'no-spec' },
@@ -184,13 +184,13 @@ describe('pruned, defaulted and kept', () => {
 
   test('unknown fields beside spec, and in metadata', async () => {
     const body = { ...model.object('beside'), extra: 1, metadata: { name: 'beside', extra: 1 } };
-    const created = await create(env, model.path, body);
+    const created = await createOrThrow(env, model.path, body);
     expect(created).not.toHaveProperty('extra');
     expect(created.metadata).not.toHaveProperty('extra');
   });
 
   test('merge patch: null removes, and the default is back', async () => {
-    await create(env, model.path, model.object('nulls', { defaulted: 'x', text: 't' }));
+    await createOrThrow(env, model.path, model.object('nulls', { defaulted: 'x', text: 't' }));
     const answer = await call(env, `${model.path}/nulls`, {
       method: 'PATCH',
       headers: mergePatch,
@@ -268,12 +268,12 @@ test('what is stored is pruned and defaulted by the schema of today when it is r
   const old = await register(env, {
     spec: { type: 'object', properties: { stays: { type: 'string' }, goes: { type: 'string' } } },
   });
-  const created = await create(env, old.path, old.object('a', { stays: 's', goes: 'g' }));
+  const created = await createOrThrow(env, old.path, old.object('a', { stays: 's', goes: 'g' }));
   await changeDefinition(env, old.definition.metadata.name, ({ spec }) => {
     spec.versions = [
       version(
         'v1',
-        objectSchema({
+        schemaWithSpec({
           type: 'object',
           properties: { stays: { type: 'string' }, comes: { type: 'integer', default: 3 } },
         }),
@@ -281,7 +281,7 @@ test('what is stored is pruned and defaulted by the schema of today when it is r
     ];
   });
   for (const server of [0, 1]) {
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const one = await call(env, `${old.path}/a`, { server });
       expect(one.body.spec).toEqual({ stays: 's', comes: 3 });
       expect(one.body.metadata.resourceVersion).toBe(created.metadata.resourceVersion);

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, type Answer } from './api-call.ts';
+import { call, retryUntilPasses, type ApiResponse } from './api-call.ts';
 import {
   anySpec,
   changeDefinition,
-  create,
-  definition,
+  createOrThrow,
+  newDefinition,
   definitionsPath,
-  objectSchema,
+  schemaWithSpec,
   onEveryServer,
   register,
   version,
   type Registered,
 } from './models-definition.ts';
-import { WatchStream } from './watch-stream.ts';
+import { RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 
@@ -24,9 +24,9 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 /** Creates objects on both servers until told to stop, and answers every status code. */
-function writers(model: Registered, count: number, signal: AbortSignal): Promise<Answer[]> {
-  const write = async (_: unknown, writer: number): Promise<Answer[]> => {
-    const answers: Answer[] = [];
+function writers(model: Registered, count: number, signal: AbortSignal): Promise<ApiResponse[]> {
+  const write = async (_: unknown, writer: number): Promise<ApiResponse[]> => {
+    const answers: ApiResponse[] = [];
     for (let i = 0; !signal.aborted; i += 1)
       answers.push(
         await call(env, model.path, {
@@ -40,16 +40,16 @@ function writers(model: Registered, count: number, signal: AbortSignal): Promise
   return Promise.all(Array.from({ length: count }, write)).then((lists) => lists.flat());
 }
 
-const codesOf = (answers: Answer[]): number[] =>
+const codesOf = (answers: ApiResponse[]): number[] =>
   [...new Set(answers.map(({ status }) => status))].toSorted((a, b) => a - b);
 const gone = (name: string): Promise<void> =>
-  eventually(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
+  retryUntilPasses(async () => expect((await call(env, `${definitionsPath}/${name}`)).status).toBe(404));
 
 test('five hundred objects go with their definition, and watchers on both servers are told of each', async () => {
   const model = await register(env);
   for (let i = 0; i < 500; i += 50)
-    await Promise.all(Array.from({ length: 50 }, (_, j) => create(env, model.path, model.object(`o${i + j}`))));
-  const streams = await Promise.all([0, 1].map((server) => WatchStream.open(env, model.path, { server })));
+    await Promise.all(Array.from({ length: 50 }, (_, j) => createOrThrow(env, model.path, model.object(`o${i + j}`))));
+  const streams = await Promise.all([0, 1].map((server) => RecordedWatch.open(env, model.path, { server })));
   await Promise.all(streams.map((stream) => stream.untilCount(500)));
   await call(env, `${definitionsPath}/${model.definition.metadata.name}`, { method: 'DELETE' });
   await Promise.all(streams.map((stream) => stream.untilEnd()));
@@ -67,7 +67,7 @@ test('a definition deleted while both servers write: refused in words, and nothi
     const { name } = model.definition.metadata;
     const stop = new AbortController();
     const writing = writers(model, 8, stop.signal);
-    await eventually(async () => expect((await call(env, model.path)).body.items.length).toBeGreaterThan(10));
+    await retryUntilPasses(async () => expect((await call(env, model.path)).body.items.length).toBeGreaterThan(10));
     expect((await call(env, `${definitionsPath}/${name}`, { method: 'DELETE' })).status).toBe(200);
     await gone(name);
     await onEveryServer(env, model.path, 404);
@@ -88,7 +88,7 @@ test('a definition that changes while both servers write: every write is judged,
       spec.versions = [
         version(
           'v1',
-          objectSchema({
+          schemaWithSpec({
             ...anySpec,
             properties: { i: { type: 'integer' }, [`extra${i}`]: { type: 'string', default: 'x' } },
           }),
@@ -110,7 +110,7 @@ test('a definition put on both servers at once ends as one, the same on both', a
   const { name } = model.definition.metadata;
   await Promise.all(
     Array.from({ length: 10 }, (_, i) => {
-      const body = definition({
+      const body = newDefinition({
         group: model.group,
         spec: { type: 'object', properties: { who: { type: 'string', default: `put-${i}` } } },
       });
@@ -121,7 +121,7 @@ test('a definition put on both servers at once ends as one, the same on both', a
   const winner = /put-\d/.exec(JSON.stringify(body.spec))![0];
   await Promise.all(
     [0, 1].map((server) =>
-      eventually(async () => {
+      retryUntilPasses(async () => {
         const probe = await call(env, `${model.path}?dryRun=All`, {
           method: 'POST',
           server,
@@ -134,7 +134,7 @@ test('a definition put on both servers at once ends as one, the same on both', a
 });
 
 test('one definition posted twenty times at once: one 201, the others 409', async () => {
-  const body = definition();
+  const body = newDefinition();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => call(env, definitionsPath, { method: 'POST', server: i % 2, body })),
   );

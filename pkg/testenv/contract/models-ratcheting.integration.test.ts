@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, causesOf, eventually, mergePatch } from './api-call.ts';
+import { call, causesOf, retryUntilPasses, mergePatch } from './api-call.ts';
 import {
   changeDefinition,
-  create,
-  objectSchema,
+  createOrThrow,
+  schemaWithSpec,
   register,
   version,
   type Registered,
@@ -60,15 +60,16 @@ beforeAll(async () => {
   env = await startTestEnv();
   model = await register(env, { spec: free });
   const spec = Object.fromEntries(Object.entries(rules).map(([name, { stored }]) => [name, stored]));
-  await create(env, model.path, model.object('old', spec));
-  for (const name of Object.keys(rules)) await create(env, model.path, model.object(`old-${name.toLowerCase()}`, spec));
-  await create(env, model.path, model.object('logic', { capped: 5 }));
+  await createOrThrow(env, model.path, model.object('old', spec));
+  for (const name of Object.keys(rules))
+    await createOrThrow(env, model.path, model.object(`old-${name.toLowerCase()}`, spec));
+  await createOrThrow(env, model.path, model.object('logic', { capped: 5 }));
   const properties = Object.fromEntries(Object.entries(rules).map(([name, { schema }]) => [name, schema]));
   await changeDefinition(env, model.definition.metadata.name, ({ spec: wanted }) => {
     wanted.versions = [
       version(
         'v1',
-        objectSchema({
+        schemaWithSpec({
           type: 'object',
           properties: { ...properties, other: { type: 'integer' }, capped: { type: 'integer' } },
           allOf: [{ properties: { capped: { maximum: 3 } } }],
@@ -76,7 +77,7 @@ beforeAll(async () => {
       ),
     ];
   });
-  await eventually(async () => {
+  await retryUntilPasses(async () => {
     const probe = await call(env, `${model.path}?dryRun=All`, {
       method: 'POST',
       body: model.object('probe', { minimum: 1 }),

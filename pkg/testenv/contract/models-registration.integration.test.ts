@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually } from './api-call.ts';
+import { call, retryUntilPasses } from './api-call.ts';
 import {
   anySpec,
   changeDefinition,
-  create,
-  definition,
+  createOrThrow,
+  newDefinition,
   definitionsPath,
   newGroup,
-  objectSchema,
+  schemaWithSpec,
   onEveryServer,
   register,
   version,
@@ -34,14 +34,14 @@ const statusOf = async (name: string): Promise<DefinitionStatus> =>
 
 describe('registering', () => {
   test('an absent model is 404 on every verb; a posted one is served by every server, without restart', async () => {
-    const wanted = definition();
+    const wanted = newDefinition();
     const path = `/apis/${wanted.spec.group}/v1/posts`;
     const before = await Promise.all([0, 1].map((server) => call(env, path, { server })));
     expect(before.map(({ status }) => status)).toEqual([404, 404]);
     const posted = await call(env, definitionsPath, { method: 'POST', body: wanted });
     expect(posted.status).toBe(201);
     await onEveryServer(env, path, 200);
-    await create(env, path, { apiVersion: `${wanted.spec.group}/v1`, kind: 'Post', metadata: { name: 'a' } });
+    await createOrThrow(env, path, { apiVersion: `${wanted.spec.group}/v1`, kind: 'Post', metadata: { name: 'a' } });
     const read = await call(env, `${path}/a`, { server: 1 });
     expect(read.status).toBe(200);
   });
@@ -50,7 +50,7 @@ describe('registering', () => {
     const { definition: posted } = await register(env, {
       names: { shortNames: ['po'], categories: ['all'], listKind: 'PostList' },
     });
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const { conditions, storedVersions, acceptedNames } = await statusOf(posted.metadata.name);
       expect(Object.fromEntries(conditions.map(({ type, status }) => [type, status]))).toMatchObject({
         NamesAccepted: 'True',
@@ -73,7 +73,7 @@ describe('registering', () => {
   });
 
   test('names left out are made up: singular and listKind', async () => {
-    const wanted = definition();
+    const wanted = newDefinition();
     delete wanted.spec.names['singular'];
     await register(env, wanted);
     const { body } = await call(env, `${definitionsPath}/${wanted.metadata.name}`);
@@ -86,13 +86,16 @@ describe('registering', () => {
   });
 
   test('a change of the storage version appends to storedVersions', async () => {
-    const versions = [version('v1', objectSchema(anySpec)), version('v2', objectSchema(anySpec), { storage: false })];
+    const versions = [
+      version('v1', schemaWithSpec(anySpec)),
+      version('v2', schemaWithSpec(anySpec), { storage: false }),
+    ];
     const posts = await register(env, { versions });
     await changeDefinition(env, posts.definition.metadata.name, ({ spec }) => {
       spec.versions[0]!['storage'] = false;
       spec.versions[1]!['storage'] = true;
     });
-    await eventually(async () =>
+    await retryUntilPasses(async () =>
       expect((await statusOf(posts.definition.metadata.name)).storedVersions).toEqual(['v1', 'v2']),
     );
     const refused = await changeDefinition(env, posts.definition.metadata.name, ({ spec }) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, causesOf, jsonPatch, mergePatch, type Answer } from './api-call.ts';
-import { create, register, statusAndScale, type Registered } from './models-definition.ts';
+import { call, causesOf, jsonPatch, mergePatch, type ApiResponse } from './api-call.ts';
+import { createOrThrow, register, statusAndScale, type Registered } from './models-definition.ts';
 
 let env: TestEnv;
 let model: Registered;
@@ -23,26 +23,26 @@ beforeAll(async () => {
       },
     },
   };
-  [model, plain] = await Promise.all([register(env, { schema, version: statusAndScale }), register(env)]);
+  [model, plain] = await Promise.all([register(env, { schema, definitionVersion: statusAndScale }), register(env)]);
 });
 
 afterAll(() => env?.stop());
 
 const one = (name: string, subresource = ''): string => `${model.path}/${name}${subresource}`;
-const put = (path: string, body: unknown): Promise<Answer> => call(env, path, { method: 'PUT', body });
-const patch = (path: string, body: unknown): Promise<Answer> =>
+const put = (path: string, body: unknown): Promise<ApiResponse> => call(env, path, { method: 'PUT', body });
+const patch = (path: string, body: unknown): Promise<ApiResponse> =>
   call(env, path, { method: 'PATCH', headers: mergePatch, body });
-const read = (path: string): Promise<Answer> => call(env, path);
+const read = (path: string): Promise<ApiResponse> => call(env, path);
 
 describe('/status', () => {
   test('create drops status', async () => {
-    const created = await create(env, model.path, { ...model.object('drop'), status: { replicas: 3 } });
+    const created = await createOrThrow(env, model.path, { ...model.object('drop'), status: { replicas: 3 } });
     expect(created).not.toHaveProperty('status.replicas');
     expect(created.metadata.generation).toBe(1);
   });
 
   test('the object’s own PUT and PATCH ignore status, /status ignores all else', async () => {
-    await create(env, model.path, model.object('split', { title: 'a' }));
+    await createOrThrow(env, model.path, model.object('split', { title: 'a' }));
     const both = (n: number, title: string): Record<string, unknown> =>
       model.object('split', { title }, { status: { replicas: n } });
     const set = await put(one('split', '/status'), both(3, 'zzz'));
@@ -71,8 +71,8 @@ describe('/status', () => {
   });
 
   test('generation follows the spec alone', async () => {
-    await create(env, model.path, model.object('gen', { title: 'a' }));
-    const generation = async (answer: Promise<Answer>): Promise<number> => (await answer).body.metadata.generation;
+    await createOrThrow(env, model.path, model.object('gen', { title: 'a' }));
+    const generation = async (answer: Promise<ApiResponse>): Promise<number> => (await answer).body.metadata.generation;
     expect(await generation(patch(one('gen', '/status'), { status: { replicas: 1 } }))).toBe(1);
     expect(await generation(patch(one('gen'), { metadata: { labels: { a: 'b' } } }))).toBe(1);
     expect(await generation(patch(one('gen'), { spec: { title: 'b' } }))).toBe(2);
@@ -80,14 +80,14 @@ describe('/status', () => {
   });
 
   test('a no-op keeps the resourceVersion', async () => {
-    await create(env, model.path, model.object('noop'));
+    await createOrThrow(env, model.path, model.object('noop'));
     const first = await patch(one('noop', '/status'), { status: { replicas: 1 } });
     const second = await patch(one('noop', '/status'), { status: { replicas: 1 } });
     expect(second.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
   });
 
   test('is validated, pruned and defaulted', async () => {
-    await create(env, model.path, model.object('checked'));
+    await createOrThrow(env, model.path, model.object('checked'));
     const refused = await patch(one('checked', '/status'), { status: { replicas: 101 } });
     expect([refused.status, causesOf(refused)]).toEqual([
       422,
@@ -100,13 +100,13 @@ describe('/status', () => {
   });
 
   test('a stale resourceVersion is 409, DELETE and POST are 405, of a model without it 404', async () => {
-    await create(env, model.path, model.object('verbs'));
+    await createOrThrow(env, model.path, model.object('verbs'));
     const { body } = await read(one('verbs'));
     await patch(one('verbs'), { spec: { title: 'x' } });
     expect((await put(one('verbs', '/status'), { ...body, status: { replicas: 1 } })).status).toBe(409);
     expect((await call(env, one('verbs', '/status'), { method: 'DELETE' })).status).toBe(405);
     expect((await call(env, one('verbs', '/status'), { method: 'POST', body })).status).toBe(405);
-    await create(env, plain.path, plain.object('p'));
+    await createOrThrow(env, plain.path, plain.object('p'));
     for (const subresource of ['status', 'scale', 'bogus'])
       expect((await read(`${plain.path}/p/${subresource}`)).status).toBe(404);
     expect((await read(one('verbs', '/bogus'))).status).toBe(404);
@@ -114,7 +114,7 @@ describe('/status', () => {
   });
 
   test('without the subresource status is part of the object, and moves the generation', async () => {
-    const created = await create(env, plain.path, plain.object('part', {}, { status: { phase: 'a' } }));
+    const created = await createOrThrow(env, plain.path, plain.object('part', {}, { status: { phase: 'a' } }));
     expect(created.status).toEqual({ phase: 'a' });
     const changed = await put(`${plain.path}/part`, plain.object('part', {}, { status: { phase: 'b' } }));
     expect([changed.body.status, changed.body.metadata.generation]).toEqual([{ phase: 'b' }, 2]);
@@ -136,7 +136,7 @@ describe('/status', () => {
 
 describe('/scale', () => {
   test('shows replicas of spec and status and the selector', async () => {
-    const created = await create(env, model.path, model.object('shown', { replicas: 2 }));
+    const created = await createOrThrow(env, model.path, model.object('shown', { replicas: 2 }));
     await patch(one('shown', '/status'), { status: { replicas: 1, selector: 'app=x' } });
     const answer = await read(one('shown', '/scale'));
     expect(answer.status).toBe(200);
@@ -154,7 +154,7 @@ describe('/scale', () => {
   });
 
   test('PUT and PATCH change spec.replicas, never status', async () => {
-    await create(env, model.path, model.object('scaled', { replicas: 2, title: 'a' }));
+    await createOrThrow(env, model.path, model.object('scaled', { replicas: 2, title: 'a' }));
     await patch(one('scaled', '/status'), { status: { replicas: 2 } });
     const scale = (await read(one('scaled', '/scale'))).body;
     const changed = await put(one('scaled', '/scale'), { ...scale, spec: { replicas: 5 }, status: { replicas: 99 } });
@@ -184,7 +184,7 @@ describe('/scale', () => {
   });
 
   test('GET without replicas is an error that names the path; an update may set them', async () => {
-    await create(env, model.path, model.object('unset'));
+    await createOrThrow(env, model.path, model.object('unset'));
     const answer = await read(one('unset', '/scale'));
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);

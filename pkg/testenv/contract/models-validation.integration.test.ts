@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, causesOf, mergePatch } from './api-call.ts';
-import { create, register, type Registered, type Schema } from './models-definition.ts';
+import { createOrThrow, register, type Registered, type Schema } from './models-definition.ts';
 
 let env: TestEnv;
 let model: Registered;
@@ -283,6 +283,6 @@ const accepted: [string, Fields][] = [
 
 test.each(accepted)('accepted: %s', async (_case, given) => {
   const name = `accepted-${accepted.findIndex(([other]) => other === _case)}`;
-  const created = await create(env, model.path, model.object(name, { title: 'ok', ...given }));
+  const created = await createOrThrow(env, model.path, model.object(name, { title: 'ok', ...given }));
   expect(created.spec).toEqual({ title: 'ok', ...given });
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch } from './api-call.ts';
+import { call, retryUntilPasses, mergePatch } from './api-call.ts';
 import {
   anySpec,
   changeDefinition,
-  create,
+  createOrThrow,
   definitionsPath,
-  objectSchema,
+  schemaWithSpec,
   onEveryServer,
   register,
   version,
@@ -23,14 +23,14 @@ beforeAll(async () => {
   const both: Schema = { type: 'object', properties: { both: { type: 'string' } } };
   posts = await register(env, {
     versions: [
-      version('v1', objectSchema({ ...both, properties: { both: { type: 'string' }, one: { type: 'string' } } })),
-      version('v1beta1', objectSchema(both), { storage: false, deprecated: true }),
-      version('v1alpha1', objectSchema(both), {
+      version('v1', schemaWithSpec({ ...both, properties: { both: { type: 'string' }, one: { type: 'string' } } })),
+      version('v1beta1', schemaWithSpec(both), { storage: false, deprecated: true }),
+      version('v1alpha1', schemaWithSpec(both), {
         storage: false,
         deprecated: true,
         deprecationWarning: 'go "on" to v1',
       }),
-      version('v2', objectSchema(both), { storage: false, served: false }),
+      version('v2', schemaWithSpec(both), { storage: false, served: false }),
     ],
   });
   await onEveryServer(env, at('v1beta1'), 200);
@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 test('an object is one object in every version, its apiVersion that of the path', async () => {
-  const created = await create(env, posts.path, posts.object('a', { both: 'b', one: '1' }));
+  const created = await createOrThrow(env, posts.path, posts.object('a', { both: 'b', one: '1' }));
   for (const name of ['v1', 'v1beta1', 'v1alpha1']) {
     const read = await call(env, `${at(name)}/a`, { server: 1 });
     expect(read.body).toMatchObject({
@@ -61,7 +61,7 @@ test('written through one version, read through another', async () => {
     metadata: { name: 'through' },
     spec: { both: 'x', one: 'pruned' },
   };
-  const created = await create(env, at('v1beta1'), body);
+  const created = await createOrThrow(env, at('v1beta1'), body);
   expect(created.apiVersion).toBe(`${posts.group}/v1beta1`);
   expect((await call(env, `${posts.path}/through`)).body.spec).toEqual({ both: 'x' });
   const exists = await call(env, posts.path, { method: 'POST', body: posts.object('through') });
@@ -80,7 +80,7 @@ test.each([
   ['v1beta1', (group: string) => `${group}/v1beta1 Post is deprecated; use ${group}/v1 Post`],
   ['v1alpha1', () => 'go "on" to v1'],
 ])('the deprecated %s warns on every verb', async (name, text) => {
-  await create(env, posts.path, posts.object(`warned-${name}`));
+  await createOrThrow(env, posts.path, posts.object(`warned-${name}`));
   const one = `${at(name)}/warned-${name}`;
   const answers = await Promise.all([
     call(env, at(name)),
@@ -120,11 +120,11 @@ describe('a definition that changes while the server runs', () => {
   test('a version served from now on, and no more', async () => {
     const model = await register(env, {
       versions: [
-        version('v1', objectSchema(anySpec)),
-        version('v2', objectSchema(anySpec), { storage: false, served: false }),
+        version('v1', schemaWithSpec(anySpec)),
+        version('v2', schemaWithSpec(anySpec), { storage: false, served: false }),
       ],
     });
-    await create(env, model.path, model.object('a'));
+    await createOrThrow(env, model.path, model.object('a'));
     const { name } = model.definition.metadata;
     await onEveryServer(env, at('v2', model.path), 404);
     for (const served of [true, false, true]) {
@@ -137,18 +137,18 @@ describe('a definition that changes while the server runs', () => {
 
   test('objects stored under another storage version stay readable and writable', async () => {
     const model = await register(env, {
-      versions: [version('v1', objectSchema(anySpec)), version('v2', objectSchema(anySpec), { storage: false })],
+      versions: [version('v1', schemaWithSpec(anySpec)), version('v2', schemaWithSpec(anySpec), { storage: false })],
     });
-    const before = await create(env, model.path, model.object('old', { a: 1 }));
+    const before = await createOrThrow(env, model.path, model.object('old', { a: 1 }));
     await changeDefinition(env, model.definition.metadata.name, ({ spec }) => {
       spec.versions[0]!['storage'] = false;
       spec.versions[1]!['storage'] = true;
     });
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const { status } = (await call(env, `${definitionsPath}/${model.definition.metadata.name}`)).body;
       expect((status as { storedVersions: string[] }).storedVersions).toEqual(['v1', 'v2']);
     });
-    await create(env, model.path, model.object('new', { a: 2 }));
+    await createOrThrow(env, model.path, model.object('new', { a: 2 }));
     const list = await call(env, at('v2', model.path), { server: 1 });
     expect(list.body.items.map(({ apiVersion, spec }) => [apiVersion, spec['a']])).toEqual([
       [`${model.group}/v2`, 2],

@@ -1,4 +1,4 @@
-import type { Client } from './client.ts';
+import type { ContractClient } from './client.ts';
 
 export const group = 'contract.example.com';
 export const apiVersion = `${group}/v1`;
@@ -39,7 +39,7 @@ interface Model {
   version?: Record<string, unknown>;
 }
 
-export function definition({ kind, plural, scope = 'Cluster', spec, required = [], version = {} }: Model) {
+export function definitionFor({ kind, plural, scope = 'Cluster', spec, required = [], version = {} }: Model) {
   const status = {
     type: 'object',
     properties: { phase: { type: 'string', maxLength: 20 }, count: { type: 'integer' } },
@@ -70,7 +70,7 @@ export function definition({ kind, plural, scope = 'Cluster', spec, required = [
 }
 
 const text = { type: 'string' };
-const articleDefinition = definition({
+const articleDefinition = definitionFor({
   kind: 'Article',
   plural: 'articles',
   spec: {
@@ -102,21 +102,21 @@ const articleDefinition = definition({
   },
 });
 
-const reportDefinition = definition({
+const reportDefinition = definitionFor({
   kind: 'Report',
   plural: 'reports',
   spec: { color: text, size: { type: 'integer', minimum: 0, maximum: 10 }, note: text },
   version: { subresources: { status: {} }, selectableFields: [{ jsonPath: '.spec.color' }] },
 });
 
-const sectionDefinition = definition({
+const sectionDefinition = definitionFor({
   kind: 'Section',
   plural: 'sections',
   spec: { code: text },
   version: { indexes: [{ name: 'code', path: 'spec.code', type: 'string', nullable: false }] },
 });
 
-const noteDefinition = definition({
+const noteDefinition = definitionFor({
   kind: 'Note',
   plural: 'notes',
   scope: 'Namespaced',
@@ -125,7 +125,7 @@ const noteDefinition = definition({
 });
 
 /** Registers the models and waits until each of them is served with its indexes. */
-export async function registerModels(client: Client): Promise<void> {
+export async function registerModels(client: ContractClient): Promise<void> {
   for (const [path, body, indexed] of [
     [articles, articleDefinition, ['slug', 'title', 'tags', 'priority', 'big', 'score', 'published', 'publishedAt']],
     [reports, reportDefinition, ['spec.color']],
@@ -138,7 +138,7 @@ export async function registerModels(client: Client): Promise<void> {
   }
 }
 
-async function untilOk(client: Client, path: string): Promise<void> {
+async function untilOk(client: ContractClient, path: string): Promise<void> {
   const end = Date.now() + 15_000;
   for (;;) {
     const answer = await client.get(path);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, json, jsonPatch, mergePatch, type Client } from './client.ts';
+import { clientOf, json, jsonPatch, mergePatch, type ContractClient } from './client.ts';
 import { apiVersion, article, articles, registerModels } from './models.ts';
 
 const mebibyte = 1024 * 1024;
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

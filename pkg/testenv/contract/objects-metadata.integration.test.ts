@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, type Answer, type Client } from './client.ts';
+import { clientOf, jsonPatch, type WireResponse, type ContractClient } from './client.ts';
 import { apiVersion, article, articles, definitions, group, registerModels } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 let count = 0;
 beforeAll(async () => {
   env = await startTestEnv();
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-function create(metadata: Record<string, unknown>): Promise<Answer> {
+function create(metadata: Record<string, unknown>): Promise<WireResponse> {
   return client.post(articles, article(`a${(count += 1)}`, {}, metadata));
 }
 

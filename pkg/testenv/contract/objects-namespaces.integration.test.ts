@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { applyPatch, clientOf, names, type Client } from './client.ts';
+import { applyPatch, clientOf, names, type ContractClient } from './client.ts';
 import { apiVersion, article, articles, group, namespaces, note, notes, notesIn, registerModels } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, jsonPatch, mergePatch, yamlBody, type Answer } from './api-call.ts';
+import { call, jsonPatch, mergePatch, yamlBody, type ApiResponse } from './api-call.ts';
 import { register, type Registered, type Schema } from './models-definition.ts';
 
 let env: TestEnv;
@@ -19,7 +19,7 @@ const properties: Record<string, Schema> = {
 beforeAll(async () => {
   env = await startTestEnv({ replicas: 2 });
   const indexes = [{ name: 'number', path: 'spec.number', type: 'number' }];
-  model = await register(env, { spec: { type: 'object', properties }, version: { indexes } });
+  model = await register(env, { spec: { type: 'object', properties }, definitionVersion: { indexes } });
 });
 
 afterAll(() => env?.stop());
@@ -27,9 +27,9 @@ afterAll(() => env?.stop());
 const newName = (): string => `n${(sequence += 1)}`;
 const textOf = (name: string, spec: string): string =>
   `{"apiVersion":"${model.apiVersion}","kind":"Post","metadata":{"name":"${name}"},"spec":${spec}}`;
-const post = (name: string, spec: string): Promise<Answer> =>
+const post = (name: string, spec: string): Promise<ApiResponse> =>
   call(env, model.path, { method: 'POST', headers: json, body: textOf(name, spec) });
-const numberIn = ({ text }: Answer): string | undefined => /"number":([^,}]+)/.exec(text)?.[1];
+const numberIn = ({ text }: ApiResponse): string | undefined => /"number":([^,}]+)/.exec(text)?.[1];
 
 /** What is read of a number that is kept: its text, on every replica, in lists, and again when that text is written. */
 async function readBack(name: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, yamlBody } from './api-call.ts';
+import { call, retryUntilPasses, yamlBody } from './api-call.ts';
 import { conditionsOf, definitionsPath, onEveryServer, type Definition } from './models-definition.ts';
 import { realDataPresent, realDefinitions } from './real-data-files.ts';
 
@@ -36,7 +36,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
     });
     expect([posted.status, posted.text.slice(0, posted.status === 201 ? 0 : 2000)]).toEqual([201, '']);
     const { name } = content.metadata;
-    await eventually(async () => {
+    await retryUntilPasses(async () => {
       const { NamesAccepted, Established } = await conditionsOf(env, name);
       expect([NamesAccepted?.status, Established?.status]).toEqual(['True', 'True']);
     });
@@ -103,7 +103,7 @@ const pathOf = ({ spec }: Definition, versionName: string): string =>
       definitions.map(({ content }) => call(env, `${definitionsPath}/${content.metadata.name}`, { method: 'DELETE' })),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    await eventually(async () => expect((await call(env, definitionsPath)).body.items).toEqual([]));
+    await retryUntilPasses(async () => expect((await call(env, definitionsPath)).body.items).toEqual([]));
     for (const { content } of definitions) await onEveryServer(env, pathOf(content, versionsOf(content)[0]!.name), 404);
   });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, causesOf, eventually, jsonPatch, mergePatch, yamlBody } from './api-call.ts';
-import { create, definitionsPath, served, type Definition } from './models-definition.ts';
+import { call, causesOf, retryUntilPasses, jsonPatch, mergePatch, yamlBody } from './api-call.ts';
+import { createOrThrow, definitionsPath, served, type Definition } from './models-definition.ts';
 import { realDataPresent, realDefinitions, realExamples, type RealObject } from './real-data-files.ts';
-import { WatchStream } from './watch-stream.ts';
+import { RecordedWatch } from './recorded-watch.ts';
 
 const gateway = realDataPresent ? realDefinitions('gateway-api') : [];
 const certManager = realDataPresent ? realDefinitions('cert-manager') : [];
@@ -38,7 +38,7 @@ beforeAll(async () => {
   );
   namespaces.delete('default');
   for (const name of namespaces)
-    await create(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    await createOrThrow(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 });
 
 afterAll(() => env?.stop());
@@ -90,7 +90,7 @@ afterAll(() => env?.stop());
 
   test('a watch from the start sees each', async () => {
     const { body } = await call(env, '/apis/gateway.networking.k8s.io/v1/httproutes');
-    const stream = await WatchStream.open(env, '/apis/gateway.networking.k8s.io/v1/httproutes', { server: 1 });
+    const stream = await RecordedWatch.open(env, '/apis/gateway.networking.k8s.io/v1/httproutes', { server: 1 });
     await stream.untilCount(body.items.length);
     const byKey = (list: { metadata: { name: string; namespace?: string; resourceVersion: string } }[]): string[] =>
       list.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`).toSorted();
@@ -182,8 +182,8 @@ afterAll(() => env?.stop());
       ['b', 'two'],
       ['c', 'one'],
     ] as const)
-      await create(env, path, certificate(name, issuer));
-    await eventually(async () => {
+      await createOrThrow(env, path, certificate(name, issuer));
+    await retryUntilPasses(async () => {
       const { status, body } = await call(env, `${path}?fieldSelector=spec.issuerRef.name%3Done`);
       expect([status, body.items?.map(({ metadata }) => metadata.name)]).toEqual([200, ['a', 'c']]);
     });
@@ -201,7 +201,7 @@ afterAll(() => env?.stop());
         solvers: [{ http01, selector: { dnsZones: ['example.com'] } }],
       },
     };
-    const issuer = await create(env, '/apis/cert-manager.io/v1/clusterissuers', {
+    const issuer = await createOrThrow(env, '/apis/cert-manager.io/v1/clusterissuers', {
       apiVersion: 'cert-manager.io/v1',
       kind: 'ClusterIssuer',
       metadata: { name: 'i' },

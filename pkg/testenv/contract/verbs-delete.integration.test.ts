@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, json, jsonPatch, names, type Client, type WireBody } from './client.ts';
+import { clientOf, json, jsonPatch, names, type ContractClient, type WireBody } from './client.ts';
 import { article, articles, note, notes, notesIn, registerModels } from './models.ts';
 import { watchedUntil } from './watched-until.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 let count = 0;
 beforeAll(async () => {
   env = await startTestEnv();

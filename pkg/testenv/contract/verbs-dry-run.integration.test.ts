@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, type Answer, type Client } from './client.ts';
+import { clientOf, jsonPatch, type WireResponse, type ContractClient } from './client.ts';
 import { article, articles, registerModels, report, reports } from './models.ts';
 import { watchedUntil } from './watched-until.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv();
   client = clientOf(env);
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-const fine: [string, (query: string) => Promise<Answer>, number, (answer: Answer) => unknown, unknown][] = [
+const fine: [string, (query: string) => Promise<WireResponse>, number, (answer: WireResponse) => unknown, unknown][] = [
   [
     'POST',
     (query) => client.post(`${articles}${query}`, article('dry', { title: 'a' })),

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, mergePatch, names, type Answer, type Client } from './client.ts';
+import { clientOf, mergePatch, names, type WireResponse, type ContractClient } from './client.ts';
 import { article, articles, registerModels, report, reports } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
-let other: Client;
+let client: ContractClient;
+let other: ContractClient;
 beforeAll(async () => {
   env = await startTestEnv({ replicas: 2 });
   client = clientOf(env);
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-async function registered(on: Client): Promise<void> {
+async function registered(on: ContractClient): Promise<void> {
   for (const end = Date.now() + 10_000; (await on.get(reports)).status !== 200;)
     if (Date.now() > end) throw new Error('The model does not arrive.');
 }
@@ -50,7 +50,8 @@ describe('the same key and body', () => {
 
   test('answer a request that changed nothing as it was answered, and never begin to change something', async () => {
     const { body: stored } = await client.post(articles, article('still', { title: 'a' }));
-    const put = (on: Client, title: string) => on.put(`${articles}/still`, article('still', { title }), key('still'));
+    const put = (on: ContractClient, title: string) =>
+      on.put(`${articles}/still`, article('still', { title }), key('still'));
     expect((await put(client, 'a')).body).toEqual(stored);
     await client.patch(`${articles}/still`, { spec: { title: 'b' } });
     const again = await put(other, 'a');
@@ -68,7 +69,7 @@ describe('the same key and body', () => {
     expect([again.status, again.body]).toEqual([200, second.body]);
   });
 
-  const writes: [string, (on: Client, name: string) => Promise<Answer>][] = [
+  const writes: [string, (on: ContractClient, name: string) => Promise<WireResponse>][] = [
     ['PUT', (on, name) => on.put(`${articles}/${name}`, article(name, { title: 'b' }), key(`put-${name}`))],
     [
       'PATCH',
@@ -104,7 +105,7 @@ describe('the same key and body', () => {
 
   test('PUT of the status too', async () => {
     await client.post(reports, report('once', {}));
-    const write = (on: Client) =>
+    const write = (on: ContractClient) =>
       on.put(`${reports}/once/status`, { ...report('once'), status: { phase: 'A' } }, key('status'));
     const first = await write(client);
     await client.patch(`${reports}/once/status`, { status: { phase: 'B' } });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, mergePatch, type Client, type WireBody } from './client.ts';
+import { clientOf, jsonPatch, mergePatch, type ContractClient, type WireBody } from './client.ts';
 import { article, articles, registerModels, reports } from './models.ts';
 import { watchedUntil } from './watched-until.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 let stored: WireBody;
 let count = 0;
 let path = '';

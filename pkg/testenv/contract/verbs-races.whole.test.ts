@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, names, type Client } from './client.ts';
+import { clientOf, jsonPatch, names, type ContractClient } from './client.ts';
 import { article, articles, namespaces, note, notes, notesIn, registerModels, report, reports } from './models.ts';
 import { watchedUntil } from './watched-until.ts';
 
 let env: TestEnv;
-let clients: [Client, Client];
+let clients: [ContractClient, ContractClient];
 beforeAll(async () => {
   env = await startTestEnv({ replicas: 2 });
   clients = [clientOf(env, 0), clientOf(env, 1)];
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-const both = (i: number): Client => clients[i % 2]!;
+const both = (i: number): ContractClient => clients[i % 2]!;
 
 test('a deletion and the removal of the last finalizer at once leave nothing', async () => {
   for (let i = 0; i < 25; i += 1) {

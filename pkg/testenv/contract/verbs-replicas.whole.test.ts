@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, names, type Client } from './client.ts';
-import { article, articles, definition, definitions, registerModels } from './models.ts';
+import { clientOf, names, type ContractClient } from './client.ts';
+import { article, articles, definitionFor, definitions, registerModels } from './models.ts';
 
 let env: TestEnv;
-let clients: [Client, Client];
+let clients: [ContractClient, ContractClient];
 beforeAll(async () => {
   env = await startTestEnv({ replicas: 2 });
   clients = [clientOf(env, 0), clientOf(env, 1)];
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.stop());
 
-async function served(client: Client, path: string): Promise<void> {
+async function served(client: ContractClient, path: string): Promise<void> {
   for (const end = Date.now() + 10_000; (await client.get(path)).status !== 200;)
     if (Date.now() > end) throw new Error(`Not served: ${path}`);
 }
@@ -104,6 +104,6 @@ test('chunks continue on the other', async () => {
 });
 
 test('a model registered on one is served by the other soon', async () => {
-  await clients[0].post(definitions, definition({ kind: 'Late', plural: 'lates', spec: {} }));
+  await clients[0].post(definitions, definitionFor({ kind: 'Late', plural: 'lates', spec: {} }));
   await served(clients[1], '/apis/contract.example.com/v1/lates');
 });

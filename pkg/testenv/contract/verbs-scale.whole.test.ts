@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, type Client, type WireBody } from './client.ts';
-import { apiVersion, article, articles, definition, definitions, registerModels, report, reports } from './models.ts';
+import { clientOf, jsonPatch, type ContractClient, type WireBody } from './client.ts';
+import {
+  apiVersion,
+  article,
+  articles,
+  definitionFor,
+  definitions,
+  registerModels,
+  report,
+  reports,
+} from './models.ts';
 
 const scalers = `/apis/${apiVersion}/scalers`;
 const integer = { type: 'integer' };
@@ -9,7 +18,7 @@ const properties = {
   spec: { type: 'object', properties: { replicas: integer, note: { type: 'string' } } },
   status: { type: 'object', properties: { replicas: integer, selector: { type: 'string' } } },
 };
-const scalerDefinition = definition({
+const scalerDefinition = definitionFor({
   kind: 'Scaler',
   plural: 'scalers',
   spec: {},
@@ -27,7 +36,7 @@ const scalerDefinition = definition({
 });
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 let stored: WireBody;
 let path = '';
 let count = 0;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { clientOf, jsonPatch, type Client, type WireBody } from './client.ts';
+import { clientOf, jsonPatch, type ContractClient, type WireBody } from './client.ts';
 import { article, articles, registerModels, report, reports } from './models.ts';
 
 let env: TestEnv;
-let client: Client;
+let client: ContractClient;
 let stored: WireBody;
 let path = '';
 let count = 0;

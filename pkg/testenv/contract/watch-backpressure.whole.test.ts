@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { defaultHandlerOptions } from '#pkg/apiserver/index';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually } from './api-call.ts';
-import { create, register, type Registered } from './models-definition.ts';
-import { WatchStream } from './watch-stream.ts';
+import { call, retryUntilPasses } from './api-call.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
+import { RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -53,7 +53,7 @@ async function timed(names: readonly string[], spec: Record<string, unknown>): P
   const took: number[] = [];
   for (const name of names) {
     const before = performance.now();
-    await create(env, posts.path, posts.object(name, spec));
+    await createOrThrow(env, posts.path, posts.object(name, spec));
     took.push(performance.now() - before);
   }
   return took;
@@ -69,7 +69,7 @@ test('a watcher that stops reading is cut off and resumes; others and writers no
   const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
   expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
   const healthy = await Promise.all(
-    [0, 1].map((server) => WatchStream.open(env, `${posts.path}?resourceVersion=${start}`, { server })),
+    [0, 1].map((server) => RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server })),
   );
   const took = await timed(
     Array.from({ length: many }, (_, i) => `big-${i}`),
@@ -82,14 +82,14 @@ test('a watcher that stops reading is cut off and resumes; others and writers no
   }
   expect(middle(took)).toBeLessThan(stallMs);
   await cutOff(deaf);
-  const resumed = await WatchStream.open(env, `${posts.path}?resourceVersion=${start}`);
+  const resumed = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
   await resumed.untilCount(many);
   expect(resumed.story).toEqual(healthy[0]!.story);
   resumed.close();
 });
 
 test('a reader that keeps reading gets a large initial list whole', async () => {
-  const stream = await WatchStream.open(env, posts.path, { server: 1 });
+  const stream = await RecordedWatch.open(env, posts.path, { server: 1 });
   await stream.untilCount(many);
   expect([stream.ended, new Set(stream.story).size]).toEqual([false, many]);
   stream.close();
@@ -112,10 +112,10 @@ test('a reader deaf to a large initial list is cut off too, and the server keeps
 
 test('a client that goes away leaves nothing behind', async () => {
   const streams = await Promise.all(
-    Array.from({ length: 50 }, (_, i) => WatchStream.open(env, `${posts.path}?labelSelector=none-${i}`)),
+    Array.from({ length: 50 }, (_, i) => RecordedWatch.open(env, `${posts.path}?labelSelector=none-${i}`)),
   );
   for (const stream of streams) stream.close();
-  await eventually(async () => {
+  await retryUntilPasses(async () => {
     const answer = await call(env, posts.path, { method: 'POST', body: posts.object('after-leaving') });
     expect([201, 409]).toContain(answer.status);
   });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { defaultHandlerOptions } from '#pkg/apiserver/index';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, mergePatch } from './api-call.ts';
-import { create, register, type Registered } from './models-definition.ts';
-import { revisionOf, WatchStream } from './watch-stream.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
+import { eventRevision, RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -13,7 +13,7 @@ beforeAll(async () => {
     handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } },
   });
   posts = await register(env);
-  for (const name of ['b', 'c', 'a']) await create(env, posts.path, posts.object(name));
+  for (const name of ['b', 'c', 'a']) await createOrThrow(env, posts.path, posts.object(name));
   await call(env, `${posts.path}/b`, { method: 'PATCH', headers: mergePatch, body: { spec: { touched: true } } });
 });
 
@@ -21,10 +21,10 @@ afterAll(() => env?.stop());
 
 async function withWatch(
   path: string,
-  options: Parameters<typeof WatchStream.open>[2],
-  body: (stream: WatchStream) => Promise<void>,
+  options: Parameters<typeof RecordedWatch.open>[2],
+  body: (stream: RecordedWatch) => Promise<void>,
 ): Promise<void> {
-  const stream = await WatchStream.open(env, path, options);
+  const stream = await RecordedWatch.open(env, path, options);
   try {
     await body(stream);
   } finally {
@@ -51,7 +51,7 @@ describe('JSON lines', () => {
       `${posts.path}?resourceVersion=${(await call(env, posts.path)).body.metadata.resourceVersion}`,
       {},
       async (stream) => {
-        const added = await create(env, posts.path, posts.object('kinds'));
+        const added = await createOrThrow(env, posts.path, posts.object('kinds'));
         const changed = await call(env, `${posts.path}/kinds`, {
           method: 'PATCH',
           headers: mergePatch,
@@ -66,7 +66,7 @@ describe('JSON lines', () => {
         expect(second!.object).toEqual(changed.body);
         expect(third!.object.spec).toEqual({ n: 1 });
         expect(third!.object.metadata.uid).toBe(added.metadata.uid);
-        expect(revisionOf(third!)).toBeGreaterThan(revisionOf(second!));
+        expect(eventRevision(third!)).toBeGreaterThan(eventRevision(second!));
       },
     );
   });
@@ -96,7 +96,7 @@ describe('JSON lines', () => {
   test('a bookmark’s revision resumes without loss or repetition', async () => {
     await withWatch(`${posts.path}?allowWatchBookmarks=true`, {}, async (stream) => {
       await stream.until(({ bookmarks, changes }) => bookmarks.length > 0 && changes.length >= 3);
-      await create(env, posts.path, posts.object('after-bookmark'));
+      await createOrThrow(env, posts.path, posts.object('after-bookmark'));
       const from = stream.bookmarks[0]!.object.metadata.resourceVersion;
       await withWatch(`${posts.path}?resourceVersion=${from}`, {}, async (resumed) => {
         await resumed.untilCount(1);
@@ -155,7 +155,7 @@ describe('server-sent events', () => {
 
   test('Last-Event-ID wins over resourceVersion', async () => {
     const { body } = await call(env, posts.path);
-    const last = await create(env, posts.path, posts.object('sse-last'));
+    const last = await createOrThrow(env, posts.path, posts.object('sse-last'));
     await withWatch(
       `${posts.path}?resourceVersion=0`,
       { sse: true, headers: { 'last-event-id': body.metadata.resourceVersion } },

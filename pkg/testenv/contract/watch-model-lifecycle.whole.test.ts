@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch } from './api-call.ts';
+import { call, retryUntilPasses, mergePatch } from './api-call.ts';
 import {
   anySpec,
   changeDefinition,
-  create,
+  createOrThrow,
   definitionsPath,
-  objectSchema,
+  schemaWithSpec,
   onEveryServer,
   register,
   version,
 } from './models-definition.ts';
-import { WatchStream } from './watch-stream.ts';
+import { RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 const schemaWith = (more: Record<string, unknown>): Record<string, unknown> =>
-  objectSchema({ type: 'object', properties: { both: { type: 'string' }, ...more } });
+  schemaWithSpec({ type: 'object', properties: { both: { type: 'string' }, ...more } });
 
 describe('when its definition is deleted', () => {
   test.each([
@@ -31,8 +31,8 @@ describe('when its definition is deleted', () => {
     ['SSE', { server: 1, sse: true }],
   ])('%s: DELETED for every object, then a clean end', async (_case, options) => {
     const posts = await register(env);
-    for (const name of ['a', 'b', 'c']) await create(env, posts.path, posts.object(name));
-    const stream = await WatchStream.open(env, posts.path, options);
+    for (const name of ['a', 'b', 'c']) await createOrThrow(env, posts.path, posts.object(name));
+    const stream = await RecordedWatch.open(env, posts.path, options);
     await stream.untilCount(3);
     expect((await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'DELETE' })).status).toBe(
       200,
@@ -47,15 +47,15 @@ describe('when its definition is deleted', () => {
     'away while it was deleted and registered again: a resumed watch on server %i does not miss the deletion',
     async (server) => {
       const posts = await register(env);
-      await create(env, posts.path, posts.object('old'));
+      await createOrThrow(env, posts.path, posts.object('old'));
       const { resourceVersion } = (await call(env, posts.path)).body.metadata;
       await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, { method: 'DELETE' });
-      await eventually(async () =>
+      await retryUntilPasses(async () =>
         expect((await call(env, `${definitionsPath}/${posts.definition.metadata.name}`)).status).toBe(404),
       );
       await register(env, posts.definition);
-      await create(env, posts.path, posts.object('new'));
-      const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${resourceVersion}`, { server });
+      await createOrThrow(env, posts.path, posts.object('new'));
+      const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${resourceVersion}`, { server });
       await stream.until(({ ended, story }) => ended || story.includes('ADDED new'));
       // Telling it to list again is as good: what must not be is a cache that keeps `old` for ever.
       expect([['DELETED old', 'ADDED new'], ['ERROR Expired']]).toContainEqual(stream.story);
@@ -65,7 +65,7 @@ describe('when its definition is deleted', () => {
 
   test('the definitions’ own watch tells ADDED, its way to Established, and DELETED', async () => {
     const start = (await call(env, definitionsPath)).body.metadata.resourceVersion;
-    const stream = await WatchStream.open(env, `${definitionsPath}?resourceVersion=${start}`, { server: 1 });
+    const stream = await RecordedWatch.open(env, `${definitionsPath}?resourceVersion=${start}`, { server: 1 });
     const posts = await register(env);
     const { name } = posts.definition.metadata;
     await call(env, `${definitionsPath}/${name}`, { method: 'DELETE' });
@@ -81,16 +81,16 @@ describe('when its definition is deleted', () => {
 describe('when its definition changes', () => {
   test('the schema: a clean end, and a resumed watch goes on without a gap', async () => {
     const posts = await register(env);
-    const first = await create(env, posts.path, posts.object('a'));
-    const streams = await Promise.all([0, 1].map((server) => WatchStream.open(env, posts.path, { server })));
+    const first = await createOrThrow(env, posts.path, posts.object('a'));
+    const streams = await Promise.all([0, 1].map((server) => RecordedWatch.open(env, posts.path, { server })));
     await Promise.all(streams.map((stream) => stream.untilCount(1)));
     await changeDefinition(env, posts.definition.metadata.name, ({ spec }) => {
-      spec.versions = [version('v1', objectSchema({ type: 'object', properties: { kept: { type: 'integer' } } }))];
+      spec.versions = [version('v1', schemaWithSpec({ type: 'object', properties: { kept: { type: 'integer' } } }))];
     });
     await Promise.all(streams.map((stream) => stream.untilEnd()));
     expect(streams.map(({ failure, story }) => [failure, story])).toEqual(streams.map(() => [undefined, ['ADDED a']]));
-    await create(env, posts.path, posts.object('b', { kept: 1 }));
-    const resumed = await WatchStream.open(env, `${posts.path}?resourceVersion=${first.metadata.resourceVersion}`, {
+    await createOrThrow(env, posts.path, posts.object('b', { kept: 1 }));
+    const resumed = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${first.metadata.resourceVersion}`, {
       server: 1,
     });
     await resumed.untilCount(1);
@@ -99,11 +99,14 @@ describe('when its definition changes', () => {
   });
 
   test('a version that is served no more ends its watches and leaves those of the other', async () => {
-    const versions = [version('v1', objectSchema(anySpec)), version('v2', objectSchema(anySpec), { storage: false })];
+    const versions = [
+      version('v1', schemaWithSpec(anySpec)),
+      version('v2', schemaWithSpec(anySpec), { storage: false }),
+    ];
     const posts = await register(env, { versions });
     const old = posts.path.replace('/v1/', '/v2/');
     await onEveryServer(env, old, 200);
-    const stream = await WatchStream.open(env, old);
+    const stream = await RecordedWatch.open(env, old);
     await changeDefinition(env, posts.definition.metadata.name, ({ spec }) => {
       spec.versions[1]!['served'] = false;
     });
@@ -116,13 +119,13 @@ describe('when its definition changes', () => {
 
   test('another model’s change ends nothing', async () => {
     const [posts, others] = await Promise.all([register(env), register(env)]);
-    const stream = await WatchStream.open(env, posts.path);
+    const stream = await RecordedWatch.open(env, posts.path);
     await changeDefinition(env, others.definition.metadata.name, ({ spec }) => {
-      spec.versions = [version('v1', objectSchema({ type: 'object' }))];
+      spec.versions = [version('v1', schemaWithSpec({ type: 'object' }))];
     });
     await call(env, `${definitionsPath}/${others.definition.metadata.name}`, { method: 'DELETE' });
     await onEveryServer(env, others.path, 404);
-    await create(env, posts.path, posts.object('still'));
+    await createOrThrow(env, posts.path, posts.object('still'));
     await stream.untilCount(1);
     expect([stream.ended, stream.story]).toEqual([false, ['ADDED still']]);
     stream.close();
@@ -130,13 +133,13 @@ describe('when its definition changes', () => {
 
   test('labels on the definition end nothing', async () => {
     const posts = await register(env);
-    const stream = await WatchStream.open(env, posts.path);
+    const stream = await RecordedWatch.open(env, posts.path);
     await call(env, `${definitionsPath}/${posts.definition.metadata.name}`, {
       method: 'PATCH',
       headers: mergePatch,
       body: { metadata: { labels: { a: 'b' } } },
     });
-    await create(env, posts.path, posts.object('still'));
+    await createOrThrow(env, posts.path, posts.object('still'));
     await stream.untilCount(1);
     expect(stream.ended).toBe(false);
     stream.close();
@@ -151,9 +154,9 @@ describe('objects seen through another version', () => {
     ];
     const posts = await register(env, { versions });
     const streams = await Promise.all(
-      ['v1', 'v2'].map((name) => WatchStream.open(env, posts.path.replace('/v1/', `/${name}/`))),
+      ['v1', 'v2'].map((name) => RecordedWatch.open(env, posts.path.replace('/v1/', `/${name}/`))),
     );
-    await create(env, posts.path, posts.object('a', { both: 'b' }));
+    await createOrThrow(env, posts.path, posts.object('a', { both: 'b' }));
     await call(env, `${posts.path}/a`, { method: 'DELETE' });
     await Promise.all(streams.map((stream) => stream.untilCount(2)));
     for (const [i, stream] of streams.entries()) {
@@ -170,10 +173,10 @@ test('a server that stops ends its watches cleanly, with a last bookmark for who
   const own = await startTestEnv({ replicas: 2 });
   try {
     const posts = await register(own);
-    const created = await create(own, posts.path, posts.object('a'));
-    const plain = await WatchStream.open(own, posts.path);
-    const marked = await WatchStream.open(own, `${posts.path}?allowWatchBookmarks=true`);
-    const sse = await WatchStream.open(own, posts.path, { sse: true });
+    const created = await createOrThrow(own, posts.path, posts.object('a'));
+    const plain = await RecordedWatch.open(own, posts.path);
+    const marked = await RecordedWatch.open(own, `${posts.path}?allowWatchBookmarks=true`);
+    const sse = await RecordedWatch.open(own, posts.path, { sse: true });
     const streams = [plain, marked, sse];
     await Promise.all(streams.map((stream) => stream.untilCount(1)));
     const [leaving] = own.servers;
@@ -185,13 +188,13 @@ test('a server that stops ends its watches cleanly, with a last bookmark for who
     expect(BigInt(marked.events.at(-1)!.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(
       BigInt(created.metadata.resourceVersion),
     );
-    const other = await WatchStream.open(own, posts.path, {
+    const other = await RecordedWatch.open(own, posts.path, {
       server: 1,
       sse: true,
       headers: { 'last-event-id': sse.changes[0]!.id! },
     });
     const second = await call(own, posts.path, { server: 1, method: 'POST', body: posts.object('b') });
-    await eventually(() => expect(other.changes.map(({ object }) => object)).toEqual([second.body]));
+    await retryUntilPasses(() => expect(other.changes.map(({ object }) => object)).toEqual([second.body]));
     other.close();
   } finally {
     own.servers.shift();

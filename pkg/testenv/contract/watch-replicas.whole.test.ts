@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call, mergePatch } from './api-call.ts';
-import { create, register, type Registered } from './models-definition.ts';
-import { revisionOf, WatchStream, type SeenEvent } from './watch-stream.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
+import { eventRevision, RecordedWatch, type SeenEvent } from './recorded-watch.ts';
 
 const writers = 16;
 const roundsEach = 20;
@@ -20,7 +20,7 @@ afterAll(() => env?.stop());
 const fingerprint = ({ type, object }: SeenEvent): string =>
   `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`;
 
-const untilNamed = (stream: WatchStream, name: string): Promise<WatchStream> =>
+const untilNamed = (stream: RecordedWatch, name: string): Promise<RecordedWatch> =>
   stream.until(({ changes }) => changes.at(-1)?.object.metadata.name === name);
 
 /** Creates, changes and deletes on one replica, and answers the revisions the server told. */
@@ -43,14 +43,14 @@ async function write(server: number, writer: number, told: string[]): Promise<vo
 
 test('every watcher on either replica sees each write of both once, in one order, from wherever it joins', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
-  const truth = await WatchStream.open(env, `${posts.path}?resourceVersion=${start}`, { server: 0 });
-  const joined: { from: bigint; stream: WatchStream }[] = [];
+  const truth = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`, { server: 0 });
+  const joined: { from: bigint; stream: RecordedWatch }[] = [];
   const told: string[] = [];
   const writing = new AbortController();
   const join = async (): Promise<void> => {
     while (!writing.signal.aborted && joined.length < 24) {
       const from = told[Math.floor(Math.random() * told.length)] ?? start;
-      const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${from}`, {
+      const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${from}`, {
         server: joined.length % 2,
         sse: joined.length % 3 === 0,
       });
@@ -62,10 +62,10 @@ test('every watcher on either replica sees each write of both once, in one order
   await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer % 2, writer, told)));
   writing.abort();
   await joining;
-  const end = await create(env, posts.path, posts.object('the-end'));
+  const end = await createOrThrow(env, posts.path, posts.object('the-end'));
   await Promise.all([truth, ...joined.map(({ stream }) => stream)].map((stream) => untilNamed(stream, 'the-end')));
   const sequence = truth.changes.map(fingerprint);
-  const revisions = truth.changes.map(revisionOf);
+  const revisions = truth.changes.map(eventRevision);
   expect(sequence).toHaveLength(writers * (roundsEach * 2 + roundsEach / 2) + 1);
   expect(revisions.every((revision, i) => i === 0 || revision > revisions[i - 1]!)).toBe(true);
   expect(new Set(revisions).size).toBe(sequence.length);
@@ -82,19 +82,19 @@ test('list and watch join without a gap while others write', async () => {
   const told: string[] = [];
   const load = Promise.all([100, 101, 102, 103].map((writer) => write(writer % 2, writer, told)));
   const seen: Map<string, string>[] = [];
-  const streams: WatchStream[] = [];
+  const streams: RecordedWatch[] = [];
   for (let i = 0; i < 6; i += 1) {
     const list = await call(env, posts.path, { server: i % 2 });
     const cache = new Map(list.body.items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
     seen.push(cache);
     streams.push(
-      await WatchStream.open(env, `${posts.path}?resourceVersion=${list.body.metadata.resourceVersion}`, {
+      await RecordedWatch.open(env, `${posts.path}?resourceVersion=${list.body.metadata.resourceVersion}`, {
         server: (i + 1) % 2,
       }),
     );
   }
   await load;
-  await create(env, posts.path, posts.object('last'));
+  await createOrThrow(env, posts.path, posts.object('last'));
   await Promise.all(streams.map((stream) => untilNamed(stream, 'last')));
   const { body } = await call(env, posts.path, { server: 1 });
   const now = new Map(body.items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
@@ -115,15 +115,15 @@ test('list and watch join without a gap while others write', async () => {
 
 test('broken off and resumed from the last event, again and again, nothing is lost or repeated', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
-  const truth = await WatchStream.open(env, `${posts.path}?resourceVersion=${start}`);
+  const truth = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${start}`);
   const told: string[] = [];
   const load = Promise.all([200, 201, 202, 203].map((writer) => write(writer % 2, writer, told))).then(() =>
-    create(env, posts.path, posts.object('finish')),
+    createOrThrow(env, posts.path, posts.object('finish')),
   );
   const collected: SeenEvent[] = [];
   let last = start;
   for (let i = 0; collected.at(-1)?.object.metadata.name !== 'finish'; i += 1) {
-    const stream = await WatchStream.open(env, posts.path, {
+    const stream = await RecordedWatch.open(env, posts.path, {
       server: i % 2,
       sse: true,
       headers: { 'last-event-id': last },

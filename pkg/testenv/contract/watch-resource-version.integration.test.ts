@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { defaultHandlerOptions } from '#pkg/apiserver/index';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { call } from './api-call.ts';
-import { create, register, type Registered } from './models-definition.ts';
-import { revisionOf, WatchStream, type WatchStreamOptions } from './watch-stream.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
+import { eventRevision, RecordedWatch, type WatchStreamOptions } from './recorded-watch.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -14,13 +14,13 @@ beforeAll(async () => {
     handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } },
   });
   posts = await register(env);
-  for (const name of ['z', 'y', 'x']) await create(env, posts.path, posts.object(name));
+  for (const name of ['z', 'y', 'x']) await createOrThrow(env, posts.path, posts.object(name));
 });
 
 afterAll(() => env?.stop());
 
-async function storyOf(query: string, count: number, options: WatchStreamOptions = {}): Promise<WatchStream> {
-  const stream = await WatchStream.open(env, `${posts.path}?${query}`, options);
+async function storyOf(query: string, count: number, options: WatchStreamOptions = {}): Promise<RecordedWatch> {
+  const stream = await RecordedWatch.open(env, `${posts.path}?${query}`, options);
   try {
     return await stream.untilCount(count);
   } finally {
@@ -37,10 +37,10 @@ describe('where a watch starts', () => {
     ['empty', 'resourceVersion='],
     ['0', 'resourceVersion=0'],
   ])('resourceVersion %s: every object as ADDED, then what follows', async (_case, query) => {
-    const stream = await WatchStream.open(env, `${posts.path}?${query}`);
+    const stream = await RecordedWatch.open(env, `${posts.path}?${query}`);
     await stream.untilCount(3);
     expect(stream.story.toSorted()).toEqual(['ADDED x', 'ADDED y', 'ADDED z']);
-    const created = await create(env, posts.path, posts.object(`live-${_case}`));
+    const created = await createOrThrow(env, posts.path, posts.object(`live-${_case}`));
     await stream.untilCount(4);
     expect(stream.changes[3]).toEqual({ type: 'ADDED', object: created });
     stream.close();
@@ -49,11 +49,11 @@ describe('where a watch starts', () => {
 
   test('resourceVersion N: everything after N and nothing else', async () => {
     const first = await current();
-    const second = await create(env, posts.path, posts.object('n1'));
-    const third = await create(env, posts.path, posts.object('n2'));
+    const second = await createOrThrow(env, posts.path, posts.object('n1'));
+    const third = await createOrThrow(env, posts.path, posts.object('n2'));
     const all = await storyOf(`resourceVersion=${first}`, 2);
     expect(all.story).toEqual(['ADDED n1', 'ADDED n2']);
-    expect(all.changes.map(revisionOf)).toEqual(
+    expect(all.changes.map(eventRevision)).toEqual(
       [second, third].map(({ metadata }) => BigInt(metadata.resourceVersion)),
     );
     const rest = await storyOf(`resourceVersion=${second.metadata.resourceVersion}`, 1);
@@ -62,7 +62,7 @@ describe('where a watch starts', () => {
   });
 
   test('resourceVersion of the newest object: silence until the next change', async () => {
-    const stream = await WatchStream.open(
+    const stream = await RecordedWatch.open(
       env,
       `${posts.path}?resourceVersion=${await current()}&allowWatchBookmarks=true`,
     );
@@ -88,9 +88,9 @@ describe('places no watch can start at', () => {
 
   test('a future that arrives in time is a watch', async () => {
     const now = BigInt(await current());
-    const opening = WatchStream.open(env, `${posts.path}?resourceVersion=${now + 1n}`);
-    await create(env, posts.path, posts.object('arrives-1'));
-    await create(env, posts.path, posts.object('arrives-2'));
+    const opening = RecordedWatch.open(env, `${posts.path}?resourceVersion=${now + 1n}`);
+    await createOrThrow(env, posts.path, posts.object('arrives-1'));
+    await createOrThrow(env, posts.path, posts.object('arrives-2'));
     const stream = await opening;
     await stream.until(({ story }) => story.includes('ADDED arrives-2'));
     // The first is the revision that was asked for, unless something else in the database had it.
@@ -115,9 +115,9 @@ describe('places no watch can start at', () => {
   });
 
   test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a fresh list goes on', async () => {
-    await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, claimAge: 60_000 });
+    await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 60_000 });
     // The second server was not there at revision 1, so that none of it can still be in its memory.
-    const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
+    const stream = await RecordedWatch.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
     await stream.untilEnd();
     expect(stream.failure).toBeUndefined();
     expect(stream.events).toHaveLength(1);
@@ -126,11 +126,11 @@ describe('places no watch can start at', () => {
       object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 },
     });
     expect(stream.events[0]!.object.message).toMatch(/^too old resource version: 1 \(\d+\)$/);
-    const sse = await WatchStream.open(env, posts.path, { server: 1, sse: true, headers: { 'last-event-id': '1' } });
+    const sse = await RecordedWatch.open(env, posts.path, { server: 1, sse: true, headers: { 'last-event-id': '1' } });
     await sse.untilEnd();
     expect(sse.events[0]).toMatchObject({ type: 'ERROR', object: { code: 410 } });
-    const created = await WatchStream.open(env, `${posts.path}?resourceVersion=${await current()}`);
-    await create(env, posts.path, posts.object('fresh'));
+    const created = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${await current()}`);
+    await createOrThrow(env, posts.path, posts.object('fresh'));
     await created.untilCount(1);
     expect(created.story).toEqual(['ADDED fresh']);
     created.close();
@@ -142,7 +142,7 @@ describe('sendInitialEvents', () => {
   const streaming = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
   test('ADDED for all, then the bookmark that says so, then what follows', async () => {
-    const stream = await WatchStream.open(env, `${posts.path}?${streaming}`);
+    const stream = await RecordedWatch.open(env, `${posts.path}?${streaming}`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     const types = stream.events.map(({ type }) => type);
     expect(types.slice(0, types.indexOf('BOOKMARK') + 1)).toEqual(['ADDED', 'ADDED', 'ADDED', 'BOOKMARK']);
@@ -152,7 +152,7 @@ describe('sendInitialEvents', () => {
       kind: 'Post',
       metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } },
     });
-    await create(env, posts.path, posts.object('follows'));
+    await createOrThrow(env, posts.path, posts.object('follows'));
     await stream.untilCount(4);
     expect(stream.story.at(-1)).toBe('ADDED follows');
     expect(
@@ -167,14 +167,14 @@ describe('sendInitialEvents', () => {
     ['resourceVersion 0', `${streaming}&resourceVersion=0`],
     ['a version that is there', `${streaming}&resourceVersion=1`],
   ])('%s starts the same', async (_case, query) => {
-    const stream = await WatchStream.open(env, `${posts.path}?${query}`);
+    const stream = await RecordedWatch.open(env, `${posts.path}?${query}`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     expect(stream.changes).toHaveLength(3);
     stream.close();
   });
 
   test('an empty collection: the marker alone', async () => {
-    const stream = await WatchStream.open(env, `${posts.path}?${streaming}&labelSelector=nobody`);
+    const stream = await RecordedWatch.open(env, `${posts.path}?${streaming}&labelSelector=nobody`);
     await stream.until(({ bookmarks }) => bookmarks.length > 0);
     expect(stream.changes).toEqual([]);
     expect(stream.bookmarks[0]!.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
@@ -182,7 +182,7 @@ describe('sendInitialEvents', () => {
   });
 
   test('false: no initial objects even without a resourceVersion', async () => {
-    const stream = await WatchStream.open(
+    const stream = await RecordedWatch.open(
       env,
       `${posts.path}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
     );

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
-import { call, eventually, mergePatch, type Answer } from './api-call.ts';
-import { create, register, type Registered } from './models-definition.ts';
-import { revisionOf, WatchStream } from './watch-stream.ts';
+import { call, retryUntilPasses, mergePatch, type ApiResponse } from './api-call.ts';
+import { createOrThrow, register, type Registered } from './models-definition.ts';
+import { eventRevision, RecordedWatch } from './recorded-watch.ts';
 
 let env: TestEnv;
 let posts: Registered;
@@ -25,23 +25,23 @@ beforeAll(async () => {
     },
   };
   [posts, notes] = await Promise.all([
-    register(env, { spec, version: { indexes } }),
+    register(env, { spec, definitionVersion: { indexes } }),
     register(env, { kind: 'Note', scope: 'Namespaced' }),
   ]);
-  await eventually(async () =>
+  await retryUntilPasses(async () =>
     expect((await call(env, `${posts.path}?fieldSelector=spec.color%3Dred`)).status).toBe(200),
   );
   for (const name of ['one', 'two'])
-    await create(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    await createOrThrow(env, '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 });
 
 afterAll(() => env?.stop());
 
-const patch = (path: string, body: unknown): Promise<Answer> =>
+const patch = (path: string, body: unknown): Promise<ApiResponse> =>
   call(env, path, { method: 'PATCH', headers: mergePatch, body });
 const revision = async (path: string): Promise<string> => (await call(env, path)).body.metadata.resourceVersion;
 
-const places = (stream: WatchStream): string[] =>
+const places = (stream: RecordedWatch): string[] =>
   stream.changes.map(({ type, object }) => `${type} ${object.metadata.namespace}`);
 
 interface Transition {
@@ -147,13 +147,13 @@ describe('an object that crosses a selector', () => {
     async (_case, { selector, outside, inside }) => {
       const name = `crossing-${transitions.findIndex(([other]) => other === _case)}`;
       const path = `${posts.path}/${name}`;
-      await create(env, posts.path, posts.object(name, {}));
+      await createOrThrow(env, posts.path, posts.object(name, {}));
       await patch(path, outside);
-      const stream = await WatchStream.open(
+      const stream = await RecordedWatch.open(
         env,
         `${posts.path}?${selector}&resourceVersion=${await revision(posts.path)}`,
       );
-      const seenByAll = await WatchStream.open(env, `${posts.path}?resourceVersion=${await revision(posts.path)}`);
+      const seenByAll = await RecordedWatch.open(env, `${posts.path}?resourceVersion=${await revision(posts.path)}`);
       const entered = await patch(path, inside);
       const touched = await patch(path, { spec: { n: 1 } });
       const left = await patch(path, outside);
@@ -171,30 +171,33 @@ describe('an object that crosses a selector', () => {
         metadata: { ...touched.body.metadata, resourceVersion: left.body.metadata.resourceVersion },
       });
       expect(again!.object).toEqual(back.body);
-      expect(revisionOf(deleted!)).toBe(revisionOf(seenByAll.changes.at(-1)!));
+      expect(eventRevision(deleted!)).toBe(eventRevision(seenByAll.changes.at(-1)!));
       stream.close();
       seenByAll.close();
     },
   );
 
   test('one that never matched is never heard of', async () => {
-    const stream = await WatchStream.open(
+    const stream = await RecordedWatch.open(
       env,
       `${posts.path}?labelSelector=app%3Dmine&resourceVersion=${await revision(posts.path)}`,
     );
-    await create(env, posts.path, posts.object('other'));
+    await createOrThrow(env, posts.path, posts.object('other'));
     await patch(`${posts.path}/other`, { spec: { n: 3 } });
     await call(env, `${posts.path}/other`, { method: 'DELETE' });
-    await create(env, posts.path, { ...posts.object('mine'), metadata: { name: 'mine', labels: { app: 'mine' } } });
+    await createOrThrow(env, posts.path, {
+      ...posts.object('mine'),
+      metadata: { name: 'mine', labels: { app: 'mine' } },
+    });
     await stream.untilCount(1);
     expect(stream.story).toEqual(['ADDED mine']);
     stream.close();
   });
 
   test('metadata.name selects one object, with its short name too', async () => {
-    await create(env, posts.path, posts.object('alone'));
+    await createOrThrow(env, posts.path, posts.object('alone'));
     for (const selector of ['metadata.name%3Dalone', 'name%3Dalone']) {
-      const stream = await WatchStream.open(env, `${posts.path}?fieldSelector=${selector}&resourceVersion=0`);
+      const stream = await RecordedWatch.open(env, `${posts.path}?fieldSelector=${selector}&resourceVersion=0`);
       await stream.untilCount(1);
       expect(stream.story).toEqual(['ADDED alone']);
       stream.close();
@@ -216,14 +219,14 @@ test.each([
 describe('namespaces', () => {
   test('a watch in one sees that one, a watch across sees all', async () => {
     const start = await revision(notes.path);
-    const one = await WatchStream.open(env, `${notes.inNamespace('one')}?resourceVersion=${start}`);
-    const all = await WatchStream.open(env, `${notes.path}?resourceVersion=${start}`);
-    const field = await WatchStream.open(
+    const one = await RecordedWatch.open(env, `${notes.inNamespace('one')}?resourceVersion=${start}`);
+    const all = await RecordedWatch.open(env, `${notes.path}?resourceVersion=${start}`);
+    const field = await RecordedWatch.open(
       env,
       `${notes.path}?resourceVersion=${start}&fieldSelector=metadata.namespace%3Dtwo`,
     );
-    await create(env, notes.inNamespace('one'), notes.object('n'));
-    await create(env, notes.inNamespace('two'), notes.object('n'));
+    await createOrThrow(env, notes.inNamespace('one'), notes.object('n'));
+    await createOrThrow(env, notes.inNamespace('two'), notes.object('n'));
     await call(env, `${notes.inNamespace('one')}/n`, { method: 'DELETE' });
     await call(env, `${notes.inNamespace('two')}/n`, { method: 'DELETE' });
     await all.untilCount(4);
@@ -240,7 +243,7 @@ describe('namespaces', () => {
   });
 
   test('namespaces themselves are watched', async () => {
-    const stream = await WatchStream.open(env, '/api/v1/namespaces');
+    const stream = await RecordedWatch.open(env, '/api/v1/namespaces');
     await stream.until(({ story }) => story.includes('ADDED default') && story.includes('ADDED one'));
     stream.close();
   });

@@ -3,7 +3,7 @@ import { Manager, type ControllerDefinition, type Log } from '#pkg/runtime/index
 import { waitUntil } from './wait-until.ts';
 import { WorkCount } from './work-count.ts';
 
-export interface SecondLookOptions {
+export interface IdempotentRestartOptions {
   client: Client;
   controllers: readonly ControllerDefinition[];
   models: readonly ResourceType[];
@@ -16,13 +16,13 @@ export interface SecondLookOptions {
  * Starts the controllers on a world that is settled, lets them look at all of it, and holds them to changing nothing.
  * @throws Error that names the objects they changed
  */
-export async function takeSecondLook({
+export async function assertIdempotentRestart({
   client,
   controllers,
   models,
   log,
   timeoutMs,
-}: SecondLookOptions): Promise<void> {
+}: IdempotentRestartOptions): Promise<void> {
   const before = await revisionsOf(client, models);
   const watched = new CountedWatches(client);
   const work = new WorkCount();

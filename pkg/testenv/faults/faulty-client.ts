@@ -21,7 +21,7 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { CrashError } from './crash-error.ts';
-import { Fates } from './fates.ts';
+import { SeededFaults } from './seeded-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 /** How often each thing goes wrong, from 0 (never) to 1; those left out are 0. */
@@ -57,7 +57,7 @@ export interface FaultyClientOptions {
 /** What all lives of a process share. */
 interface World {
   client: Client;
-  fates: Fates;
+  faults: SeededFaults;
   rates: FaultRates;
   onFault: (fault: string) => void;
 }
@@ -75,7 +75,7 @@ export class FaultyClient implements Client {
 
   constructor(
     { client, seed, rates, onFault = () => undefined }: FaultyClientOptions,
-    world: World = { client, fates: new Fates(seed), rates, onFault },
+    world: World = { client, faults: new SeededFaults(seed), rates, onFault },
   ) {
     this.#world = world;
     this.crashed = new Promise((resolve) => {
@@ -194,7 +194,7 @@ export class FaultyClient implements Client {
   ): Promise<Result> {
     this.#checkAlive();
     const crashes = this.#happens('crash', call);
-    const comesThrough = this.#world.fates.of(`comes through ${call}`).chance(0.5);
+    const comesThrough = this.#world.faults.of(`comes through ${call}`).chance(0.5);
     if (crashes && !comesThrough) this.#crash();
     if (conflict !== undefined && this.#happens('conflict', call)) throw conflict();
     const isLost = this.#happens('lostAnswer', call);
@@ -215,15 +215,15 @@ export class FaultyClient implements Client {
   }
 
   #happens(fault: keyof FaultRates, call: string): boolean {
-    const { rates, fates, onFault } = this.#world;
-    if (!fates.of(`${fault} ${call}`).chance(rates[fault] ?? 0)) return false;
+    const { rates, faults, onFault } = this.#world;
+    if (!faults.of(`${fault} ${call}`).chance(rates[fault] ?? 0)) return false;
     onFault(`${fault}: ${call}`);
     return true;
   }
 
   /** Mostly some turns of the event loop; now and then long enough for whole reconciles. */
   async #linger(call: string): Promise<void> {
-    const random: SeededRandom = this.#world.fates.of(`linger ${call}`);
+    const random: SeededRandom = this.#world.faults.of(`linger ${call}`);
     if (random.chance(0.2)) await delay(random.below(20));
     else
       for (let turns = random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));

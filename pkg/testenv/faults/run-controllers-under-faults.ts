@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isStatusError, type AnyObject, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import type { ControllerDefinition, Log } from '#pkg/runtime/index';
 import { FaultyClient, type FaultRates } from './faulty-client.ts';
-import { MortalControllers } from './mortal-controllers.ts';
-import { takeSecondLook } from './assert-idempotent-restart.ts';
+import { CrashingControllerRunner } from './crashing-controller-runner.ts';
+import { assertIdempotentRestart } from './assert-idempotent-restart.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -93,12 +93,12 @@ export async function runControllersUnderFaults({
   const note = (what: string): void => void history.push(what);
   const faulty = new FaultyClient({ client, seed, rates, onFault: note });
   const world = newWorld(client, seed, note);
-  const running = new MortalControllers({
+  const running = new CrashingControllerRunner({
     name: `run-${randomUUID()}`,
     client: faulty,
     controllers,
     log,
-    onLife: note,
+    onRestart: note,
   });
   try {
     await act(world);
@@ -106,7 +106,7 @@ export async function runControllersUnderFaults({
     note('the faults are over');
     await untilExpected(() => expect(world), running, timeoutMs);
     await running.stop();
-    await takeSecondLook({ client, controllers, models, log, timeoutMs });
+    await assertIdempotentRestart({ client, controllers, models, log, timeoutMs });
   } catch (error) {
     throw new FaultyRunError(seed, history, error);
   } finally {
@@ -128,7 +128,7 @@ function newWorld(client: Client, seed: number, note: (what: string) => void): F
 /** And for good: while a reconcile is under way, it may yet write what it computed before. */
 async function untilExpected(
   expect: () => Promise<void>,
-  running: MortalControllers,
+  running: CrashingControllerRunner,
   timeoutMs: number,
 ): Promise<void> {
   let last: unknown;

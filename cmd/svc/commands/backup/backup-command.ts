@@ -24,7 +24,7 @@ export function backup(options: Options, { to, force }: { to: string | undefined
     // Before a database is started for it.
     if (target !== undefined) await checkTarget(target);
     return besideServers(options, { applicationName: 'svc backup' }, async (opened) => {
-      const summary = await explained(
+      const summary = await withBackupErrors(
         target === undefined
           ? write(opened, stdoutSink(process.stdout), signal)
           : toFile(opened, { ...target, signal }),
@@ -122,7 +122,7 @@ async function write({ database, log }: OperatorDatabase, sink: Writable, signal
 }
 
 /** In the words of whoever starts the program. */
-export async function explained<T>(work: Promise<T>): Promise<T> {
+export async function withBackupErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

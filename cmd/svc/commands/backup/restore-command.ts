@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { AccessDatabase } from '#pkg/access/index';
 import { newProgress, restore, type RestoreSummary } from '#pkg/backup/index';
 import { backedUpSchemas } from './backed-up-schemas.ts';
-import { explained } from './backup-command.ts';
+import { withBackupErrors } from './backup-command.ts';
 import { besideServers, type OperatorDatabase } from '../../composition/open-operator-database.ts';
 import { openSecrets } from '../../composition/open-secrets.ts';
 import { OperatorError } from '../../options/operator-error.ts';
@@ -20,7 +20,9 @@ export function restoreBackup(
     const { source, size } = await openSource(from);
     try {
       return await besideServers(options, { applicationName: 'svc restore', mayCreate: true }, async (opened) => {
-        const { version, created, tables, rows } = await explained(read(opened, { source, size, replace, signal }));
+        const { version, created, tables, rows } = await withBackupErrors(
+          read(opened, { source, size, replace, signal }),
+        );
         opened.log.info({ version, created, tables, rows }, 'the backup is restored');
         await warnOfKeys(opened, options);
         return 0;

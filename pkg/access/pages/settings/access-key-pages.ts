@@ -1,13 +1,13 @@
-import { ownerOf, readSettings } from '../../access-keys/access-key-operations.ts';
+import { keyOwnerOf, parseKeySettings } from '../../access-keys/access-key-operations.ts';
 import { maxAccessKeys, type AccessKey, type AccessKeys } from '../../access-keys/access-keys.ts';
 import { anyAddress } from '../../access-keys/ip-group.ts';
-import { newFieldErrors, newNotFound } from '../../http/access-error.ts';
-import type { Answer, Call, Operation } from '../../http/operation.ts';
+import { newFieldErrors, newAccessNotFound } from '../../http/access-error.ts';
+import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../form-refusal.ts';
-import { timeOf } from '../format-time.ts';
+import { timeElement } from '../format-time.ts';
 import { secretNote } from './secret-note.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
@@ -28,7 +28,7 @@ interface Shown {
 
 /** Access keys: made, with their secret shown once, changed and deleted. */
 export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'update' | 'delete'>): Operation[] {
-  const show = async (call: Call, { outcome = {}, created, ipGroup }: Shown = {}): Promise<Answer> => {
+  const show = async (call: Call, { outcome = {}, created, ipGroup }: Shown = {}): Promise<AccessResponse> => {
     const list = await keys.list(call.caller.id);
     return settingsPage(call, {
       path,
@@ -37,14 +37,14 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
       body: html`${created}${keyList(call, list)}${newKeyForm(call, { outcome, ipGroup: ipGroup ?? anyAddress })}`,
     });
   };
-  const create = async (call: Call): Promise<Answer> => {
+  const create = async (call: Call): Promise<AccessResponse> => {
     const { ip_group: ipGroup = anyAddress } = await call.request.fields();
     return unlessRefused(
       async () => {
-        const made = await keys.create(ownerOf(call), {
+        const made = await keys.create(keyOwnerOf(call), {
           ipGroup: [anyAddress],
           isActive: true,
-          ...readSettings({ ip_group: ipGroup }),
+          ...parseKeySettings({ ip_group: ipGroup }),
         });
         if (made === undefined)
           throw newFieldErrors({
@@ -60,16 +60,16 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
       (outcome) => show(call, { outcome, ipGroup: textField(ipGroup) }),
     );
   };
-  const change = async (call: Call): Promise<Answer> => {
+  const change = async (call: Call): Promise<AccessResponse> => {
     const { action, ...fields } = await call.request.fields();
     const id = call.params['id']!;
     return unlessRefused(
       async () => {
         const isDeletion = action === 'delete';
         const isFound = isDeletion
-          ? await keys.delete(ownerOf(call), id)
-          : (await keys.update(ownerOf(call), id, readSettings(fields))) !== undefined;
-        if (!isFound) throw newNotFound('There is no such key any more.');
+          ? await keys.delete(keyOwnerOf(call), id)
+          : (await keys.update(keyOwnerOf(call), id, parseKeySettings(fields))) !== undefined;
+        if (!isFound) throw newAccessNotFound('There is no such key any more.');
         return seeOther(`${path}?done=${isDeletion ? 'deleted' : 'saved'}`);
       },
       ({ problems, ...outcome }) =>
@@ -107,7 +107,7 @@ ${list.length === 0 ? html`<p class="card">You have no access keys.</p>` : html`
 function keyCard({ id, isActive, ipGroup, dateCreated, dateLastUsed }: AccessKey, csrf: Html): Html {
   const ofKey = html`<span class="visually-hidden"> of key ${id}</span>`;
   return html`<li class="card"><h2><code>${id}</code> ${isActive ? html`<span class="mark good">active</span>` : html`<span class="mark bad">disabled</span>`}</h2>
-<dl><dt>From</dt><dd>${ipGroup.join(', ')}</dd><dt>Created</dt><dd>${timeOf(dateCreated)}</dd><dt>Last used</dt><dd>${timeOf(dateLastUsed)}</dd></dl>
+<dl><dt>From</dt><dd>${ipGroup.join(', ')}</dd><dt>Created</dt><dd>${timeElement(dateCreated)}</dd><dt>Last used</dt><dd>${timeElement(dateLastUsed)}</dd></dl>
 <div class="actions">
 <form method="post" action="${path}${id}/">${csrf}<input type="hidden" name="is_active" value="${String(!isActive)}"><button type="submit">${isActive ? 'Disable' : 'Enable'}<span class="visually-hidden"> key ${id}</span></button></form>
 <details><summary>Change addresses${ofKey}</summary>

@@ -1,4 +1,4 @@
-import { choice, field, select, type Problems } from '../form-fields.ts';
+import { choiceField, field, select, type Problems } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField } from '../page.ts';
 
@@ -35,7 +35,7 @@ export interface NewTokenFormOptions {
 export function newTokenForm({ path, csrfToken, roles, sent = blank, problems = {} }: NewTokenFormOptions): Html {
   const wrong = problems['roles'] ?? [];
   const boxes = roles.map((role, i) =>
-    choice({
+    choiceField({
       type: 'checkbox',
       name: rolePrefix + role,
       id: `role-${i}`,
@@ -51,8 +51,8 @@ ${field({ name: 'displayName', label: 'What it is for', value: sent.displayName,
 ${select({ name: 'expiresAt', label: 'Expires', value: sent.days, options: lifetimes, problems })}
 <fieldset ${wrong.length > 0 && html`aria-describedby="roles-wrong"`}><legend>What it may do</legend>
 ${wrong.length > 0 && html`<p class="wrong" id="roles-wrong">${wrong.join(' ')}</p>`}
-${choice({ type: 'radio', name: 'scope', id: 'scope-all', label: 'Everything that I may do', value: 'all', isChecked: !sent.isNarrowed })}
-${roles.length > 0 && choice({ type: 'radio', name: 'scope', id: 'scope-roles', label: 'Only what these roles permit:', value: 'roles', isChecked: sent.isNarrowed })}
+${choiceField({ type: 'radio', name: 'scope', id: 'scope-all', label: 'Everything that I may do', value: 'all', isChecked: !sent.isNarrowed })}
+${roles.length > 0 && choiceField({ type: 'radio', name: 'scope', id: 'scope-roles', label: 'Only what these roles permit:', value: 'roles', isChecked: sent.isNarrowed })}
 ${roles.length > 0 && html`<div class="choices" role="group" aria-label="Roles">${boxes}</div>`}
 </fieldset>
 <button class="main" type="submit">Create personal token</button>

@@ -1,7 +1,7 @@
-import type { Answer, Call, Operation } from '../../http/operation.ts';
+import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
 import type { OwnProfile } from '../../users/own-profile.ts';
 import { revokeField } from '../../users/revoke-credentials.ts';
-import { choice, field } from '../form-fields.ts';
+import { choiceField, field } from '../form-fields.ts';
 import { html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../form-refusal.ts';
@@ -12,7 +12,7 @@ const path = '/settings/password/';
 
 /** A new password; nothing that was typed is ever shown again. */
 export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Operation[] {
-  const change = (call: Call): Promise<Answer> =>
+  const change = (call: Call): Promise<AccessResponse> =>
     unlessRefused(
       async () => {
         const { isRevoking } = await profile.changePassword(call, await call.request.fields());
@@ -32,7 +32,10 @@ export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Oper
   ];
 }
 
-function show(call: Call, { isRevoking = false, ...outcome }: PageOutcome & { isRevoking?: boolean } = {}): Answer {
+function show(
+  call: Call,
+  { isRevoking = false, ...outcome }: PageOutcome & { isRevoking?: boolean } = {},
+): AccessResponse {
   const { problems } = outcome;
   const { username, csrfToken } = pageUserOf(call);
   const done = {
@@ -51,7 +54,7 @@ ${csrfField(csrfToken)}
 ${field({ name: 'old_password', label: 'Current password', type: 'password', autocomplete: 'current-password', required: true, problems })}
 ${field({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters, and none of the passwords that everybody tries first.', required: true, problems })}
 ${field({ name: 'new_password_again', label: 'New password again', type: 'password', autocomplete: 'new-password', required: true, problems })}
-${choice({ type: 'checkbox', name: revokeField, id: revokeField, label: 'End my personal tokens, access keys and private token, too: somebody else may know them', value: 'true', isChecked: isRevoking })}
+${choiceField({ type: 'checkbox', name: revokeField, id: revokeField, label: 'End my personal tokens, access keys and private token, too: somebody else may know them', value: 'true', isChecked: isRevoking })}
 <p data-reveal>Your other sessions end, and all Bearer tokens. Personal tokens, access keys and the private token stay unless you tick the box.</p>
 <button class="main" type="submit">Change password</button>
 </form></section>`,

@@ -1,13 +1,13 @@
 import { formatTimestamp, type JsonObject } from '#pkg/apimachinery/index';
 import { newFieldErrors } from '../../http/access-error.ts';
-import type { Answer, Call, Operation } from '../../http/operation.ts';
+import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
 import type { PersonalToken } from '../../personal-tokens/personal-token.ts';
 import type { PersonalTokens, TokenOwner } from '../../personal-tokens/personal-tokens.ts';
 import { userInfoOf } from '../../principals/principals.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../form-refusal.ts';
-import { timeOf } from '../format-time.ts';
+import { timeElement } from '../format-time.ts';
 import { newTokenForm, rolePrefix, type TokenForm } from './new-token-form.ts';
 import { secretNote } from './secret-note.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';
@@ -29,7 +29,7 @@ interface Shown {
 export function personalTokenPages(
   tokens: Pick<PersonalTokens, 'list' | 'assignableRoles' | 'create' | Action>,
 ): Operation[] {
-  const show = async (call: Call, { outcome = {}, created, sent }: Shown = {}): Promise<Answer> => {
+  const show = async (call: Call, { outcome = {}, created, sent }: Shown = {}): Promise<AccessResponse> => {
     const [list, roles] = await Promise.all([
       tokens.list(call.caller.id),
       tokens.assignableRoles(userInfoOf(call.caller)),
@@ -49,7 +49,7 @@ export function personalTokenPages(
       body: html`${created}${tokenList(list, csrfField(csrfToken))}${form}`,
     });
   };
-  const create = async (call: Call): Promise<Answer> => {
+  const create = async (call: Call): Promise<AccessResponse> => {
     const sent = readForm(await call.request.fields());
     return unlessRefused(
       async () => {
@@ -71,7 +71,7 @@ export function personalTokenPages(
       (outcome) => show(call, { outcome, sent }),
     );
   };
-  const change = async (call: Call): Promise<Answer> => {
+  const change = async (call: Call): Promise<AccessResponse> => {
     const action = textField((await call.request.fields())['action']);
     return unlessRefused(
       async () => {
@@ -132,7 +132,7 @@ function tokenCard({ metadata: { name, creationTimestamp }, spec, status }: Pers
   return html`<li class="card"><h2>${spec.displayName ?? name} ${stateOf({ spec, status })}</h2>
 <dl><dt>Name</dt><dd><code>${name}</code></dd>
 <dt>May do</dt><dd>${spec.roles === undefined ? 'everything that you may do' : spec.roles.join(', ')}</dd>
-<dt>Created</dt><dd>${timeOf(creationTimestamp)}</dd><dt>Expires</dt><dd>${timeOf(spec.expiresAt)}</dd><dt>Last used</dt><dd>${timeOf(status.lastUsed)}</dd></dl>
+<dt>Created</dt><dd>${timeElement(creationTimestamp)}</dd><dt>Expires</dt><dd>${timeElement(spec.expiresAt)}</dd><dt>Last used</dt><dd>${timeElement(status.lastUsed)}</dd></dl>
 <div class="actions">
 <form method="post" action="${path}${name}/">${csrf}${spec.revoked ? button('restore', 'Restore') : button('revoke', 'Revoke')}</form>
 <details class="bad"><summary>Delete${ofToken}</summary>

@@ -1,10 +1,10 @@
-import type { Answer, Call, Operation } from '../../http/operation.ts';
+import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
 import type { OwnProfile } from '../../users/own-profile.ts';
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../form-refusal.ts';
-import { timeOf } from '../format-time.ts';
+import { timeElement } from '../format-time.ts';
 import { pageUserOf, settingsOperation, textField } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
 
@@ -31,7 +31,7 @@ interface ProfileValues {
 
 /** A user's own name, e-mail address and comment. */
 export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Operation[] {
-  const show = async (call: Call, outcome: PageOutcome = {}, sent?: ProfileValues): Promise<Answer> => {
+  const show = async (call: Call, outcome: PageOutcome = {}, sent?: ProfileValues): Promise<AccessResponse> => {
     const record = (await profile.record(call.caller)) as ProfileRecord;
     return settingsPage(call, {
       path,
@@ -40,7 +40,7 @@ export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Op
       body: profileForm(call, record, { outcome, ...(sent === undefined ? {} : { sent }) }),
     });
   };
-  const save = async (call: Call): Promise<Answer> => {
+  const save = async (call: Call): Promise<AccessResponse> => {
     const fields = await call.request.fields();
     const sent = {
       name: textField(fields['name']),
@@ -75,9 +75,9 @@ function profileForm(
 <dt>Username</dt><dd>${record.username}</dd>
 <dt>Roles</dt><dd>${record.system_roles.map(({ display_name: role }) => role).join(', ') || 'none'}</dd>
 <dt>Groups</dt><dd>${record.groups.join(', ') || 'none'}</dd>
-<dt>Since</dt><dd>${timeOf(record.date_joined)}</dd>
-<dt>Expires</dt><dd>${timeOf(record.date_expired)}</dd>
-<dt>Last login</dt><dd>${timeOf(record.last_login)}</dd>
+<dt>Since</dt><dd>${timeElement(record.date_joined)}</dd>
+<dt>Expires</dt><dd>${timeElement(record.date_expired)}</dd>
+<dt>Last login</dt><dd>${timeElement(record.last_login)}</dd>
 </dl></section>
 <section class="card" aria-labelledby="you"><h2 id="you">About you</h2>
 <form method="post" action="${path}">

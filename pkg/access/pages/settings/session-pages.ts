@@ -1,12 +1,12 @@
 import { actorOf } from '../../audit/audit.ts';
-import { newNotFound } from '../../http/access-error.ts';
-import type { Answer, Call, Operation } from '../../http/operation.ts';
+import { newAccessNotFound } from '../../http/access-error.ts';
+import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
 import { endSession, type EndSessionParts } from '../../sessions/end-session.ts';
 import type { SessionRow, Sessions } from '../../sessions/sessions.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../form-refusal.ts';
-import { timeOf } from '../format-time.ts';
+import { timeElement } from '../format-time.ts';
 import { pageUserOf, settingsOperation } from './settings-operation.ts';
 import { settingsPage, type PageOutcome } from './settings-page.ts';
 
@@ -18,7 +18,7 @@ export interface SessionPageParts extends EndSessionParts {
 
 /** Where a user is logged in, and how to end it. */
 export function sessionPages(parts: SessionPageParts): Operation[] {
-  const show = async (call: Call, outcome: PageOutcome = {}): Promise<Answer> => {
+  const show = async (call: Call, outcome: PageOutcome = {}): Promise<AccessResponse> => {
     const rows = await parts.sessions.list(call.caller.id);
     return settingsPage(call, {
       path,
@@ -27,15 +27,16 @@ export function sessionPages(parts: SessionPageParts): Operation[] {
       body: sessionList(call, rows),
     });
   };
-  const end = (call: Call): Promise<Answer> =>
+  const end = (call: Call): Promise<AccessResponse> =>
     unlessRefused(
       async () => {
-        if (!(await endSession(call, call.params['id']!, parts))) throw newNotFound('This session has ended already.');
+        if (!(await endSession(call, call.params['id']!, parts)))
+          throw newAccessNotFound('This session has ended already.');
         return seeOther(`${path}?done=ended`);
       },
       (refusal) => show(call, refusal),
     );
-  const endOthers = async (call: Call): Promise<Answer> => {
+  const endOthers = async (call: Call): Promise<AccessResponse> => {
     const { id, username, session } = call.caller;
     await parts.database.transaction(async (on) => {
       await parts.sessions.endAll(id, { except: session!.id }, on);
@@ -78,7 +79,7 @@ function sessionCard(
   { csrf, isCurrent }: { csrf: Html; isCurrent: boolean },
 ): Html {
   return html`<li class="card"><h2>${address} ${isCurrent && html`<span class="mark good">this one</span>`}</h2>
-<dl><dt>Browser</dt><dd>${browser || 'unknown'}</dd><dt>Since</dt><dd>${timeOf(created)}</dd><dt>Last used</dt><dd>${timeOf(lastSeen)}</dd></dl>
-${!isCurrent && html`<form method="post" action="${path}${id}/">${csrf}<button class="bad" type="submit">End this session<span class="visually-hidden"> from ${address}, begun ${timeOf(created)}</span></button></form>`}
+<dl><dt>Browser</dt><dd>${browser || 'unknown'}</dd><dt>Since</dt><dd>${timeElement(created)}</dd><dt>Last used</dt><dd>${timeElement(lastSeen)}</dd></dl>
+${!isCurrent && html`<form method="post" action="${path}${id}/">${csrf}<button class="bad" type="submit">End this session<span class="visually-hidden"> from ${address}, begun ${timeElement(created)}</span></button></form>`}
 </li>`;
 }

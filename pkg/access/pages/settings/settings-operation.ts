@@ -1,5 +1,5 @@
 import { sessionCookie } from '../../http/cookies.ts';
-import type { Answer, Call, OpenOperation } from '../../http/operation.ts';
+import type { AccessResponse, Call, OpenOperation } from '../../http/operation.ts';
 import { csrfTokenOf } from '../../sessions/csrf-token.ts';
 import { seeOther, type PageUser } from '../page.ts';
 
@@ -7,7 +7,7 @@ export interface SettingsOperation extends Pick<OpenOperation, 'operationId' | '
   method: 'GET' | 'POST';
   /** Where the form is: who has to log in first goes on there. Default `path`. */
   page?: string;
-  handle: (call: Call) => Promise<Answer>;
+  handle: (call: Call) => Promise<AccessResponse>;
 }
 
 /** A page of somebody who has logged in; anyone else is led to the login, and from there back. */

@@ -1,5 +1,5 @@
 import type { AnswerHeaders } from '#pkg/http/index';
-import type { Answer, Call } from '../../http/operation.ts';
+import type { AccessResponse, Call } from '../../http/operation.ts';
 import { doneNote, problemNote, type Problems } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { pageAnswer } from '../page.ts';
@@ -34,7 +34,7 @@ export interface SettingsPageOptions extends PageOutcome {
 export function settingsPage(
   call: Call,
   { path, body, done = {}, status = 200, problems, headers }: SettingsPageOptions,
-): Answer {
+): AccessResponse {
   const word = call.query.get('done') ?? '';
   const isDone = problems === undefined && Object.hasOwn(done, word);
   return pageAnswer({

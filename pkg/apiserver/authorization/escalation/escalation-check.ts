@@ -1,7 +1,7 @@
 import { newForbidden, runInTurns, type GroupResource } from '#pkg/apimachinery/index';
 import { rbacGroup, type PolicyRule } from '#pkg/apis/index';
 import type { UserInfo } from '#pkg/identity/index';
-import { describeRule, quoted } from '../permissions.ts';
+import { describeRule, quotedList } from '../permissions.ts';
 import type { RoleIndex } from '../role-index.ts';
 
 /** Rules named in one answer, and characters of each. */
@@ -41,7 +41,7 @@ export function refuseMissing(missing: readonly PolicyRule[], { user, resource, 
     .map((rule) => describeRule(rule).slice(0, maxLength))
     .toSorted();
   const more = missing.length > maxShown ? '\nand others' : '';
-  const who = `user ${JSON.stringify(user.name)} (groups=${quoted(user.groups)})`;
+  const who = `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)})`;
   throw newForbidden(
     resource,
     name,

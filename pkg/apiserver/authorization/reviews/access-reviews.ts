@@ -7,7 +7,7 @@ import {
   type StatusCause,
 } from '#pkg/apimachinery/index';
 import type { Attributes, Authorizer, UserInfo } from '#pkg/identity/index';
-import { userOf, type Reviewer } from './review.ts';
+import { reviewedUser, type Reviewer } from './review.ts';
 
 const longestLagMs = 5000;
 
@@ -20,7 +20,7 @@ export const reviewSelf: Reviewer = async ({ parts, user, spec }) => {
 /** May somebody do this? */
 export const reviewSubject: Reviewer = async ({ parts, spec }) => {
   refuse('SubjectAccessReview', [...attributesCauses(spec), ...subjectCauses(spec)]);
-  return decide(parts.authorizer, userOf(spec), spec);
+  return decide(parts.authorizer, reviewedUser(spec), spec);
 };
 
 /** May somebody do this in the namespace? */
@@ -41,7 +41,7 @@ export const reviewSubjectLocally: Reviewer = async ({ parts, spec, namespace })
     );
   }
   refuse('LocalSubjectAccessReview', causes);
-  return decide(parts.authorizer, userOf(spec), spec);
+  return decide(parts.authorizer, reviewedUser(spec), spec);
 };
 
 /** What may I do in the namespace? */

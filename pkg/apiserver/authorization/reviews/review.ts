@@ -42,7 +42,7 @@ export function userStatus({ name, uid, groups, extra = {}, restriction }: UserI
 }
 
 /** The way back, of what a SubjectAccessReview says of a user. */
-export function userOf({
+export function reviewedUser({
   user = '',
   uid = '',
   groups = [],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { startTestRbac, userOf, type TestRbac } from '../start-test-rbac.ts';
+import { startTestRbac, testUser, type TestRbac } from '../start-test-rbac.ts';
 
 const authorization = '/apis/authorization.k8s.io/v1';
 const authentication = '/apis/authentication.k8s.io/v1';
@@ -10,9 +10,9 @@ let server: TestRbac;
 
 beforeAll(async () => {
   server = await startTestRbac();
-  server.users.set('ada', userOf('ada'));
-  server.users.set('eve', userOf('eve', 'svc:system-auditors'));
-  server.users.set('narrow', { ...userOf('root', 'system:masters'), restriction: { roles: ['view'] } });
+  server.users.set('ada', testUser('ada'));
+  server.users.set('eve', testUser('eve', 'svc:system-auditors'));
+  server.users.set('narrow', { ...testUser('root', 'system:masters'), restriction: { roles: ['view'] } });
 });
 
 afterAll(() => server.stop());

@@ -1,5 +1,5 @@
 import { noWatchObserver, type WatchObserver } from '../../informer-bus/watch-observer.ts';
-import { defaultWatchOptions, type WatchOptions } from './watch-options.ts';
+import { defaultWatchTiming, type WatchTiming } from './watch-timing.ts';
 
 /** What an operator may set about the generated API. Sizes in bytes, times in milliseconds. */
 export interface HandlerOptions {
@@ -11,7 +11,7 @@ export interface HandlerOptions {
   bodyLimit: number;
   /** For a whole body to arrive. Default 30 s. */
   bodyTimeoutMs: number;
-  watch: WatchOptions;
+  watch: WatchTiming;
   /** Hears how watches fare. Default: nobody does. */
   watchObserver: WatchObserver;
 }
@@ -21,6 +21,6 @@ export const defaultHandlerOptions: HandlerOptions = {
   maxChunkSize: 10_000,
   bodyLimit: 3 * 1024 * 1024,
   bodyTimeoutMs: 30_000,
-  watch: defaultWatchOptions,
+  watch: defaultWatchTiming,
   watchObserver: noWatchObserver,
 };

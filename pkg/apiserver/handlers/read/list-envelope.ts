@@ -1,7 +1,7 @@
 import { encodeYaml, formatApiVersion, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import type { Representation, ServedResource } from '../../rest/served-resource.ts';
 import { metadataText, type AnswerFormat } from '../answer/answer-format.ts';
-import { kindOf } from '../request/resource-request.ts';
+import { servedKind } from '../request/resource-request.ts';
 
 export interface ListMetadata {
   /** Absent where nothing was read or written. */
@@ -38,7 +38,7 @@ export function listEnvelope(served: ServedResource, { type, projection }: Answe
   const typeMeta =
     projection === 'metadata'
       ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadataList' }
-      : { apiVersion: formatApiVersion(kindOf(served)), kind: served.model.names.listKind };
+      : { apiVersion: formatApiVersion(servedKind(served)), kind: served.model.names.listKind };
   const shown = projection === 'metadata' ? metadataText : (text: string): string => text;
   return type === 'application/json' ? jsonEnvelope(typeMeta, shown) : yamlEnvelope(typeMeta, shown);
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { builtinIndexes, type IndexDefinition } from '#pkg/apimachinery/index';
 import { encodeContinueToken, listFingerprint } from './continue-token.ts';
 import { defaultHandlerOptions } from '../options/handler-options.ts';
-import { parseListOptions, type ListOptions } from './list-options.ts';
+import { parseListOptions, type ListParameters } from './list-options.ts';
 
 const title: IndexDefinition = {
   name: 'spec.title',
@@ -15,7 +15,7 @@ const title: IndexDefinition = {
 const resource = { group: 'blog.example.com', resource: 'posts' };
 const served = { resource, indexes: [...builtinIndexes, title] };
 
-function parse(query: string, warnings: string[] = []): ListOptions {
+function parse(query: string, warnings: string[] = []): ListParameters {
   return parseListOptions({
     query: new URLSearchParams(query),
     served,

@@ -14,7 +14,7 @@ export type ListExtent =
   | { type: 'page'; page: number; size: number; exactTotal: boolean }
   | { type: 'chunk'; limit: number; after?: ChunkPosition; fingerprint: string };
 
-export interface ListOptions {
+export interface ListParameters {
   selector: Selector;
   sort: Sort;
   extent: ListExtent;
@@ -35,7 +35,7 @@ export interface ListOptionsInput {
  * @throws StatusError 400 for what is malformed, contradictory or not indexed, 422 as Kubernetes does for
  * resourceVersionMatch.
  */
-export function parseListOptions({ query, served, namespace, options, warn }: ListOptionsInput): ListOptions {
+export function parseListOptions({ query, served, namespace, options, warn }: ListOptionsInput): ListParameters {
   const selector = parseSelector(query, served);
   const sort = parseSort(query.getAll('sort'), served.indexes);
   const page = countParameter(query, 'page');

@@ -11,7 +11,7 @@ import {
   type ListMetadata,
   type PageFields,
 } from './list-envelope.ts';
-import { parseListOptions, type ListExtent, type ListOptions } from './list-options.ts';
+import { parseListOptions, type ListExtent, type ListParameters } from './list-options.ts';
 import { readRoom } from '../request/read-room.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
 import { checkRevision } from '../request/resource-version.ts';
@@ -50,7 +50,7 @@ export async function list(request: ResourceRequest): Promise<void> {
   }
 }
 
-async function answerOf(request: ResourceRequest, { selector, sort, extent }: ListOptions): Promise<ListAnswer> {
+async function answerOf(request: ResourceRequest, { selector, sort, extent }: ListParameters): Promise<ListAnswer> {
   const {
     served: { storage },
     namespace,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeYaml } from '#pkg/apimachinery/index';
-import { post, posts, startTestApi, type Answer, type TestApi } from '../start-test-api.ts';
+import { newTestPost, posts, startTestApi, type TestApiResponse, type TestApi } from '../start-test-api.ts';
 
 let api: TestApi;
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
   for (let i = 0; i < 25; i += 1) {
     const name = `p${String(i).padStart(2, '0')}`;
     await api.call('POST', posts, {
-      body: post(
+      body: newTestPost(
         name,
         { title: `t${24 - i}`, tags: i % 2 === 0 ? ['even'] : [] },
         { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } },
@@ -20,11 +20,11 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-function list(query = '', headers: Record<string, string> = {}): Promise<Answer> {
+function list(query = '', headers: Record<string, string> = {}): Promise<TestApiResponse> {
   return api.call('GET', `${posts}${query}`, { headers });
 }
 
-function names(answer: Answer): string[] {
+function names(answer: TestApiResponse): string[] {
   return answer.body.items.map((item: { metadata: { name: string } }) => item.metadata.name);
 }
 
@@ -150,7 +150,7 @@ describe('list', () => {
         headers: { 'Content-Type': 'application/merge-patch+json' },
       });
     for (let i = 0; i < 3; i += 1) await write(i);
-    await api.store.compact({ minAge: 0, maxSize: 0, claimAge: 3_600_000 });
+    await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
     await write(4);
     const expired = await list(`?limit=10&continue=${first.body.metadata.continue}`);
     expect(expired).toMatchObject({

@@ -19,16 +19,16 @@ export interface ResourceRequest {
 /** Answers one verb. */
 export type VerbHandler = (request: ResourceRequest) => Promise<void>;
 
-export function kindOf({ model, version }: ServedResource): GroupVersionKind {
+export function servedKind({ model, version }: ServedResource): GroupVersionKind {
   return { group: model.group, version: version.name, kind: model.names.kind };
 }
 
-export function keyOf({ namespace, name }: ResourceRequest): ObjectKey {
+export function requestedKey({ namespace, name }: ResourceRequest): ObjectKey {
   return { namespace: namespace ?? '', name };
 }
 
 /** The path of one object, as the Location header names it. */
-export function objectPath({ model, version, resource }: ServedResource, { namespace, name }: ObjectKey): string {
+export function objectLocation({ model, version, resource }: ServedResource, { namespace, name }: ObjectKey): string {
   const root = model.group === '' ? '/api' : '/apis';
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${root}/${formatApiVersion({ group: model.group, version: version.name })}${scope}/${resource.resource}/${encodeURIComponent(name)}`;

@@ -8,7 +8,7 @@ import type { RequestBytes, RequestContext } from '#pkg/http/index';
 import type { SharedRepresentation } from '../../rest/served-resource.ts';
 import { WatchConnection, type WatchConnectionInput } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
-import { defaultWatchOptions } from '../options/watch-options.ts';
+import { defaultWatchTiming } from '../options/watch-timing.ts';
 
 /** A connection in memory, whose client reads when the test says so. */
 class Socket extends Duplex {
@@ -102,7 +102,7 @@ async function open(
       told: () => undefined,
     },
     ...input,
-    options: { ...defaultWatchOptions, ...input.options },
+    options: { ...defaultWatchTiming, ...input.options },
   });
   void connection.ended.then(() => connection.dispose());
   return { socket, response, connection };

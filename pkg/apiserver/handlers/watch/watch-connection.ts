@@ -8,7 +8,7 @@ import { beginAnswer, uncountedBytes, type RequestContext } from '#pkg/http/inde
 import type { WatchObserver } from '../../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../../rest/served-resource.ts';
 import type { WatchFormat } from './watch-format.ts';
-import type { WatchOptions } from '../options/watch-options.ts';
+import type { WatchTiming } from '../options/watch-timing.ts';
 
 export interface WatchConnectionInput {
   context: RequestContext;
@@ -16,7 +16,7 @@ export interface WatchConnectionInput {
   format: WatchFormat;
   bookmarks: boolean;
   durationMs: number;
-  options: WatchOptions;
+  options: WatchTiming;
   observer: WatchObserver;
 }
 

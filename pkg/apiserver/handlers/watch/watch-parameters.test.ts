@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { watchFormat } from './watch-format.ts';
-import { defaultWatchOptions } from '../options/watch-options.ts';
+import { defaultWatchTiming } from '../options/watch-timing.ts';
 import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
 
 function parse(query: string, lastEventId?: string): WatchParameters {
-  return parseWatchParameters(new URLSearchParams(query), defaultWatchOptions, lastEventId);
+  return parseWatchParameters(new URLSearchParams(query), defaultWatchTiming, lastEventId);
 }
 
 const streaming = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';

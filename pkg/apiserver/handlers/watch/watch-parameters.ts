@@ -1,7 +1,7 @@
 import { fieldError, newBadRequest, newInvalid, type StatusCause } from '#pkg/apimachinery/index';
 import { booleanParameter, countParameter, textParameter } from '../request/query-parameter.ts';
 import { parseResourceVersion } from '../request/resource-version.ts';
-import type { WatchOptions } from '../options/watch-options.ts';
+import type { WatchTiming } from '../options/watch-timing.ts';
 
 /** Longer timers overflow. */
 const maxDurationMs = 24 * 60 * 60_000;
@@ -28,7 +28,7 @@ export interface WatchParameters {
  */
 export function parseWatchParameters(
   query: URLSearchParams,
-  options: WatchOptions,
+  options: WatchTiming,
   lastEventId?: string,
 ): WatchParameters {
   const asked = parseResourceVersion(textParameter(query, 'resourceVersion'));
@@ -81,6 +81,6 @@ function checkMatch(
   if (causes.length > 0) throw newInvalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
 }
 
-function randomDuration({ minDurationMs, maxDurationMs: max }: WatchOptions): number {
+function randomDuration({ minDurationMs, maxDurationMs: max }: WatchTiming): number {
   return minDurationMs + Math.random() * (max - minDurationMs);
 }

@@ -3,7 +3,7 @@ import type { ListRequest } from '../../rest/served-resource.ts';
 import { parseSelector } from '../read/list-options.ts';
 import { checkRevision, currentRevision } from '../request/resource-version.ts';
 import { copiesOfReplay, readRoom } from '../request/read-room.ts';
-import { kindOf, type ResourceRequest } from '../request/resource-request.ts';
+import { servedKind, type ResourceRequest } from '../request/resource-request.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
 import { keepChecking } from './recheck-access.ts';
@@ -30,7 +30,7 @@ export async function watch(request: ResourceRequest): Promise<void> {
   const { bookmarks, durationMs } = parameters;
   const connection = new WatchConnection({
     context,
-    kind: kindOf(served),
+    kind: servedKind(served),
     format,
     bookmarks,
     durationMs,

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { defaultWatchOptions } from '../options/watch-options.ts';
-import { post, posts, startReplica, startTestApi, type TestApi } from '../start-test-api.ts';
+import { defaultWatchTiming } from '../options/watch-timing.ts';
+import { newTestPost, posts, startReplica, startTestApi, type TestApi } from '../start-test-api.ts';
 
 let api: TestApi;
 
 beforeAll(async () => {
   api = await startTestApi({
     handlers: {
-      watch: { ...defaultWatchOptions, heartbeatMs: 50, bookmarkMs: 120, bufferLimit: 512 * 1024, closeGraceMs: 500 },
+      watch: { ...defaultWatchTiming, heartbeatMs: 50, bookmarkMs: 120, bufferLimit: 512 * 1024, closeGraceMs: 500 },
     },
   });
 });
@@ -75,7 +75,7 @@ class Reader {
 
 const merge = { 'Content-Type': 'application/merge-patch+json' };
 const create = (name: string, labels = {}, spec = {}) =>
-  api.call('POST', posts, { body: post(name, spec, { labels }) });
+  api.call('POST', posts, { body: newTestPost(name, spec, { labels }) });
 const revision = async (): Promise<string> => (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion;
 
 describe('watch', () => {
@@ -244,7 +244,7 @@ describe('history that is gone', () => {
     const from = await revision();
     await create('h1');
     await create('h2');
-    await api.store.compact({ minAge: 0, maxSize: 0, claimAge: 3_600_000 });
+    await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
     const replica = await startReplica(api.store);
     const reader = await (await Reader.open(`&resourceVersion=${from}`, {}, replica.url)).until(() => false);
     expect(reader.status).toBe(200);
@@ -269,7 +269,7 @@ describe('drain', () => {
   test('ends watches cleanly, after a last bookmark', async () => {
     const own = await startTestApi();
     const reader = await Reader.open('&allowWatchBookmarks=true', {}, own.url);
-    await own.call('POST', posts, { body: post('last') });
+    await own.call('POST', posts, { body: newTestPost('last') });
     await reader.until(({ told }) => told.length === 1);
     const stopped = own.stop();
     await reader.until(() => false);

@@ -3,11 +3,11 @@ import type { AnswerHeaders } from '#pkg/http/index';
 import type { Representation } from '../../rest/served-resource.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
-import { idempotencyClaim, replayedHeader } from './idempotency.ts';
+import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
 import { readRoom } from '../request/read-room.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
-import { kindOf, objectPath, type ResourceRequest } from '../request/resource-request.ts';
+import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
 import { writeContext } from './write-context.ts';
 import { parseWriteOptions } from './write-options.ts';
 
@@ -19,13 +19,14 @@ export async function create(request: ResourceRequest): Promise<void> {
   const format = objectFormat(context);
   const options = parseWriteOptions(context.query, 'CreateOptions');
   const body = await readObjectBody(request);
-  const claim = idempotencyClaim(context, body.bytes, options.dryRun);
-  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
+  const idempotencyKey = readIdempotencyKey(context, body.bytes, options.dryRun);
+  const earlier =
+    idempotencyKey === undefined ? undefined : await served.storage.recall(idempotencyKey, readRoom(context));
   if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
 
-  const write = writeContext(context, options, claim);
+  const write = writeContext(context, options, idempotencyKey);
   const object = await decodeObject(body, write);
-  checkTypeMeta(object, kindOf(served));
+  checkTypeMeta(object, servedKind(served));
   object['metadata'] ??= {};
   settleNamespace(object, namespace);
   const stored = await served.storage.create(namespace, object, write);
@@ -42,6 +43,6 @@ function created(
   return answerObject(request, object, {
     status: 201,
     format,
-    headers: { Location: objectPath(request.served, object), ...headers },
+    headers: { Location: objectLocation(request.served, object), ...headers },
   });
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { notes, posts, post, startTestApi, type TestApi } from '../start-test-api.ts';
+import { notesPath, posts, newTestPost, startTestApi, type TestApi } from '../start-test-api.ts';
 
 let api: TestApi;
 
@@ -12,7 +12,7 @@ afterAll(() => api?.stop());
 /** Objects of about 2 kB: many of them are more than an answer holds back. */
 async function fill(prefix: string, count: number): Promise<void> {
   const body = (i: number) =>
-    post(
+    newTestPost(
       `${prefix}-${i}`,
       { tags: [`${i}`.padStart(1000, 'x'), `${i}`.padStart(900, 'y')] },
       { labels: { of: prefix } },
@@ -32,8 +32,8 @@ test('lists what it deleted, at the revision it meant, and leaves what came or c
   const meant = (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dmany`, { method: 'DELETE' });
   // The answer has begun: the first of them are gone, and may be made anew.
-  const again = await api.call('POST', posts, { body: post('many-0', {}, { labels: { of: 'many' } }) });
-  const late = await api.call('POST', posts, { body: post('many-zzz', {}, { labels: { of: 'many' } }) });
+  const again = await api.call('POST', posts, { body: newTestPost('many-0', {}, { labels: { of: 'many' } }) });
+  const late = await api.call('POST', posts, { body: newTestPost('many-zzz', {}, { labels: { of: 'many' } }) });
   expect([response.status, again.status, late.status]).toEqual([200, 201, 201]);
   const body = (await response.json()) as {
     metadata: { resourceVersion: string };
@@ -47,7 +47,7 @@ test('lists what it deleted, at the revision it meant, and leaves what came or c
 test('goes on where history was cut', async () => {
   await fill('cut', 520);
   const response = await fetch(`${api.url}${posts}?labelSelector=of%3Dcut`, { method: 'DELETE' });
-  await api.store.compact({ minAge: 0, maxSize: 0, claimAge: 3_600_000 });
+  await api.store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 3_600_000 });
   expect(names((await response.json()) as Parameters<typeof names>[0])).toHaveLength(520);
   expect(names((await api.call('GET', `${posts}?labelSelector=of%3Dcut`)).body)).toEqual([]);
 });
@@ -67,7 +67,7 @@ test('stops when nobody listens any more; sent again, it deletes the rest', asyn
 });
 
 test('of nothing is an empty list', async () => {
-  const { status, body } = await api.call('DELETE', `${notes}?labelSelector=of%3Dnothing`);
+  const { status, body } = await api.call('DELETE', `${notesPath}?labelSelector=of%3Dnothing`);
   expect([status, body.items]).toEqual([200, []]);
   expect(body.metadata.resourceVersion).toMatch(/^\d+$/);
 });

@@ -2,12 +2,12 @@ import { fieldError, isJsonObject, newBadRequest, type JsonObject, type StatusCa
 import type { DeleteRequest, Preconditions } from '../../rest/served-resource.ts';
 import { booleanParameter, countParameter, textParameter } from '../request/query-parameter.ts';
 import { decode, type RawBody } from '../request/request-body.ts';
-import { newInvalidOptions, parseWriteOptions, type WriteOptions } from './write-options.ts';
+import { newInvalidOptions, parseWriteOptions, type WriteParameters } from './write-options.ts';
 
 type PropagationPolicy = NonNullable<DeleteRequest['propagationPolicy']>;
 
-export interface DeleteOptions {
-  write: WriteOptions;
+export interface DeleteParameters {
+  write: WriteParameters;
   preconditions: Preconditions;
   propagationPolicy?: PropagationPolicy;
 }
@@ -20,7 +20,7 @@ const policies: readonly string[] = ['Background', 'Foreground', 'Orphan'];
  * In the rest the body wins. `gracePeriodSeconds` is checked and means nothing here. Source: metav1.DeleteOptions.
  * @throws StatusError 400 for what is malformed, 422 for values that are not known.
  */
-export async function parseDeleteOptions(query: URLSearchParams, body: RawBody): Promise<DeleteOptions> {
+export async function parseDeleteOptions(query: URLSearchParams, body: RawBody): Promise<DeleteParameters> {
   const write = parseWriteOptions(query, 'DeleteOptions');
   countParameter(query, 'gracePeriodSeconds');
   const given = body.bytes.length === 0 ? {} : await decodeOptions(body);

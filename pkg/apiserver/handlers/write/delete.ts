@@ -4,11 +4,11 @@ import type { DeleteOutcome } from '../../rest/served-resource.ts';
 import { encodeValue, objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import { idempotencyClaim, replayedHeader } from './idempotency.ts';
+import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { readIfMatch } from './read-if-match.ts';
 import { readRoom } from '../request/read-room.ts';
 import { readObjectBody } from '../request/request-body.ts';
-import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { writeContext } from './write-context.ts';
 
 /** DELETE of one object: done, or marked and waiting for its finalizers. */
@@ -17,8 +17,9 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const format = objectFormat(context);
   const body = await readObjectBody(request);
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
-  const claim = idempotencyClaim(context, body.bytes, write.dryRun);
-  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
+  const idempotencyKey = readIdempotencyKey(context, body.bytes, write.dryRun);
+  const earlier =
+    idempotencyKey === undefined ? undefined : await served.storage.recall(idempotencyKey, readRoom(context));
   if (earlier !== undefined) {
     const { type, uid, object } = earlier;
     return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, {
@@ -26,7 +27,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
       headers: replayedHeader,
     });
   }
-  const key = keyOf(request);
+  const key = requestedKey(request);
   const ifMatch = await readIfMatch(context.request.headers['if-match'], served, key);
   const outcome = await served.storage.delete(
     {
@@ -34,7 +35,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
       preconditions: { ...preconditions, ...ifMatch },
       ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
     },
-    writeContext(context, write, claim),
+    writeContext(context, write, idempotencyKey),
   );
   await answer(request, outcome, { format, dryRun: write.dryRun });
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { notes, post, posts, startTestApi, type TestApi } from '../start-test-api.ts';
+import { notesPath, newTestPost, posts, startTestApi, type TestApi } from '../start-test-api.ts';
 
 const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 let api: TestApi;
@@ -20,10 +20,10 @@ const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: '
 
 /** Each way to write; all change something, whenever they are sent. */
 const writes: [string, string, string, (mark: string) => { body?: unknown; headers?: Record<string, string> }][] = [
-  ['POST', 'POST', posts, (mark) => ({ body: post(undefined, { title: mark }, { generateName: 'made-' }) })],
-  ['PUT', 'PUT', `${posts}/a`, (mark) => ({ body: post('a', { title: mark }) })],
+  ['POST', 'POST', posts, (mark) => ({ body: newTestPost(undefined, { title: mark }, { generateName: 'made-' }) })],
+  ['PUT', 'PUT', `${posts}/a`, (mark) => ({ body: newTestPost('a', { title: mark }) })],
   ['PATCH', 'PATCH', `${posts}/a`, (mark) => ({ body: { spec: { title: mark } }, headers: merge })],
-  ['PUT of status', 'PUT', `${posts}/a/status`, (mark) => ({ body: { ...post('a'), status: { phase: mark } } })],
+  ['PUT of status', 'PUT', `${posts}/a/status`, (mark) => ({ body: { ...newTestPost('a'), status: { phase: mark } } })],
   ['PATCH of status', 'PATCH', `${posts}/a/status`, (mark) => ({ body: { status: { phase: mark } }, headers: merge })],
   ['PUT of scale', 'PUT', `${posts}/a/scale`, () => ({ body: scale })],
   ['PATCH of scale', 'PATCH', `${posts}/a/scale`, () => ({ body: { spec: { replicas: 6 } }, headers: merge })],
@@ -37,7 +37,9 @@ const all = async (): Promise<unknown> => (await api.call('GET', posts)).body.it
 async function fill(): Promise<void> {
   await api.call('DELETE', posts);
   for (const name of ['a', 'b', 'c'])
-    expect((await api.call('POST', posts, { body: post(name, {}, { labels: { of: 'all' } }) })).status).toBe(201);
+    expect((await api.call('POST', posts, { body: newTestPost(name, {}, { labels: { of: 'all' } }) })).status).toBe(
+      201,
+    );
 }
 
 describe.each(writes)('%s', (_case, method, path, request) => {
@@ -95,7 +97,7 @@ describe.each(writes)('%s', (_case, method, path, request) => {
 
 test('reads know no fence', async () => {
   await fill();
-  for (const path of [posts, `${posts}/a`, `${posts}/a/status`, notes, '/apis']) {
+  for (const path of [posts, `${posts}/a`, `${posts}/a/status`, notesPath, '/apis']) {
     for (const fence of ['default/publishing@2', '?'])
       expect((await api.call('GET', path, { headers: { 'X-SVC-Fence': fence } })).status).toBe(200);
   }
@@ -108,7 +110,7 @@ test('a write that changes nothing is answered without asking for the lease', as
 
 test('what was done under an Idempotency-Key is told again, whoever leads by now; what was refused is not remembered', async () => {
   const request = (fence: string) => ({
-    body: post('repeated'),
+    body: newTestPost('repeated'),
     headers: { 'Idempotency-Key': 'fenced', 'X-SVC-Fence': fence },
   });
   expect((await api.call('POST', posts, request('default/publishing@2'))).status).toBe(409);
@@ -118,9 +120,9 @@ test('what was done under an Idempotency-Key is told again, whoever leads by now
 });
 
 test('of what a model demands and what a fence demands both are told apart', async () => {
-  const invalid = await api.call('POST', posts, { body: post('invalid', { title: 5 }), headers: lost });
+  const invalid = await api.call('POST', posts, { body: newTestPost('invalid', { title: 5 }), headers: lost });
   expect(invalid.status).toBe(422);
-  expect((await api.call('PUT', `${posts}/nobody`, { body: post('nobody'), headers: lost })).status).toBe(404);
+  expect((await api.call('PUT', `${posts}/nobody`, { body: newTestPost('nobody'), headers: lost })).status).toBe(404);
 });
 
 test('a browser may send the header', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { newBadRequest } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
-import type { IdempotencyClaim } from '#pkg/storage/index';
+import type { IdempotencyKey } from '#pkg/storage/index';
 
 const form = /^[\x20-\x7e]{1,255}$/;
 
@@ -9,15 +9,15 @@ const form = /^[\x20-\x7e]{1,255}$/;
 export const replayedHeader = { 'Idempotent-Replayed': 'true' };
 
 /**
- * What a request's Idempotency-Key claims; undefined without one.
+ * The idempotency key of a request; undefined without the header Idempotency-Key.
  * A dry run remembers nothing, so a key on it is refused rather than ignored: the caller would rely on it.
  * @throws StatusError 400 for a key that is not 1 to 255 printable ASCII characters, or on a dry run.
  */
-export function idempotencyClaim(
+export function readIdempotencyKey(
   { request, info, user }: RequestContext,
   body: Buffer,
   dryRun: boolean,
-): IdempotencyClaim | undefined {
+): IdempotencyKey | undefined {
   const key = idempotencyKey(request.headers['idempotency-key']);
   if (key === undefined) return undefined;
   if (dryRun)

@@ -12,7 +12,7 @@ import type { WriteContext } from '../../rest/served-resource.ts';
 import { objectFormat } from '../answer/answer-format.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
-import { keyOf, kindOf, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, servedKind, type ResourceRequest } from '../request/resource-request.ts';
 import { runUpdate } from './run-update.ts';
 import { newInvalidOptions, parseWriteOptions } from './write-options.ts';
 
@@ -33,8 +33,8 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
       const apply = await patchOf(body, write);
       return (current) => {
         const patched = apply(current);
-        checkTypeMeta(patched, kindOf(request.served));
-        checkKey(patched, keyOf(request));
+        checkTypeMeta(patched, servedKind(request.served));
+        checkKey(patched, requestedKey(request));
         releaseRevision(patched, current);
         return patched;
       };

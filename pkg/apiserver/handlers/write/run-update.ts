@@ -2,17 +2,17 @@ import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
 import type { UpdateRequest, WriteContext } from '../../rest/served-resource.ts';
 import type { AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
-import { idempotencyClaim, replayedHeader } from './idempotency.ts';
+import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { readIfMatch } from './read-if-match.ts';
 import { readRoom } from '../request/read-room.ts';
-import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { writeContext } from './write-context.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { WriteParameters } from './write-options.ts';
 
 export interface UpdateRun {
   subresource: UpdateRequest['subresource'];
   format: AnswerFormat;
-  options: WriteOptions;
+  options: WriteParameters;
   /** Of the request's body, for its Idempotency-Key. */
   bytes: Buffer;
   /** Checks the body as far as it can be without the stored object, and gives the transform. */
@@ -27,14 +27,15 @@ export async function runUpdate(
   { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun,
 ): Promise<void> {
   const { context, served } = request;
-  const claim = idempotencyClaim(context, bytes, options.dryRun);
-  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
+  const idempotencyKey = readIdempotencyKey(context, bytes, options.dryRun);
+  const earlier =
+    idempotencyKey === undefined ? undefined : await served.storage.recall(idempotencyKey, readRoom(context));
   if (earlier !== undefined) {
     const object = { ...earlier.object, text: show(earlier.object.text) };
     return answerObject(request, object, { status: 200, format, headers: replayedHeader });
   }
-  const write = writeContext(context, options, claim);
-  const key = keyOf(request);
+  const write = writeContext(context, options, idempotencyKey);
+  const key = requestedKey(request);
   const transform = await prepare(write);
   const preconditions = await readIfMatch(context.request.headers['if-match'], served, key);
   const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);

@@ -4,7 +4,7 @@ import { get } from '../read/get.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
 import { patchOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
-import { keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { runUpdate } from './run-update.ts';
 import { scaled, scaleKind, scaleOf, scaleText } from './scale-object.ts';
 import { parseWriteOptions } from './write-options.ts';
@@ -58,5 +58,5 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
 
 function checkScale(scale: JsonObject, request: ResourceRequest): void {
   checkTypeMeta(scale, scaleKind);
-  checkKey(scale, keyOf(request));
+  checkKey(scale, requestedKey(request));
 }

@@ -1,7 +1,7 @@
 import { checkKey, checkTypeMeta } from '../request/object-identity.ts';
 import { objectFormat } from '../answer/answer-format.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
-import { kindOf, keyOf, type ResourceRequest } from '../request/resource-request.ts';
+import { servedKind, requestedKey, type ResourceRequest } from '../request/resource-request.ts';
 import { runUpdate } from './run-update.ts';
 import { parseWriteOptions } from './write-options.ts';
 
@@ -17,8 +17,8 @@ export async function update(request: ResourceRequest, subresource: '' | 'status
     bytes: body.bytes,
     prepare: async (write) => {
       const object = await decodeObject(body, write);
-      checkTypeMeta(object, kindOf(request.served));
-      checkKey(object, keyOf(request));
+      checkTypeMeta(object, servedKind(request.served));
+      checkKey(object, requestedKey(request));
       return () => object;
     },
   });

@@ -1,15 +1,15 @@
 import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
-import type { IdempotencyClaim } from '#pkg/storage/index';
+import type { IdempotencyKey } from '#pkg/storage/index';
 import type { WriteContext } from '../../rest/served-resource.ts';
 import { copiesOfWrite, readRoom } from '../request/read-room.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { WriteParameters } from './write-options.ts';
 
 /** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
 export function writeContext(
   context: RequestContext,
-  { dryRun, fieldValidation }: WriteOptions,
-  idempotency?: IdempotencyClaim,
+  { dryRun, fieldValidation }: WriteParameters,
+  idempotency?: IdempotencyKey,
 ): WriteContext {
   const fence = readFence(context);
   return {

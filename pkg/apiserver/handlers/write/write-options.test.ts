@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseDeleteOptions, type DeleteOptions } from './delete-options.ts';
+import { parseDeleteOptions, type DeleteParameters } from './delete-options.ts';
 import { parseWriteOptions } from './write-options.ts';
 
 describe('write options', () => {
@@ -46,7 +46,7 @@ describe('write options', () => {
   );
 });
 
-function parse(query: string, body: unknown): Promise<DeleteOptions> {
+function parse(query: string, body: unknown): Promise<DeleteParameters> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return parseDeleteOptions(new URLSearchParams(query), {
     bytes,

@@ -6,7 +6,7 @@ const maxFieldManagerBytes = 128;
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** The options every write takes in its query. */
-export interface WriteOptions {
+export interface WriteParameters {
   dryRun: boolean;
   fieldValidation: WriteContext['fieldValidation'];
 }
@@ -19,7 +19,7 @@ export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions
  * some. An empty `dryRun` is refused too: taken for absent, it would store what was meant to be tried.
  * @throws StatusError 400 for one given twice, 422 for a value that is not known.
  */
-export function parseWriteOptions(query: URLSearchParams, kind: WriteOptionsKind): WriteOptions {
+export function parseWriteOptions(query: URLSearchParams, kind: WriteOptionsKind): WriteParameters {
   const dryRun = singleParameter(query, 'dryRun');
   const fieldValidation = singleParameter(query, 'fieldValidation') ?? '';
   const causes: StatusCause[] = [];

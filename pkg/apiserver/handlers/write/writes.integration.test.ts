@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  allNotes,
-  note,
-  notes,
+  allNotesPath,
+  newTestNote,
+  notesPath,
   oldPosts,
-  post,
+  newTestPost,
   posts,
   startTestApi,
-  type Answer,
+  type TestApiResponse,
   type TestApi,
 } from '../start-test-api.ts';
 
@@ -22,8 +22,12 @@ afterAll(() => api?.stop());
 const merge = { 'Content-Type': 'application/merge-patch+json' };
 const json = { 'Content-Type': 'application/json-patch+json' };
 
-async function stored(name: string, spec: Parameters<typeof post>[1] = {}, metadata: Parameters<typeof post>[2] = {}) {
-  const answer = await api.call('POST', posts, { body: post(name, spec, metadata) });
+async function stored(
+  name: string,
+  spec: Parameters<typeof newTestPost>[1] = {},
+  metadata: Parameters<typeof newTestPost>[2] = {},
+) {
+  const answer = await api.call('POST', posts, { body: newTestPost(name, spec, metadata) });
   expect(answer.status).toBe(201);
   return answer.body as {
     metadata: { name: string; uid: string; resourceVersion: string; generation: number };
@@ -33,7 +37,7 @@ async function stored(name: string, spec: Parameters<typeof post>[1] = {}, metad
 
 describe('create', () => {
   test('answers 201, the path and the object', async () => {
-    const answer = await api.call('POST', posts, { body: post('created', { title: 't' }) });
+    const answer = await api.call('POST', posts, { body: newTestPost('created', { title: 't' }) });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('location')).toBe(`${posts}/created`);
     expect(answer.headers.get('etag')).toBe(`"${answer.body.metadata.resourceVersion}"`);
@@ -43,14 +47,14 @@ describe('create', () => {
       metadata: { name: 'created', generation: 1 },
       spec: { title: 't' },
     });
-    expect(await api.call('POST', posts, { body: post('created') })).toMatchObject({
+    expect(await api.call('POST', posts, { body: newTestPost('created') })).toMatchObject({
       status: 409,
       body: { reason: 'AlreadyExists', message: 'posts.blog.example.com "created" already exists' },
     });
   });
 
   test('generates a name', async () => {
-    const answer = await api.call('POST', posts, { body: post(undefined, {}, { generateName: 'gen-' }) });
+    const answer = await api.call('POST', posts, { body: newTestPost(undefined, {}, { generateName: 'gen-' }) });
     expect(answer.body.metadata.name).toMatch(/^gen-[a-z0-9]{5}$/);
     expect(answer.headers.get('location')).toBe(`${posts}/${answer.body.metadata.name}`);
   });
@@ -67,7 +71,7 @@ describe('create', () => {
   });
 
   test('of a dry run stores nothing', async () => {
-    const answer = await api.call('POST', `${posts}?dryRun=All`, { body: post('dry') });
+    const answer = await api.call('POST', `${posts}?dryRun=All`, { body: newTestPost('dry') });
     expect(answer).toMatchObject({ status: 201, body: { metadata: { name: 'dry', uid: expect.any(String) } } });
     expect(answer.headers.has('location')).toBe(false);
     expect((await api.call('GET', `${posts}/dry`)).status).toBe(404);
@@ -81,23 +85,23 @@ describe('create', () => {
     ['no apiVersion', { kind: 'Post', metadata: { name: 'x' } }, 400, /'apiVersion' is missing/],
     [
       'another version',
-      { ...post('x'), apiVersion: 'other/v1' },
+      { ...newTestPost('x'), apiVersion: 'other/v1' },
       400,
       'the API version in the data (other/v1) does not match the expected API version (blog.example.com/v1)',
     ],
     [
       'another kind',
-      { ...post('x'), kind: 'Note' },
+      { ...newTestPost('x'), kind: 'Note' },
       400,
       'the kind in the data (Note) does not match the expected kind (Post)',
     ],
-    ['metadata that is a list', { ...post('x'), metadata: [] }, 400, 'metadata must be an object'],
-    ['labels that are text', post('x', {}, { labels: 'a' }), 400, /.*/],
-    ['no metadata', { ...post('x'), metadata: undefined }, 422, /metadata\.name: Required value/],
-    ['no name', post(undefined), 422, /metadata\.name: Required value/],
+    ['metadata that is a list', { ...newTestPost('x'), metadata: [] }, 400, 'metadata must be an object'],
+    ['labels that are text', newTestPost('x', {}, { labels: 'a' }), 400, /.*/],
+    ['no metadata', { ...newTestPost('x'), metadata: undefined }, 422, /metadata\.name: Required value/],
+    ['no name', newTestPost(undefined), 422, /metadata\.name: Required value/],
     [
       'a title that is too long',
-      post('x', { title: 'x'.repeat(101) }),
+      newTestPost('x', { title: 'x'.repeat(101) }),
       422,
       /^Post\.blog\.example\.com "x" is invalid: spec\.title: Too long/,
     ],
@@ -111,7 +115,9 @@ describe('create', () => {
   test.each(['text/plain', 'application/vnd.kubernetes.protobuf', 'application/json;charset=latin1', 'x'])(
     'of content type %s is a 415',
     async (type) => {
-      expect(await api.call('POST', posts, { body: post('x'), headers: { 'Content-Type': type } })).toMatchObject({
+      expect(
+        await api.call('POST', posts, { body: newTestPost('x'), headers: { 'Content-Type': type } }),
+      ).toMatchObject({
         status: 415,
         body: { reason: 'UnsupportedMediaType' },
       });
@@ -120,7 +126,7 @@ describe('create', () => {
 
   test('that could not be answered is not carried out', async () => {
     expect(
-      (await api.call('POST', posts, { body: post('unanswerable'), headers: { Accept: 'image/png' } })).status,
+      (await api.call('POST', posts, { body: newTestPost('unanswerable'), headers: { Accept: 'image/png' } })).status,
     ).toBe(406);
     expect((await api.call('GET', `${posts}/unanswerable`)).status).toBe(404);
   });
@@ -146,7 +152,7 @@ describe('create', () => {
 describe('idempotency', () => {
   test('repeats the first outcome, as it was', async () => {
     const request = {
-      body: post(undefined, { title: 'once' }, { generateName: 'once-' }),
+      body: newTestPost(undefined, { title: 'once' }, { generateName: 'once-' }),
       headers: { 'Idempotency-Key': 'k1' },
     };
     const first = await api.call('POST', posts, request);
@@ -156,7 +162,7 @@ describe('idempotency', () => {
     expect(second).toMatchObject({ status: 201, body: first.body });
     expect(second.headers.get('idempotent-replayed')).toBe('true');
     expect(second.headers.get('location')).toBe(first.headers.get('location'));
-    expect((await api.call('POST', posts, { ...request, body: post('other') })).status).toBe(422);
+    expect((await api.call('POST', posts, { ...request, body: newTestPost('other') })).status).toBe(422);
     expect(
       (await api.call('POST', posts, { ...request, headers: { ...request.headers, 'x-user': 'other' } })).body.metadata
         .name,
@@ -184,7 +190,7 @@ describe('idempotency', () => {
     expect(
       (
         await api.call(method, path, {
-          ...(method === 'POST' ? { body: post('x') } : {}),
+          ...(method === 'POST' ? { body: newTestPost('x') } : {}),
           headers: { 'Idempotency-Key': key },
         })
       ).status,
@@ -211,7 +217,7 @@ describe('get', () => {
     ['?resourceVersion=999999999', 504],
     ['?resourceVersion=x', 400],
   ])('with %p is a %i', async (query, status) => {
-    await api.call('POST', posts, { body: post('fresh') });
+    await api.call('POST', posts, { body: newTestPost('fresh') });
     expect((await api.call('GET', `${posts}/fresh${query}`)).status).toBe(status);
   });
 
@@ -231,15 +237,16 @@ describe('get', () => {
 describe('update', () => {
   test('replaces, unconditionally or under conditions', async () => {
     const first = await stored('put', { title: 'a' });
-    const second = await api.call('PUT', `${posts}/put`, { body: post('put', { title: 'b' }) });
+    const second = await api.call('PUT', `${posts}/put`, { body: newTestPost('put', { title: 'b' }) });
     expect(second).toMatchObject({
       status: 200,
       body: { spec: { title: 'b' }, metadata: { generation: 2, uid: first.metadata.uid } },
     });
     const stale = first.metadata.resourceVersion;
-    const body = post('put', { title: 'c' });
+    const body = newTestPost('put', { title: 'c' });
     expect(
-      (await api.call('PUT', `${posts}/put`, { body: post('put', { title: 'c' }, { resourceVersion: stale }) })).status,
+      (await api.call('PUT', `${posts}/put`, { body: newTestPost('put', { title: 'c' }, { resourceVersion: stale }) }))
+        .status,
     ).toBe(409);
     for (const tag of [`"${stale}"`, `"${stale}", "1"`, `W/${second.headers.get('etag')}`]) {
       expect([tag, (await api.call('PUT', `${posts}/put`, { body, headers: { 'If-Match': tag } })).status]).toEqual([
@@ -261,25 +268,25 @@ describe('update', () => {
   });
 
   test.each([
-    ['another name', post('zz'), 'the name of the object (zz) does not match the name on the URL (named)'],
-    ['no name', post(undefined), /^name must be provided/],
-    ['another kind', { ...post('named'), kind: 'Note' }, /kind in the data/],
-    ['no metadata', { ...post('named'), metadata: null }, /^name must be provided/],
+    ['another name', newTestPost('zz'), 'the name of the object (zz) does not match the name on the URL (named)'],
+    ['no name', newTestPost(undefined), /^name must be provided/],
+    ['another kind', { ...newTestPost('named'), kind: 'Note' }, /kind in the data/],
+    ['no metadata', { ...newTestPost('named'), metadata: null }, /^name must be provided/],
   ])('with %s is a 400', async (_reason, body, message) => {
-    await api.call('POST', posts, { body: post('named') });
+    await api.call('POST', posts, { body: newTestPost('named') });
     const answer = await api.call('PUT', `${posts}/named`, { body });
     expect(answer.status).toBe(400);
     expect(answer.body.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
   });
 
   test('never creates', async () => {
-    expect((await api.call('PUT', `${posts}/absent`, { body: post('absent') })).status).toBe(404);
+    expect((await api.call('PUT', `${posts}/absent`, { body: newTestPost('absent') })).status).toBe(404);
   });
 
   test('of status leaves the rest, and the other way round', async () => {
     await stored('sub', { title: 'a' });
     const answer = await api.call('PUT', `${posts}/sub/status`, {
-      body: { ...post('sub', { title: 'ignored' }), status: { phase: 'Ready' } },
+      body: { ...newTestPost('sub', { title: 'ignored' }), status: { phase: 'Ready' } },
     });
     expect(answer.body).toMatchObject({
       spec: { title: 'a' },
@@ -377,7 +384,7 @@ describe('patch', () => {
     ['a whole that is no object', json, [{ op: 'replace', path: '', value: 5 }], 400],
     ['a title that is too long', merge, { spec: { title: 'x'.repeat(101) } }, 422],
   ])('with %s is refused', async (_reason, headers, body, status) => {
-    await api.call('POST', posts, { body: post('steady') });
+    await api.call('POST', posts, { body: newTestPost('steady') });
     expect((await api.call('PATCH', `${posts}/steady`, { body, headers })).status).toBe(status);
   });
 });
@@ -491,29 +498,29 @@ describe('paths', () => {
     ['an unknown version', 'GET', '/apis/blog.example.com/v9/posts', 404],
     ['an unknown path', 'GET', '/nope', 404],
     ['an unknown subresource', 'GET', `${posts}/a/nope`, 404],
-    ['a subresource that is not declared', 'GET', `${notes}/a/status`, 404],
+    ['a subresource that is not declared', 'GET', `${notesPath}/a/status`, 404],
     ['segments after the subresource', 'GET', `${posts}/a/status/x`, 404],
     ['a cluster-scoped model in a namespace', 'GET', '/apis/blog.example.com/v1/namespaces/default/posts', 404],
-    ['a namespaced object outside of one', 'GET', `${allNotes}/a`, 404],
-    ['a namespace that does not exist', 'GET', notes.replace('default', 'absent'), 404],
+    ['a namespaced object outside of one', 'GET', `${allNotesPath}/a`, 404],
+    ['a namespace that does not exist', 'GET', notesPath.replace('default', 'absent'), 404],
     ['PUT on a collection', 'PUT', posts, 400],
     ['PATCH on a collection', 'PATCH', posts, 400],
     ['POST on an object', 'POST', `${posts}/a`, 405],
-    ['POST on all namespaces', 'POST', allNotes, 405],
-    ['DELETE on all namespaces', 'DELETE', allNotes, 405],
+    ['POST on all namespaces', 'POST', allNotesPath, 405],
+    ['DELETE on all namespaces', 'DELETE', allNotesPath, 405],
     ['DELETE on a subresource', 'DELETE', `${posts}/a/status`, 405],
     ['POST on a scale', 'POST', `${posts}/a/scale`, 405],
   ])('%s: %s %s is a %i', async (_reason, method, path, status) => {
-    const answer = await api.call(method, path, method === 'GET' ? {} : { body: post('a') });
+    const answer = await api.call(method, path, method === 'GET' ? {} : { body: newTestPost('a') });
     expect(answer).toMatchObject({ status, body: { kind: 'Status', status: 'Failure', code: status } });
     if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
   });
 
   test('say what is allowed', async () => {
     expect((await api.call('POST', `${posts}/a`)).headers.get('allow')).toBe('GET, HEAD, PUT, PATCH, DELETE');
-    expect((await api.call('POST', allNotes)).headers.get('allow')).toBe('GET, HEAD');
+    expect((await api.call('POST', allNotesPath)).headers.get('allow')).toBe('GET, HEAD');
     expect((await api.call('OPTIONS', posts)).headers.get('allow')).toBe('GET, HEAD, POST, DELETE');
-    expect((await api.call('GET', notes.replace('default', 'absent'))).body.message).toBe(
+    expect((await api.call('GET', notesPath.replace('default', 'absent'))).body.message).toBe(
       'namespaces "absent" not found',
     );
   });
@@ -522,13 +529,13 @@ describe('paths', () => {
     await api.call('POST', '/api/v1/namespaces', {
       body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
     });
-    const elsewhere = notes.replace('default', 'other');
-    const created = await api.call('POST', notes, { body: note('n') });
+    const elsewhere = notesPath.replace('default', 'other');
+    const created = await api.call('POST', notesPath, { body: newTestNote('n') });
     expect(created).toMatchObject({ status: 201, body: { metadata: { namespace: 'default' } } });
-    expect(created.headers.get('location')).toBe(`${notes}/n`);
-    expect((await api.call('POST', notes, { body: note('m', { namespace: 'other' }) })).status).toBe(400);
-    expect((await api.call('POST', elsewhere, { body: note('n') })).status).toBe(201);
-    expect((await api.call('GET', allNotes)).body.items).toHaveLength(2);
+    expect(created.headers.get('location')).toBe(`${notesPath}/n`);
+    expect((await api.call('POST', notesPath, { body: newTestNote('m', { namespace: 'other' }) })).status).toBe(400);
+    expect((await api.call('POST', elsewhere, { body: newTestNote('n') })).status).toBe(201);
+    expect((await api.call('GET', allNotesPath)).body.items).toHaveLength(2);
     expect((await api.call('GET', elsewhere)).body.items).toHaveLength(1);
     expect((await api.call('GET', '/api/v1/namespaces/other')).body.kind).toBe('Namespace');
   });
@@ -543,17 +550,17 @@ describe('paths', () => {
 });
 
 test('where status has no path of its own, a change of it raises the generation like any other', async () => {
-  const path = `${notes}/counted`;
-  await api.call('POST', notes, { body: note('counted') });
+  const path = `${notesPath}/counted`;
+  await api.call('POST', notesPath, { body: newTestNote('counted') });
   const patched = await api.call('PATCH', path, { body: { status: { phase: 'Ready' } }, headers: merge });
   expect(patched.body).toMatchObject({ metadata: { generation: 2 }, status: { phase: 'Ready' } });
 });
 
 test('a finalizer is added to what is not being deleted, and to nothing else', async () => {
-  const path = `${notes}/held`;
-  const add = (...finalizers: string[]): Promise<Answer> =>
+  const path = `${notesPath}/held`;
+  const add = (...finalizers: string[]): Promise<TestApiResponse> =>
     api.call('PATCH', path, { body: { metadata: { finalizers } }, headers: merge });
-  await api.call('POST', notes, { body: note('held') });
+  await api.call('POST', notesPath, { body: newTestNote('held') });
   expect((await add('example.com/a')).body.metadata.finalizers).toEqual(['example.com/a']);
   expect((await api.call('DELETE', path)).body.metadata.generation).toBe(2);
   expect((await add('example.com/a', 'example.com/b')).status).toBe(422);

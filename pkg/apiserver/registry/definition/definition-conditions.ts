@@ -5,7 +5,7 @@ import type { IndexState } from '#pkg/storage/index';
 /** Holds a definition until its objects are gone. Source: apiextensions.k8s.io/v1. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
-export type ConditionFacts = Omit<Condition, 'lastTransitionTime'>;
+export type DefinitionConditionFacts = Omit<Condition, 'lastTransitionTime'>;
 
 /** Conditions that only the server sets. */
 export const ownConditions: ReadonlySet<string> = new Set([
@@ -15,7 +15,7 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'IndexesReady',
 ]);
 
-export const terminatingCondition: ConditionFacts = {
+export const terminatingCondition: DefinitionConditionFacts = {
   type: 'Terminating',
   status: 'True',
   reason: 'InstanceDeletionPending',
@@ -23,7 +23,7 @@ export const terminatingCondition: ConditionFacts = {
 };
 
 /** How far the indexes of a definition are, in words for its status. */
-export function indexesReady(states: readonly IndexState[]): ConditionFacts {
+export function indexesReady(states: readonly IndexState[]): DefinitionConditionFacts {
   const failed = states.filter(({ state }) => state === 'failed');
   if (failed.length > 0) {
     const message = failed.map(({ name, message: why = 'for an unknown reason' }) => `${name}: ${why}`).join('; ');
@@ -40,12 +40,15 @@ export function indexesReady(states: readonly IndexState[]): ConditionFacts {
   return { type: 'IndexesReady', status: 'True', reason: 'Ready', message: 'all indexes are ready' };
 }
 
-export function conditionOf({ status }: CustomResourceDefinition, type: string): Condition | undefined {
+export function definitionConditionOf({ status }: CustomResourceDefinition, type: string): Condition | undefined {
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
 /** The definition with one condition set; the one given stays as it is. */
-export function withCondition(definition: CustomResourceDefinition, facts: ConditionFacts): CustomResourceDefinition {
+export function withDefinitionCondition(
+  definition: CustomResourceDefinition,
+  facts: DefinitionConditionFacts,
+): CustomResourceDefinition {
   const conditions = setCondition(definition.status?.conditions ?? [], facts, formatTimestamp(Date.now()));
   return { ...definition, status: { ...definition.status, conditions } };
 }

@@ -8,7 +8,7 @@ import {
   hasCleanupFinalizer,
   indexesReady,
   isTerminating,
-  withCondition,
+  withDefinitionCondition,
 } from './definition-conditions.ts';
 
 /**
@@ -42,7 +42,7 @@ export class DefinitionSettler {
     if (!isEstablished(judged) || !this.isNews(judged)) return judged;
     const model = modelFromDefinition(judged);
     await this.store.ensureModel(model);
-    return withCondition(judged, indexesReady(await this.store.indexStates(groupResource(model))));
+    return withDefinitionCondition(judged, indexesReady(await this.store.indexStates(groupResource(model))));
   }
 
   private isNews(definition: CustomResourceDefinition): boolean {

@@ -11,7 +11,12 @@ import { StorageError, type Store, type StoredObject } from '#pkg/storage/index'
 import { compileSchemaValidator } from '../../schema/schema-validator.ts';
 import { validatingStructuralSchema } from '../../schema/structural-schema.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
-import { cleanupFinalizer, ownConditions, terminatingCondition, withCondition } from './definition-conditions.ts';
+import {
+  cleanupFinalizer,
+  ownConditions,
+  terminatingCondition,
+  withDefinitionCondition,
+} from './definition-conditions.ts';
 import type { DefinitionLock } from './definition-lock.ts';
 import { checkUnowned } from './definition-owner.ts';
 import type { DefinitionSettler } from './definition-settler.ts';
@@ -66,7 +71,7 @@ export class DefinitionStrategy implements Strategy {
     await checkUnowned(this.store, object);
     if (!isDefinition(object) || !isEstablished(object)) return;
     addCleanupFinalizer(object);
-    Object.assign(object, withCondition(object, terminatingCondition));
+    Object.assign(object, withDefinitionCondition(object, terminatingCondition));
   }
 
   async validate(object: JsonApiObject, old: JsonApiObject | undefined, write: WriteContext): Promise<StatusCause[]> {

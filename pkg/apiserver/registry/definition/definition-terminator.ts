@@ -5,12 +5,12 @@ import { isStorageError, type ChunkPosition, type Store } from '#pkg/storage/ind
 import { BackgroundQueue } from './background-queue.ts';
 import {
   cleanupFinalizer,
-  conditionOf,
+  definitionConditionOf,
   hasCleanupFinalizer,
   isTerminating,
   terminatingCondition,
-  withCondition,
-  type ConditionFacts,
+  withDefinitionCondition,
+  type DefinitionConditionFacts,
 } from './definition-conditions.ts';
 import { deleteObjects } from '../write/delete-collection.ts';
 import type { ModelContext } from '../model/model-context.ts';
@@ -59,7 +59,7 @@ export class DefinitionTerminator {
     const { name } = definition.metadata;
     if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return;
     // What a turn says of itself is no reason for another one at once.
-    const isUnderWay = conditionOf(definition, 'Terminating')?.reason !== terminatingCondition.reason;
+    const isUnderWay = definitionConditionOf(definition, 'Terminating')?.reason !== terminatingCondition.reason;
     if (!isUnderWay || !this.queue.has(name)) this.queue.add(name);
   }
 
@@ -79,9 +79,9 @@ export class DefinitionTerminator {
         if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
         if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
         const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
-        const tell = async (facts: ConditionFacts): Promise<void> => {
+        const tell = async (facts: DefinitionConditionFacts): Promise<void> => {
           await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
-            isTerminating(present) ? withCondition(present, facts) : present,
+            isTerminating(present) ? withDefinitionCondition(present, facts) : present,
           );
         };
         let isAll: boolean;
@@ -99,7 +99,7 @@ export class DefinitionTerminator {
         held.throwIfAborted();
         await store.dropModel(resource);
         await rewriteDefinition({ store, codec, signal: held }, name, (present) =>
-          withCondition(withoutCleanup(present), deletionCompleted),
+          withDefinitionCondition(withoutCleanup(present), deletionCompleted),
         );
         return 'done';
       },
@@ -131,7 +131,7 @@ export class DefinitionTerminator {
     });
   }
 
-  private remaining(resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
+  private remaining(resource: GroupResource, signal: AbortSignal): Promise<DefinitionConditionFacts | undefined> {
     const { store, contextOf } = this.options;
     if (contextOf(resource) === undefined) return Promise.resolve(undefined);
     return unlessDropped(undefined, () => remainingInstances(store, resource, signal));

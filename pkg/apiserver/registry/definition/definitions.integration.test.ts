@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
-import { ApiClient, eventually, revisionOf, writing } from '../registrytest/api-client.ts';
+import { ApiClient, waitUntil, objectRevision, writing } from '../registrytest/api-client.ts';
 import { startReplicas, type Replica, type ReplicaPair } from '../registrytest/replica-pair.ts';
-import { definition, version } from '../registrytest/sample-objects.ts';
+import { sampleDefinition, sampleVersion } from '../registrytest/sample-objects.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
 let pair: ReplicaPair;
@@ -46,13 +46,13 @@ function things(group: string, replica: Replica = pair.one): ApiClient {
 }
 
 async function define(group: string): Promise<JsonApiObject> {
-  return definitions.create(definition({ group, plural: 'things', kind: 'Thing' }));
+  return definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
 }
 
 describe('registration', () => {
   test('a definition is served when its creation returns, here and after a look on another replica', async () => {
     const created = await definitions.create({
-      ...definition({ group: 'a.example.com', plural: 'things', kind: 'Thing' }),
+      ...sampleDefinition({ group: 'a.example.com', plural: 'things', kind: 'Thing' }),
       status: { acceptedNames: { plural: 'lies' } },
     });
     expect(conditions(created)).toEqual({
@@ -86,11 +86,11 @@ describe('registration', () => {
 
   test('a version that is not served is not found', async () => {
     await definitions.create(
-      definition({
+      sampleDefinition({
         group: 'u.example.com',
         plural: 'things',
         kind: 'Thing',
-        versions: [version('v1'), version('v2', { storage: false, served: false })],
+        versions: [sampleVersion('v1'), sampleVersion('v2', { storage: false, served: false })],
       }),
     );
     expect(pair.one.registry.find('u.example.com', 'v2', 'things')).toBeUndefined();
@@ -100,29 +100,32 @@ describe('registration', () => {
   test.each([
     [
       'a wrong name',
-      { ...definition({ group: 'bad.example.com', plural: 'things', kind: 'Thing' }), metadata: { name: 'wrong' } },
+      {
+        ...sampleDefinition({ group: 'bad.example.com', plural: 'things', kind: 'Thing' }),
+        metadata: { name: 'wrong' },
+      },
     ],
     [
       'no storage version',
-      definition({
+      sampleDefinition({
         group: 'bad.example.com',
         plural: 'things',
         kind: 'Thing',
-        versions: [version('v1', { storage: false })],
+        versions: [sampleVersion('v1', { storage: false })],
       }),
     ],
     [
       'a schema that is not structural',
-      definition({
+      sampleDefinition({
         group: 'bad.example.com',
         plural: 'things',
         kind: 'Thing',
-        versions: [version('v1', { schema: { openAPIV3Schema: { type: 'object', properties: { spec: {} } } } })],
+        versions: [sampleVersion('v1', { schema: { openAPIV3Schema: { type: 'object', properties: { spec: {} } } } })],
       }),
     ],
     [
       'a spec of another type',
-      { ...definition({ group: 'bad.example.com', plural: 'things', kind: 'Thing' }), spec: [] },
+      { ...sampleDefinition({ group: 'bad.example.com', plural: 'things', kind: 'Thing' }), spec: [] },
     ],
   ])('refuses %s with 422', async (_reason, body) => {
     expect((await failure(definitions.create(body as JsonObject))).code).toBe(422);
@@ -137,11 +140,11 @@ describe('registration', () => {
     };
     const context = writing({ dryRun: true });
     await definitions.create(
-      definition({
+      sampleDefinition({
         group: 'cel.example.com',
         plural: 'things',
         kind: 'Thing',
-        versions: [version('v1', { schema, indexes: [] })],
+        versions: [sampleVersion('v1', { schema, indexes: [] })],
       }),
       context,
     );
@@ -156,11 +159,11 @@ describe('registration', () => {
       (
         await failure(
           definitions.create(
-            definition({
+            sampleDefinition({
               group: 'a.example.com',
               plural: 'things',
               kind: 'Thing',
-              versions: [version('v1', { indexes: [] })],
+              versions: [sampleVersion('v1', { indexes: [] })],
             }),
           ),
         )
@@ -192,7 +195,9 @@ describe('registration', () => {
     );
     expect(conditions(written)).toMatchObject({ Established: 'True InitialNamesAccepted', Mine: 'True Own' });
     expect(written.status).toMatchObject({ acceptedNames: { plural: 'things' }, storedVersions: ['v1'] });
-    const replaced = await definitions.put(definition({ group: 'a.example.com', plural: 'things', kind: 'Thing' }));
+    const replaced = await definitions.put(
+      sampleDefinition({ group: 'a.example.com', plural: 'things', kind: 'Thing' }),
+    );
     expect(replaced.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
     expect(conditions(replaced)).toMatchObject({ Mine: 'True Own' });
   });
@@ -219,7 +224,7 @@ describe('registration', () => {
     const groups = Array.from({ length: 12 }, (_, index) => `n${index}.example.com`);
     await Promise.all(
       groups.map((group, index) =>
-        (index % 2 === 0 ? definitions : others).create(definition({ group, plural: 'things', kind: 'Thing' })),
+        (index % 2 === 0 ? definitions : others).create(sampleDefinition({ group, plural: 'things', kind: 'Thing' })),
       ),
     );
     for (const { registry } of [pair.one, pair.two])
@@ -232,7 +237,7 @@ describe('registration', () => {
     await Promise.all(groups.map(define));
     expect(pair.one.registry.models()).toHaveLength(before + 10);
     await Promise.all(groups.map((group) => definitions.delete(`things.${group}`)));
-    await eventually(() => pair.one.registry.models().length === before);
+    await waitUntil(() => pair.one.registry.models().length === before);
     expect((await definitions.names()).filter((name) => name.includes('gone'))).toEqual([]);
   });
 
@@ -271,8 +276,10 @@ describe('registration', () => {
 
 describe('names', () => {
   test('a later owner of a name is stored, not served, and gets it when the first is gone', async () => {
-    await definitions.create(definition({ group: 'names.example.com', plural: 'firsts', kind: 'Same' }));
-    const second = await others.create(definition({ group: 'names.example.com', plural: 'seconds', kind: 'Same' }));
+    await definitions.create(sampleDefinition({ group: 'names.example.com', plural: 'firsts', kind: 'Same' }));
+    const second = await others.create(
+      sampleDefinition({ group: 'names.example.com', plural: 'seconds', kind: 'Same' }),
+    );
     expect(conditions(second)).toMatchObject({
       NamesAccepted: 'False SingularConflict',
       Established: 'False NotAccepted',
@@ -280,7 +287,7 @@ describe('names', () => {
     expect(JSON.stringify(second.status)).toContain('firsts.names.example.com');
     expect(await pair.one.registry.findNewest('names.example.com', 'v1', 'seconds')).toBeUndefined();
     await definitions.delete('firsts.names.example.com');
-    await eventually(
+    await waitUntil(
       async () => (await pair.one.registry.findNewest('names.example.com', 'v1', 'seconds')) !== undefined,
     );
     expect(conditions(await definitions.get('seconds.names.example.com'))).toMatchObject({
@@ -291,7 +298,7 @@ describe('names', () => {
 
   test('of two registered at once one wins', async () => {
     const [left, right] = ['lefts', 'rights'].map((plural) =>
-      definition({ group: 'tie.example.com', plural, kind: 'Tie' }),
+      sampleDefinition({ group: 'tie.example.com', plural, kind: 'Tie' }),
     );
     const both = await Promise.all([definitions.create(left!), others.create(right!)]);
     expect(new Set(both.map((each) => conditions(each)['Established']))).toEqual(
@@ -306,7 +313,7 @@ describe('deletion', () => {
     const client = things('del.example.com');
     const first = await client.create(thing('del.example.com', 'free'));
     await client.create(thing('del.example.com', 'held', { finalizers: ['example.com/hold'] }));
-    const watch = await client.watch(revisionOf(first) - 1);
+    const watch = await client.watch(objectRevision(first) - 1);
     const marked = await definitions.delete('things.del.example.com');
     expect(marked.deleted).toBe(false);
     expect(conditions(marked.object)).toMatchObject({ Terminating: 'True InstanceDeletionPending' });
@@ -321,9 +328,9 @@ describe('deletion', () => {
       (await definitions.patch('things.del.example.com', (object) => (object.metadata.finalizers = []))).metadata
         .finalizers,
     ).toHaveLength(1);
-    await eventually(async () => (await client.names()).join() === 'held');
+    await waitUntil(async () => (await client.names()).join() === 'held');
     await client.patch('held', (object) => (object.metadata.finalizers = []));
-    await eventually(async () => (await pair.one.registry.findNewest('del.example.com', 'v1', 'things')) === undefined);
+    await waitUntil(async () => (await pair.one.registry.findNewest('del.example.com', 'v1', 'things')) === undefined);
     expect(watch.lines().slice(0, 2)).toEqual(['ADDED free', 'ADDED held']);
     expect(watch.lines().slice(2).toSorted()).toEqual(['DELETED free', 'DELETED held', 'MODIFIED held']);
     expect(watch.lines().at(-1)).toBe('DELETED held');
@@ -353,7 +360,7 @@ describe('deletion', () => {
       );
       return `${found?.reason}: ${found?.message}`;
     };
-    await eventually(
+    await waitUntil(
       async () =>
         (await terminating()) ===
         'InstanceDeletionInProgress: 2 objects left; finalizers: example.com/x in 2 objects, example.com/y in 1 object',
@@ -365,12 +372,12 @@ describe('deletion', () => {
     ]);
     expect((await failure(other.create(thing('unserved.example.com', 'new')))).code).toBe(403);
     await other.patch('a', (object) => (object.metadata.finalizers = []));
-    await eventually(
+    await waitUntil(
       async () =>
         (await terminating()) === 'InstanceDeletionInProgress: 1 object left; finalizers: example.com/x in 1 object',
     );
     await other.patch('b', (object) => (object.metadata.finalizers = []));
-    await eventually(async () => (await failure(definitions.get(name)).catch(() => undefined))?.code === 404);
+    await waitUntil(async () => (await failure(definitions.get(name)).catch(() => undefined))?.code === 404);
     expect(await pair.two.registry.findNewest('unserved.example.com', 'v1', 'things')).toBeUndefined();
   });
 
@@ -381,7 +388,7 @@ describe('deletion', () => {
       (object) => (object.metadata.finalizers = [...(object.metadata.finalizers ?? []), 'example.com/own']),
     );
     await definitions.delete('things.own.example.com');
-    await eventually(
+    await waitUntil(
       async () =>
         conditions(await definitions.get('things.own.example.com'))['Terminating'] ===
         'False InstanceDeletionCompleted',
@@ -396,15 +403,15 @@ describe('deletion', () => {
       await new ApiClient((await pair.two.registry.findNewest('again.example.com', 'v1', 'things'))!.storage).names(),
     ).toEqual(['old']);
     await definitions.delete('things.again.example.com');
-    await eventually(
+    await waitUntil(
       async () => (await pair.two.registry.findNewest('again.example.com', 'v1', 'things')) === undefined,
     );
     const anew = await define('again.example.com');
     const other = new ApiClient((await pair.two.registry.findNewest('again.example.com', 'v1', 'things'))!.storage);
-    const watch = await other.watch(revisionOf(anew));
+    const watch = await other.watch(objectRevision(anew));
     expect(await other.names()).toEqual([]);
     const created = await things('again.example.com').create(thing('again.example.com', 'new'));
-    await pair.two.store.changes.waitFor(revisionOf(created), 5_000);
+    await pair.two.store.changes.waitFor(objectRevision(created), 5_000);
     expect(watch.lines()).toEqual(['ADDED new']);
     watch.stream?.stop();
   });
@@ -417,7 +424,7 @@ describe('deletion', () => {
     await pair.two.registry.stop();
     const fresh = await pair.start();
     await things('left.example.com', fresh).patch('x', (object) => (object.metadata.finalizers = []));
-    await eventually(async () => (await fresh.registry.findNewest('left.example.com', 'v1', 'things')) === undefined);
+    await waitUntil(async () => (await fresh.registry.findNewest('left.example.com', 'v1', 'things')) === undefined);
     pair.one = fresh;
     pair.two = await pair.start();
     definitions = definitionsOf(pair.one);
@@ -430,7 +437,7 @@ describe('change', () => {
     await define('live.example.com');
     const watch = await things('live.example.com').watch(pair.one.store.changes.cursor);
     const changed = await definitions.patch('things.live.example.com', (object) =>
-      (object.spec as { versions: JsonObject[] }).versions.push(version('v2', { storage: false })),
+      (object.spec as { versions: JsonObject[] }).versions.push(sampleVersion('v2', { storage: false })),
     );
     expect(watch.ended).toBe('the definition of this resource was changed');
     expect(changed.metadata.generation).toBe(2);
@@ -439,11 +446,11 @@ describe('change', () => {
 
   test('an index added to existing objects is built, and the condition says when it is ready', async () => {
     await definitions.create(
-      definition({
+      sampleDefinition({
         group: 'ix.example.com',
         plural: 'things',
         kind: 'Thing',
-        versions: [version('v1', { indexes: [] })],
+        versions: [sampleVersion('v1', { indexes: [] })],
       }),
     );
     await things('ix.example.com').create(thing('ix.example.com', 'x'));
@@ -451,7 +458,7 @@ describe('change', () => {
       const [only] = (object.spec as { versions: JsonObject[] }).versions;
       only!['indexes'] = [{ name: 'spec.title', path: 'spec.title', type: 'string' }];
     });
-    await eventually(
+    await waitUntil(
       async () => conditions(await definitions.get('things.ix.example.com'))['IndexesReady'] === 'True Ready',
     );
     expect(await pair.one.store.indexStates({ group: 'ix.example.com', resource: 'things' })).toEqual([
@@ -461,11 +468,11 @@ describe('change', () => {
 
   test('a unique index that the objects forbid fails, with its name', async () => {
     await definitions.create(
-      definition({
+      sampleDefinition({
         group: 'dup.example.com',
         plural: 'things',
         kind: 'Thing',
-        versions: [version('v1', { indexes: [] })],
+        versions: [sampleVersion('v1', { indexes: [] })],
       }),
     );
     for (const name of ['x', 'y']) await things('dup.example.com').create(thing('dup.example.com', name));
@@ -473,7 +480,7 @@ describe('change', () => {
       const [only] = (object.spec as { versions: JsonObject[] }).versions;
       only!['indexes'] = [{ name: 'spec.title', path: 'spec.title', type: 'string', unique: true }];
     });
-    await eventually(
+    await waitUntil(
       async () => conditions(await definitions.get('things.dup.example.com'))['IndexesReady'] === 'False BuildFailed',
     );
     expect(JSON.stringify((await definitions.get('things.dup.example.com')).status)).toContain('spec.title');
@@ -498,7 +505,7 @@ describe('namespaces', () => {
     ).toBe(422);
 
     await definitions.create(
-      definition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }),
+      sampleDefinition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }),
     );
     const client = things('ns.example.com');
     const created = await client.create(thing('ns.example.com', 'x'), writing(), 'team');

@@ -4,7 +4,12 @@ import { isEstablished, modelFromDefinition, type CustomResourceDefinition } fro
 import type { Store } from '#pkg/storage/index';
 import { BackgroundQueue } from './background-queue.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
-import { conditionOf, indexesReady, isTerminating, withCondition } from './definition-conditions.ts';
+import {
+  definitionConditionOf,
+  indexesReady,
+  isTerminating,
+  withDefinitionCondition,
+} from './definition-conditions.ts';
 import { rewriteDefinition } from './rewrite-definition.ts';
 import type { VersionCodec } from '../model/version-codec.ts';
 
@@ -41,18 +46,18 @@ export class IndexWatch {
     if (isPending(definition) && !this.queue.has(name)) this.queue.add(name);
   }
 
-  /** What was being built, or could not be, when the server stopped is begun again. `patience`: of `ensureModel`. */
-  async resume(patience?: number): Promise<void> {
+  /** Restarts the index builds that were running or had failed when the server stopped. `lockTimeoutMs`: see `ensureModel`. */
+  async resume(lockTimeoutMs?: number): Promise<void> {
     const { store, catalog, log } = this.options;
     for (const { definition } of catalog.all()) {
       if (
         !isEstablished(definition) ||
         isTerminating(definition) ||
-        conditionOf(definition, 'IndexesReady')?.status === 'True'
+        definitionConditionOf(definition, 'IndexesReady')?.status === 'True'
       )
         continue;
       try {
-        await store.ensureModel(modelFromDefinition(definition), patience);
+        await store.ensureModel(modelFromDefinition(definition), lockTimeoutMs);
         this.queue.add(definition.metadata.name);
       } catch (error) {
         log.error({ err: error, definition: definition.metadata.name }, 'the indexes of a definition cannot be made');
@@ -70,7 +75,7 @@ export class IndexWatch {
     if (definition === undefined || !isEstablished(definition) || isTerminating(definition)) return 'done';
     const facts = indexesReady(await store.indexStates(groupResource(modelFromDefinition(definition))));
     await rewriteDefinition({ store, codec }, name, (stored) =>
-      isTerminating(stored) ? stored : withCondition(stored, facts),
+      isTerminating(stored) ? stored : withDefinitionCondition(stored, facts),
     );
     return facts.reason === 'Building' ? 'again' : 'done';
   }
@@ -78,6 +83,6 @@ export class IndexWatch {
 
 function isPending(definition: CustomResourceDefinition): boolean {
   if (!isEstablished(definition) || isTerminating(definition)) return false;
-  const { status, reason } = conditionOf(definition, 'IndexesReady') ?? { status: 'Unknown', reason: '' };
+  const { status, reason } = definitionConditionOf(definition, 'IndexesReady') ?? { status: 'Unknown', reason: '' };
   return status !== 'True' && reason !== 'BuildFailed';
 }

@@ -3,7 +3,7 @@ import type { CustomResourceDefinition } from '#pkg/apis/index';
 import type { Store } from '#pkg/storage/index';
 import { BackgroundQueue } from './background-queue.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
-import { conditionOf, isTerminating } from './definition-conditions.ts';
+import { definitionConditionOf, isTerminating } from './definition-conditions.ts';
 import type { DefinitionLock } from './definition-lock.ts';
 import type { DefinitionSettler } from './definition-settler.ts';
 import { rewriteDefinition } from './rewrite-definition.ts';
@@ -62,7 +62,8 @@ export class NameArbiter {
     return this.options.catalog
       .inGroup(group)
       .filter(
-        (definition) => !isTerminating(definition) && conditionOf(definition, 'NamesAccepted')?.status !== 'True',
+        (definition) =>
+          !isTerminating(definition) && definitionConditionOf(definition, 'NamesAccepted')?.status !== 'True',
       );
   }
 }

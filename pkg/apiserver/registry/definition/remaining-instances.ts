@@ -1,6 +1,6 @@
 import { EventLoopTurns, isStatusError, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
 import type { Store } from '#pkg/storage/index';
-import type { ConditionFacts } from './definition-conditions.ts';
+import type { DefinitionConditionFacts } from './definition-conditions.ts';
 
 /** Objects whose finalizers are read: a condition is written again and again while they go. */
 const maxRead = 500;
@@ -17,7 +17,7 @@ export async function remainingInstances(
   store: Read,
   resource: GroupResource,
   signal: AbortSignal,
-): Promise<ConditionFacts | undefined> {
+): Promise<DefinitionConditionFacts | undefined> {
   const { items, remaining = 0 } = await store.chunk(resource, {
     selector: { labels: [], fields: [] },
     sort: [],
@@ -39,7 +39,7 @@ export async function remainingInstances(
 }
 
 /** The objects could not be deleted: it is tried again. */
-export function deletionFailed(error: unknown): ConditionFacts {
+export function deletionFailed(error: unknown): DefinitionConditionFacts {
   const why = isStatusError(error) ? error.message : "see the server's log";
   return {
     type: 'Terminating',
@@ -49,14 +49,14 @@ export function deletionFailed(error: unknown): ConditionFacts {
   };
 }
 
-export const deletionCompleted: ConditionFacts = {
+export const deletionCompleted: DefinitionConditionFacts = {
   type: 'Terminating',
   status: 'False',
   reason: 'InstanceDeletionCompleted',
   message: 'all objects are deleted',
 };
 
-function inProgress(message: string): ConditionFacts {
+function inProgress(message: string): DefinitionConditionFacts {
   return { type: 'Terminating', status: 'True', reason: 'InstanceDeletionInProgress', message };
 }
 

@@ -1,11 +1,11 @@
 import type { GroupResource, Model, ModelVersion, StatusCause } from '#pkg/apimachinery/index';
-import type { Store, StoredObject, WriteOptions, ListQuery } from '#pkg/storage/index';
+import type { Store, StoredObject, StoreWriteOptions, ListQuery } from '#pkg/storage/index';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../../informer-bus/watch-group.ts';
 import type { WriteContext, ListRequest } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import type { DependentFinder } from './dependent-finder.ts';
-import type { InFlightClaims } from './in-flight-claims.ts';
+import type { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { StorageSubject } from './status-from-storage.ts';
 import type { VersionCodec } from './version-codec.ts';
@@ -21,7 +21,7 @@ export interface ModelContext {
   readonly strategy: Strategy;
   /** Writes of one object that stand in line, over all versions of the model. */
   readonly queue: KeyedQueue;
-  readonly claims: InFlightClaims;
+  readonly idempotencyKeys: InFlightIdempotencyKeys;
   readonly watches: WatchGroup;
   /** Matches counted exactly in a filtered page. */
   readonly exactTotalLimit: number;
@@ -44,11 +44,11 @@ export function subjectOf(
 }
 
 /** Who is invalid, in a 422. */
-export function kindOf({ model }: ModelContext): { group: string; kind: string } {
+export function groupKind({ model }: ModelContext): { group: string; kind: string } {
   return { group: model.group, kind: model.names.kind };
 }
 
-export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): WriteOptions {
+export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): StoreWriteOptions {
   return {
     dryRun,
     signal,
@@ -59,7 +59,7 @@ export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: 
 }
 
 /**
- * The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin
+ * The outcome of a write that is none. An idempotency key is remembered all the same: repeated later, the request must not begin
  * to change something.
  */
 export async function unchanged(
@@ -72,7 +72,7 @@ export async function unchanged(
 }
 
 /** A request's list in the store's words. */
-export function listQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
+export function storeListQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
   return {
     selector,
     sort,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isStatusError } from '#pkg/apimachinery/index';
 import { StorageError, type StorageErrorCode } from '#pkg/storage/index';
-import { statusFromStorage, statusOf } from './status-from-storage.ts';
+import { statusFromStorage, statusFromError } from './status-from-storage.ts';
 
 const subject = { resource: { group: 'g.io', resource: 'posts' }, kind: 'Post', name: 'x', namespace: 'ns' };
 
@@ -59,8 +59,8 @@ describe('statusFromStorage', () => {
   });
 
   test('a wait given up is 504; what nobody foresaw stays what it is', () => {
-    expect(isStatusError(statusOf(new DOMException('aborted', 'AbortError'), subject), 'Timeout')).toBe(true);
+    expect(isStatusError(statusFromError(new DOMException('aborted', 'AbortError'), subject), 'Timeout')).toBe(true);
     const fault = new TypeError('ours');
-    expect(statusOf(fault, subject)).toBe(fault);
+    expect(statusFromError(fault, subject)).toBe(fault);
   });
 });

@@ -31,7 +31,7 @@ export const objectModified =
  * The answer to whatever the store threw: a StorageError or a wait given up becomes a StatusError; anything else is a
  * fault of ours, and stays what it is.
  */
-export function statusOf(error: unknown, subject: StorageSubject): unknown {
+export function statusFromError(error: unknown, subject: StorageSubject): unknown {
   if (isStorageError(error)) return statusFromStorage(error, subject);
   const isAbort = typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
   return isAbort ? newTimeout('the request was given up before it was done') : error;
@@ -61,8 +61,8 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
       return newNotFound({ group: '', resource: 'namespaces' }, namespace);
     case 'NamespaceNotEmpty':
       return newConflict(resource, name, 'the namespace is not empty: delete the objects in it first');
-    case 'ClaimTaken':
-      // Whoever wrote under a claim recalls it; who comes here lost it between.
+    case 'IdempotencyKeyUsed':
+      // Whoever wrote under an idempotency key recalls it; who comes here lost it between.
       return newConflict(resource, name, 'a request with this Idempotency-Key has been carried out');
     case 'ModelNotFound':
       return newUnknownPath();

@@ -3,7 +3,7 @@ import { defaultNamespace, systemNamespace } from '#pkg/apis/index';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 
 /** Made at the first start, and never deleted. */
-export const lastingNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
+export const protectedNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
 
 /**
  * Namespaces: their phase is the server's. That one with objects in it cannot go at once is the store's to see; a
@@ -19,7 +19,7 @@ export const namespaceStrategy: Strategy = {
   },
   prepareForDelete(object) {
     const { name } = object.metadata;
-    if (lastingNamespaces.includes(name))
+    if (protectedNamespaces.includes(name))
       throw newForbidden({ group: '', resource: 'namespaces' }, name, 'this namespace may not be deleted');
     object.status = { ...statusOf(object), phase: 'Terminating' };
   },

@@ -1,5 +1,5 @@
 import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
-import { waitUntil } from '../../../testenv/faults/wait-until.ts';
+export { waitUntil } from '../../../testenv/faults/wait-until.ts';
 import type {
   ModelRegistry,
   ResourceStorage,
@@ -144,11 +144,6 @@ export function parse(text: string): JsonApiObject {
   return JSON.parse(text) as JsonApiObject;
 }
 
-export function revisionOf({ metadata }: ApiObject): number {
+export function objectRevision({ metadata }: ApiObject): number {
   return Number(metadata.resourceVersion);
-}
-
-/** Resolves when the condition holds; fails after ten seconds. */
-export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  await waitUntil(condition);
 }

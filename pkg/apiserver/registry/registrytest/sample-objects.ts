@@ -9,13 +9,13 @@ export interface DefinitionSample {
   versions?: JsonObject[];
 }
 
-export function definition({
+export function sampleDefinition({
   group,
   plural,
   kind,
   scope = 'Cluster',
   shortNames = [],
-  versions = [version('v1')],
+  versions = [sampleVersion('v1')],
 }: DefinitionSample): JsonObject {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -26,7 +26,7 @@ export function definition({
 }
 
 /** A version with a status subresource, a default, and indexes `spec.slug` (unique) and `spec.tags`. */
-export function version(name: string, more: JsonObject = {}): JsonObject {
+export function sampleVersion(name: string, more: JsonObject = {}): JsonObject {
   const spec: JsonObject = {
     type: 'object',
     required: ['title'],
@@ -56,7 +56,7 @@ export function version(name: string, more: JsonObject = {}): JsonObject {
   };
 }
 
-export function post(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+export function samplePost(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   return {
     apiVersion: 'blog.example.com/v1',
     kind: 'Post',
@@ -65,4 +65,4 @@ export function post(name: string, spec: JsonObject = {}, metadata: JsonObject =
   };
 }
 
-export const postDefinition = definition({ group: 'blog.example.com', plural: 'posts', kind: 'Post' });
+export const postDefinition = sampleDefinition({ group: 'blog.example.com', plural: 'posts', kind: 'Post' });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type JsonObject, type StatusError } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
-import type { IdempotencyClaim } from '#pkg/storage/index';
-import { ApiClient, noSelector, revisionOf, writing } from '../registrytest/api-client.ts';
+import type { IdempotencyKey } from '#pkg/storage/index';
+import { ApiClient, noSelector, objectRevision, writing } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
 import type { Representation, RepresentationStream } from '../../rest/served-resource.ts';
-import { definition, post, postDefinition, version } from '../registrytest/sample-objects.ts';
+import { sampleDefinition, samplePost, postDefinition, sampleVersion } from '../registrytest/sample-objects.ts';
 
 let pair: ReplicaPair;
 let posts: ApiClient;
@@ -36,7 +36,7 @@ function increment(client: ApiClient): Promise<unknown> {
   );
 }
 
-function claim(key: string, bodyHash = 'hash'): IdempotencyClaim {
+function idempotencyKey(key: string, bodyHash = 'hash'): IdempotencyKey {
   return { user: 'u', method: 'POST', path: '/posts', key, bodyHash };
 }
 
@@ -48,7 +48,7 @@ async function itemsOf({ objects }: RepresentationStream): Promise<Representatio
 
 describe('create', () => {
   test('the server sets system fields, whatever the client says of them', async () => {
-    const sent = post(
+    const sent = samplePost(
       'system-fields',
       {},
       {
@@ -71,7 +71,7 @@ describe('create', () => {
   });
 
   test('unknown fields are pruned, defaults set, and fieldValidation decides who hears of it', async () => {
-    const body = post('pruned', { bogus: 1 }, { bogus: 2 });
+    const body = samplePost('pruned', { bogus: 1 }, { bogus: 2 });
     const strict = await failure(posts.create(body, writing({ fieldValidation: 'Strict' })));
     expect(strict.message).toBe(
       'Post in version "v1" cannot be handled as a Post: strict decoding error: unknown field "metadata.bogus", unknown field "spec.bogus"',
@@ -86,14 +86,14 @@ describe('create', () => {
   });
 
   test('a dry run gives a uid and stores nothing', async () => {
-    const { metadata } = await posts.create(post('dry'), writing({ dryRun: true }));
+    const { metadata } = await posts.create(samplePost('dry'), writing({ dryRun: true }));
     expect(metadata.uid).toBeDefined();
     expect(metadata.resourceVersion).toBeUndefined();
     expect((await failure(posts.get('dry'))).message).toBe('posts.blog.example.com "dry" not found');
   });
 
   test('generateName adds five characters', async () => {
-    const { metadata } = await posts.create(post('', {}, { generateName: 'gen-' }));
+    const { metadata } = await posts.create(samplePost('', {}, { generateName: 'gen-' }));
     expect(metadata.name).toMatch(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(metadata.generateName).toBe('gen-');
   });
@@ -101,40 +101,40 @@ describe('create', () => {
   test.each([
     [
       'neither name nor generateName',
-      post(''),
+      samplePost(''),
       422,
       'Post.blog.example.com "" is invalid: metadata.name: Required value: name or generateName is required',
     ],
     [
       'a required field and a length',
-      post('bad', { title: 'x'.repeat(21) }),
+      samplePost('bad', { title: 'x'.repeat(21) }),
       422,
       'Post.blog.example.com "bad" is invalid: spec.title: Too long: may not be more than 20 bytes',
     ],
     [
       'another kind',
-      { ...post('bad'), kind: 'Page' },
+      { ...samplePost('bad'), kind: 'Page' },
       400,
       'the kind in the data (Page) does not match the expected kind (Post)',
     ],
     [
       'another version',
-      { ...post('bad'), apiVersion: 'other/v1' },
+      { ...samplePost('bad'), apiVersion: 'other/v1' },
       400,
       'the API version in the data (other/v1) does not match the expected API version (blog.example.com/v1)',
     ],
     [
       'metadata of a wrong type',
-      { ...post('bad'), metadata: { name: 'bad', labels: 7 } },
+      { ...samplePost('bad'), metadata: { name: 'bad', labels: 7 } },
       400,
       'cannot be handled as a Post',
     ],
-    ['metadata that is no object', { ...post('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
-    ['a name of another form', post('Bad_Name'), 422, 'metadata.name'],
-    ['an index key over 1 kB', post('bad', { slug: 'x'.repeat(1025) }), 422, 'spec.slug'],
+    ['metadata that is no object', { ...samplePost('bad'), metadata: 'bad' }, 400, 'cannot be handled as a Post'],
+    ['a name of another form', samplePost('Bad_Name'), 422, 'metadata.name'],
+    ['an index key over 1 kB', samplePost('bad', { slug: 'x'.repeat(1025) }), 422, 'spec.slug'],
     [
       'a credential in an annotation',
-      post('bad', {}, { annotations: { note: newPersonalToken() } }),
+      samplePost('bad', {}, { annotations: { note: newPersonalToken() } }),
       422,
       'metadata.annotations',
     ],
@@ -145,20 +145,20 @@ describe('create', () => {
   });
 
   test('clashes are 409: of names, and of unique indexes with the name of the index', async () => {
-    await posts.create(post('clash', { slug: 'taken' }));
-    const name = await failure(posts.create(post('clash')));
+    await posts.create(samplePost('clash', { slug: 'taken' }));
+    const name = await failure(posts.create(samplePost('clash')));
     expect([name.code, name.reason, name.message]).toEqual([
       409,
       'AlreadyExists',
       'posts.blog.example.com "clash" already exists',
     ]);
-    const unique = await failure(posts.create(post('clash-two', { slug: 'taken' })));
+    const unique = await failure(posts.create(samplePost('clash-two', { slug: 'taken' })));
     expect([unique.code, unique.reason]).toEqual([409, 'Conflict']);
     expect(unique.details?.causes?.[0]).toMatchObject({ field: 'spec.slug' });
   });
 
   test('the body given is left as it is', async () => {
-    const body = post('untouched', { bogus: 1 });
+    const body = samplePost('untouched', { bogus: 1 });
     const before = JSON.stringify(body);
     await posts.create(body);
     expect(JSON.stringify(body)).toBe(before);
@@ -167,7 +167,7 @@ describe('create', () => {
 
 describe('update', () => {
   test('generation moves with content, not with metadata or status; system fields stay', async () => {
-    const created = await posts.create(post('gen'));
+    const created = await posts.create(samplePost('gen'));
     const labelled = await posts.patch('gen', (object) => (object.metadata.labels = { a: 'b' }));
     expect(labelled.metadata.generation).toBe(1);
     const changed = await posts.patch('gen', (object) => {
@@ -185,54 +185,58 @@ describe('update', () => {
   });
 
   test('/status changes the status and nothing else', async () => {
-    await posts.create(post('status'));
+    await posts.create(samplePost('status'));
     const wanted = {
-      ...post('status', { title: 'Ignored' }, { labels: { ignored: 'yes' } }),
+      ...samplePost('status', { title: 'Ignored' }, { labels: { ignored: 'yes' } }),
       status: { phase: 'Done' },
     };
     const written = await posts.put(wanted, writing(), { subresource: 'status' });
     expect(written).toMatchObject({ spec: { title: 'Title' }, status: { phase: 'Done' }, metadata: { generation: 1 } });
     expect(written.metadata).not.toHaveProperty('labels');
-    const kept = await posts.put(post('status', { title: 'New' }));
+    const kept = await posts.put(samplePost('status', { title: 'New' }));
     expect(kept).toMatchObject({ spec: { title: 'New' }, status: { phase: 'Done' } });
   });
 
   test('a change that is none keeps the revision, and so does one of managedFields times alone', async () => {
-    const created = await posts.create(post('noop'));
-    expect(revisionOf(await posts.put(post('noop', {}, { labels: {} })))).toBe(revisionOf(created));
+    const created = await posts.create(samplePost('noop'));
+    expect(objectRevision(await posts.put(samplePost('noop', {}, { labels: {} })))).toBe(objectRevision(created));
     const managed = await posts.put(
-      post('noop', {}, { managedFields: [{ manager: 'm', time: '2020-01-01T00:00:00Z' }] }),
+      samplePost('noop', {}, { managedFields: [{ manager: 'm', time: '2020-01-01T00:00:00Z' }] }),
     );
-    expect(revisionOf(managed)).toBeGreaterThan(revisionOf(created));
+    expect(objectRevision(managed)).toBeGreaterThan(objectRevision(created));
     expect(
-      revisionOf(
-        await posts.put(post('noop', {}, { managedFields: [{ manager: 'm', time: '2021-01-01T00:00:00Z' }] })),
+      objectRevision(
+        await posts.put(samplePost('noop', {}, { managedFields: [{ manager: 'm', time: '2021-01-01T00:00:00Z' }] })),
       ),
-    ).toBe(revisionOf(managed));
-    expect((await posts.put(post('noop', { title: 'New' }))).metadata.managedFields).toEqual(
+    ).toBe(objectRevision(managed));
+    expect((await posts.put(samplePost('noop', { title: 'New' }))).metadata.managedFields).toEqual(
       managed.metadata.managedFields,
     );
   });
 
   test('preconditions: a stale revision is 409, a stale If-Match 412, another uid 409', async () => {
-    const created = await posts.create(post('pre'));
-    await posts.put(post('pre', { title: 'Second' }));
+    const created = await posts.create(samplePost('pre'));
+    await posts.put(samplePost('pre', { title: 'Second' }));
     const { resourceVersion } = created.metadata;
-    const stale = await failure(posts.put(post('pre', { title: 'Third' }, { resourceVersion: resourceVersion! })));
+    const stale = await failure(
+      posts.put(samplePost('pre', { title: 'Third' }, { resourceVersion: resourceVersion! })),
+    );
     expect(stale.message).toBe(
       'Operation cannot be fulfilled on posts.blog.example.com "pre": the object has been modified; please apply your changes to the latest version and try again',
     );
     expect(stale.code).toBe(409);
     expect(
-      (await failure(posts.put(post('pre'), writing(), { preconditions: { ifMatch: resourceVersion! } }))).code,
+      (await failure(posts.put(samplePost('pre'), writing(), { preconditions: { ifMatch: resourceVersion! } }))).code,
     ).toBe(412);
-    expect((await failure(posts.put(post('pre', {}, { uid: 'another' })))).code).toBe(409);
-    expect((await failure(posts.put(post('absent')))).code).toBe(404);
+    expect((await failure(posts.put(samplePost('pre', {}, { uid: 'another' })))).code).toBe(409);
+    expect((await failure(posts.put(samplePost('absent')))).code).toBe(404);
     expect(
-      (await failure(posts.put(post('pre'), writing(), { key: { namespace: '', name: 'other-name' } }))).code,
+      (await failure(posts.put(samplePost('pre'), writing(), { key: { namespace: '', name: 'other-name' } }))).code,
     ).toBe(404);
-    await posts.create(post('other-name'));
-    const mismatch = await failure(posts.put(post('pre'), writing(), { key: { namespace: '', name: 'other-name' } }));
+    await posts.create(samplePost('other-name'));
+    const mismatch = await failure(
+      posts.put(samplePost('pre'), writing(), { key: { namespace: '', name: 'other-name' } }),
+    );
     expect([mismatch.code, mismatch.message]).toEqual([
       400,
       'the name of the object (pre) does not match the name on the URL (other-name)',
@@ -240,7 +244,7 @@ describe('update', () => {
   });
 
   test('unconditional writes of one object, on two replicas at once, are all done', async () => {
-    await posts.create(post('race'));
+    await posts.create(samplePost('race'));
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
     await Promise.all(Array.from({ length: 60 }, (_, index) => increment(index % 3 === 0 ? others : posts)));
     expect((await posts.get('race')).spec).toMatchObject({ priority: 65 });
@@ -248,7 +252,7 @@ describe('update', () => {
 
   test('what was invalid before and is not touched passes; what is new does not', async () => {
     const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
-    await definitions.create(definition({ group: 'r.example.com', plural: 'things', kind: 'Thing' }));
+    await definitions.create(sampleDefinition({ group: 'r.example.com', plural: 'things', kind: 'Thing' }));
     const thing = {
       apiVersion: 'r.example.com/v1',
       kind: 'Thing',
@@ -271,7 +275,7 @@ describe('update', () => {
   });
 
   test('writes that stand in line end with their request', async () => {
-    await posts.create(post('given-up'));
+    await posts.create(samplePost('given-up'));
     const abort = new AbortController();
     abort.abort();
     const spec = { title: 'Other' };
@@ -284,7 +288,7 @@ describe('update', () => {
 
 describe('delete', () => {
   test('without finalizers the object is gone, and the answer has its uid', async () => {
-    const { metadata } = await posts.create(post('gone'));
+    const { metadata } = await posts.create(samplePost('gone'));
     expect(
       await posts.storage.delete({ key: { namespace: '', name: 'gone' }, preconditions: {} }, writing()),
     ).toMatchObject({ deleted: true, uid: metadata.uid });
@@ -292,7 +296,7 @@ describe('delete', () => {
   });
 
   test('finalizers hold it; a second deletion changes nothing; the last one gone deletes it in that write', async () => {
-    await posts.create(post('held', {}, { finalizers: ['example.com/hold'] }));
+    await posts.create(samplePost('held', {}, { finalizers: ['example.com/hold'] }));
     const marked = await posts.delete('held');
     expect(marked).toMatchObject({
       deleted: false,
@@ -308,7 +312,7 @@ describe('delete', () => {
   });
 
   test('preconditions and dry runs', async () => {
-    const { metadata } = await posts.create(post('careful'));
+    const { metadata } = await posts.create(samplePost('careful'));
     const key = { namespace: '', name: 'careful' };
     expect(
       (await failure(posts.storage.delete({ key, preconditions: { uid: 'other' } }, writing()))).message,
@@ -328,7 +332,7 @@ describe('delete', () => {
   test('a collection is deleted by selector, marked where finalizers hold', async () => {
     for (const name of ['col-a', 'col-b', 'col-c']) {
       await posts.create(
-        post(
+        samplePost(
           name,
           {},
           {
@@ -347,7 +351,7 @@ describe('delete', () => {
 
   test('of a collection leaves what the selectors no longer match when its turn comes', async () => {
     const all = Array.from({ length: 510 }, (_, i) => `turn-${String(i).padStart(3, '0')}`);
-    await Promise.all(all.map((name) => posts.create(post(name, {}, { labels: { turn: 'yes' } }))));
+    await Promise.all(all.map((name) => posts.create(samplePost(name, {}, { labels: { turn: 'yes' } }))));
     const labels = [{ key: 'turn', operator: 'In' as const, values: ['yes'] }];
     const deletion = await posts.storage.deleteCollection(
       { selector: { labels, fields: [] }, sort: [], signal: new AbortController().signal },
@@ -356,7 +360,7 @@ describe('delete', () => {
     const deleted: string[] = [];
     for await (const batch of deletion.objects) {
       // The first turn, of 500, has been: the last objects have yet to come.
-      if (deleted.length === 0) await posts.put(post('turn-509', {}, { labels: { turn: 'no' } }));
+      if (deleted.length === 0) await posts.put(samplePost('turn-509', {}, { labels: { turn: 'no' } }));
       deleted.push(...batch.map(({ name }) => name));
     }
     expect(deleted.toSorted()).toEqual(all.slice(0, 509));
@@ -366,35 +370,40 @@ describe('delete', () => {
 
 describe('idempotency', () => {
   test('the first outcome comes again, on any replica, and under whatever the object became', async () => {
-    const idempotency = claim('first');
-    const created = await posts.create(post('once'), writing({ idempotency }));
-    await posts.put(post('once', { title: 'Later' }));
+    const idempotency = idempotencyKey('first');
+    const created = await posts.create(samplePost('once'), writing({ idempotency }));
+    await posts.put(samplePost('once', { title: 'Later' }));
     const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
-    expect(await others.create(post('once'), writing({ idempotency }))).toEqual(created);
+    expect(await others.create(samplePost('once'), writing({ idempotency }))).toEqual(created);
     const recalled = await others.storage.recall(idempotency);
     expect(recalled).toMatchObject({ type: 'create', uid: created.metadata.uid });
-    expect(await posts.storage.recall(claim('unused'))).toBeUndefined();
-    expect((await failure(posts.storage.recall(claim('first', 'other')))).code).toBe(422);
+    expect(await posts.storage.recall(idempotencyKey('unused'))).toBeUndefined();
+    expect((await failure(posts.storage.recall(idempotencyKey('first', 'other')))).code).toBe(422);
     expect(
-      (await failure(posts.create(post('once-more'), writing({ idempotency: claim('first', 'other') })))).code,
+      (await failure(posts.create(samplePost('once-more'), writing({ idempotency: idempotencyKey('first', 'other') }))))
+        .code,
     ).toBe(422);
   });
 
   test('of many at once, those that find the first in flight are told to come back', async () => {
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 5 }, () => posts.create(post('many'), writing({ idempotency: claim('many') }))),
+      Array.from({ length: 5 }, () =>
+        posts.create(samplePost('many'), writing({ idempotency: idempotencyKey('many') })),
+      ),
     );
     const failed = outcomes.flatMap((outcome) =>
       outcome.status === 'rejected' ? [outcome.reason as StatusError] : [],
     );
     expect(outcomes.length - failed.length).toBeGreaterThan(0);
     for (const error of failed) expect([error.code, error.details?.retryAfterSeconds]).toEqual([409, 1]);
-    expect((await posts.create(post('many'), writing({ idempotency: claim('many') }))).metadata.name).toBe('many');
+    expect(
+      (await posts.create(samplePost('many'), writing({ idempotency: idempotencyKey('many') }))).metadata.name,
+    ).toBe('many');
   });
 
   test('what another replica has carried out is told while a repetition is still in flight here', async () => {
-    await posts.create(post('overtaken'));
-    const idempotency = { ...claim('overtaken'), method: 'PATCH' };
+    await posts.create(samplePost('overtaken'));
+    const idempotency = { ...idempotencyKey('overtaken'), method: 'PATCH' };
     let goOn = (): void => {};
     const held = new Promise<() => void>((resolve) => (goOn = () => resolve(() => undefined)));
     const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
@@ -409,24 +418,31 @@ describe('idempotency', () => {
   });
 
   test('a deletion is remembered too', async () => {
-    await posts.create(post('del-once'));
-    const idempotency = { ...claim('del'), method: 'DELETE' };
+    await posts.create(samplePost('del-once'));
+    const idempotency = { ...idempotencyKey('del'), method: 'DELETE' };
     const first = await posts.delete('del-once', writing({ idempotency }));
     expect(await posts.delete('del-once', writing({ idempotency }))).toEqual(first);
   });
 
   test('a request that failed is not remembered', async () => {
-    await failure(posts.create(post('later', { title: 7 }), writing({ idempotency: claim('fails') })));
-    expect((await posts.create(post('later'), writing({ idempotency: claim('fails') }))).metadata.name).toBe('later');
+    await failure(posts.create(samplePost('later', { title: 7 }), writing({ idempotency: idempotencyKey('fails') })));
+    expect(
+      (await posts.create(samplePost('later'), writing({ idempotency: idempotencyKey('fails') }))).metadata.name,
+    ).toBe('later');
   });
 });
 
 describe('versions and schemas', () => {
   test('each version reads the same object with its own apiVersion and defaults', async () => {
     const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
-    const beta = version('v1beta1', { storage: false });
+    const beta = sampleVersion('v1beta1', { storage: false });
     await definitions.create(
-      definition({ group: 'v.example.com', plural: 'things', kind: 'Thing', versions: [version('v1'), beta] }),
+      sampleDefinition({
+        group: 'v.example.com',
+        plural: 'things',
+        kind: 'Thing',
+        versions: [sampleVersion('v1'), beta],
+      }),
     );
     const stable = ApiClient.of(pair.one.registry, 'v.example.com', 'v1', 'things');
     const old = ApiClient.of(pair.one.registry, 'v.example.com', 'v1beta1', 'things');
@@ -440,7 +456,7 @@ describe('versions and schemas', () => {
 
   test('after a change of the schema old objects are read pruned and with its defaults, and a no-op writes nothing', async () => {
     const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
-    await definitions.create(definition({ group: 's.example.com', plural: 'things', kind: 'Thing' }));
+    await definitions.create(sampleDefinition({ group: 's.example.com', plural: 'things', kind: 'Thing' }));
     const make = (): ApiClient => ApiClient.of(pair.one.registry, 's.example.com', 'v1', 'things');
     await make().create({
       apiVersion: 's.example.com/v1',

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
-import type { ChunkPosition, IdempotencyClaim, ReadRoom, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
 import type {
   DeleteOutcome,
   DeleteRequest,
@@ -15,11 +15,11 @@ import type {
   WatchStream,
   WriteContext,
 } from '../../rest/served-resource.ts';
-import { listQuery, kindOf, subjectOf, type ModelContext } from '../model/model-context.ts';
-import { statusOf } from '../model/status-from-storage.ts';
-import { claimedWrite, recallWrite } from '../write/claimed-write.ts';
+import { storeListQuery, groupKind, subjectOf, type ModelContext } from '../model/model-context.ts';
+import { statusFromError } from '../model/status-from-storage.ts';
+import { idempotentWrite, findIdempotentWrite } from '../write/idempotent-write.ts';
 import { createObject } from '../write/create-object.ts';
-import { deleteCollection, type CollectionRequest } from '../write/delete-collection.ts';
+import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
 import { deleteObject } from '../write/delete-object.ts';
 import { updateObject } from '../write/update-object.ts';
 
@@ -44,16 +44,16 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async create(namespace: string, object: JsonObject, write: WriteContext): Promise<Representation> {
-    return this.claimed(write, () => createObject(this.context, namespace, object, write));
+    return this.idempotent(write, () => createObject(this.context, namespace, object, write));
   }
 
   async update(request: UpdateRequest, write: WriteContext): Promise<Representation> {
-    return this.claimed(write, () => updateObject(this.context, request, write));
+    return this.idempotent(write, () => updateObject(this.context, request, write));
   }
 
   async delete(request: DeleteRequest, write: WriteContext): Promise<DeleteOutcome> {
     const { deleted, object } = await this.translated(() =>
-      claimedWrite(
+      idempotentWrite(
         this.context,
         write,
         () => deleteObject(this.context, request, write),
@@ -66,18 +66,18 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async deleteCollection(list: CollectionRequest, write: WriteContext): Promise<RepresentationStream> {
-    const { revision, deleted } = await this.translated(() => deleteCollection(this.context, list, write));
+    const { revision, deleted } = await this.translated(() => deleteObjectCollection(this.context, list, write));
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
   async recall(
-    claim: IdempotencyClaim,
+    idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
-    const first = await this.translated(() => recallWrite(this.context, claim, room));
+    const first = await this.translated(() => findIdempotentWrite(this.context, idempotencyKey, room));
     if (first !== undefined)
       return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
-    this.context.claims.check(claim, kindOf(this.context));
+    this.context.idempotencyKeys.check(idempotencyKey, groupKind(this.context));
     return undefined;
   }
 
@@ -85,7 +85,7 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource, exactTotalLimit } = this.context;
     const { page, size, exactTotal } = list;
     const { items, rest, ...found } = await this.translated(() =>
-      store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }),
+      store.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
     );
     return { ...found, objects: this.represented(rest?.objects ?? [items]), close: async () => rest?.close() };
   }
@@ -94,14 +94,14 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource } = this.context;
     const { limit, after } = list;
     const { items, ...found } = await this.translated(() =>
-      store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }),
+      store.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
     );
     return { ...found, objects: this.represented([items]), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
     const { store, resource } = this.context;
-    const stream = await this.translated(() => store.stream(resource, { ...listQuery(list), order: list.order }));
+    const stream = await this.translated(() => store.stream(resource, { ...storeListQuery(list), order: list.order }));
     return { revision: stream.revision, objects: this.represented(stream.objects), close: () => stream.close() };
   }
 
@@ -126,8 +126,10 @@ export class ModelStorage implements ResourceStorage {
     }
   }
 
-  private async claimed(write: WriteContext, run: () => Promise<StoredObject>): Promise<Representation> {
-    return this.represent(await this.translated(() => claimedWrite(this.context, write, run, (first) => first.object)));
+  private async idempotent(write: WriteContext, run: () => Promise<StoredObject>): Promise<Representation> {
+    return this.represent(
+      await this.translated(() => idempotentWrite(this.context, write, run, (first) => first.object)),
+    );
   }
 
   private async translated<T>(work: () => Promise<T>, key: ObjectKey = { namespace: '', name: '' }): Promise<T> {
@@ -139,7 +141,7 @@ export class ModelStorage implements ResourceStorage {
   }
 
   private statusOf(error: unknown, key: ObjectKey): unknown {
-    return statusOf(error, subjectOf(this.context, key));
+    return statusFromError(error, subjectOf(this.context, key));
   }
 
   private represent(stored: StoredObject): Representation {

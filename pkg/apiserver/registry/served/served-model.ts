@@ -11,7 +11,7 @@ import { WatchGroup } from '../../informer-bus/watch-group.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import type { DependentFinder } from '../model/dependent-finder.ts';
-import type { InFlightClaims } from '../model/in-flight-claims.ts';
+import type { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { KeyedQueue } from '../model/keyed-queue.ts';
 import type { CreateRefusal, ModelContext } from '../model/model-context.ts';
 import { ModelStorage } from './model-storage.ts';
@@ -24,7 +24,7 @@ import { VersionCodec } from '../model/version-codec.ts';
 export interface ServingHouse {
   store: Store;
   bus: InformerBus;
-  claims: InFlightClaims;
+  idempotencyKeys: InFlightIdempotencyKeys;
   namespaces: NamespaceSet;
   dependents: Pick<DependentFinder, 'hasAny'>;
   exactTotalLimit: number;

@@ -7,7 +7,7 @@ import { subjectOf, writeOptions, type ModelContext } from '../model/model-conte
 import { statusFromStorage } from '../model/status-from-storage.ts';
 import { checkStoredSize } from '../model/version-codec.ts';
 import { generatedName, newObjectMeta } from './object-meta-fields.ts';
-import { checkIdentity, readBody } from './read-body.ts';
+import { checkIdentity, readWrittenObject } from './read-written-object.ts';
 import { checkPresent, underPresentModel } from './under-present-model.ts';
 import { validateObject } from './validate-object.ts';
 
@@ -34,7 +34,7 @@ async function createOnce(
   checkIdentity(context, body, { namespace });
   const turns = new EventLoopTurns({ signal: write.signal });
   if (turns.due) await turns.next();
-  const sent = await readBody(context, body, write);
+  const sent = await readWrittenObject(context, body, write);
   // A client may have left both out.
   const { name, generateName }: { name?: string; generateName?: string } = sent.metadata;
   const sentName = name ?? '';
@@ -102,7 +102,7 @@ async function createNamed(
       commit,
     ) ?? commit());
   } catch (error) {
-    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (!isStorageError(error) || error.code === 'IdempotencyKeyUsed') throw error;
     if (error.code === 'NamespaceNotFound') {
       // Another replica may have begun its deletion, which this one has yet to hear of.
       await store.changes.catchUp();

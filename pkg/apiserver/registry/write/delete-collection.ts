@@ -11,8 +11,8 @@ import {
 } from '#pkg/apimachinery/index';
 import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
 import type { DeleteRequest, ListRequest, WriteContext } from '../../rest/served-resource.ts';
-import { withoutClaim } from '../../rest/write-context.ts';
-import { listQuery, type ModelContext } from '../model/model-context.ts';
+import { withoutIdempotencyKey } from '../../rest/write-context.ts';
+import { storeListQuery, type ModelContext } from '../model/model-context.ts';
 import { deleteObject } from './delete-object.ts';
 
 /** Deletions under way at a time: enough to fill a batch of the store, too few to crowd others out. */
@@ -31,10 +31,10 @@ export interface CollectionDeletion {
 
 /**
  * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn
- * comes stays, and so does one made anew under an old name. A claim is not kept: repeated, the request deletes what
+ * comes stays, and so does one made anew under an old name. An idempotency key is not kept: repeated, the request deletes what
  * matches then. However many they are, a few are in memory.
  */
-export async function deleteCollection(
+export async function deleteObjectCollection(
   context: ModelContext,
   list: CollectionRequest,
   write: WriteContext,
@@ -110,7 +110,7 @@ async function readTurn(
   list: ListRequest,
   after?: ChunkPosition,
 ): Promise<ObjectChunk> {
-  const query = { ...listQuery(list), sort: [], limit: turn };
+  const query = { ...storeListQuery(list), sort: [], limit: turn };
   if (after === undefined) return store.chunk(resource, query);
   try {
     return await store.chunk(resource, { ...query, after });
@@ -129,7 +129,7 @@ export async function deleteObjects(
   request: WriteContext,
   options: DeletionOptions = {},
 ): Promise<StoredObject[]> {
-  const write = withoutClaim(request);
+  const write = withoutIdempotencyKey(request);
   const targets = objects.toReversed();
   const deleted: StoredObject[] = [];
   const worker = async (): Promise<void> => {

@@ -27,7 +27,7 @@ export async function deleteObject(
   try {
     return await retryOnConflict(context.queue, request.key, write.signal, () => deleteOnce(context, request, write));
   } catch (error) {
-    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (!isStorageError(error) || error.code === 'IdempotencyKeyUsed') throw error;
     throw statusFromStorage(error, subjectOf(context, request.key));
   }
 }

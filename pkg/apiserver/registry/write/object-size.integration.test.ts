@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { ApiClient, writing } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
-import { definition, version } from '../registrytest/sample-objects.ts';
+import { sampleDefinition, sampleVersion } from '../registrytest/sample-objects.ts';
 
 let pair: ReplicaPair;
 let things: ApiClient;
@@ -14,11 +14,11 @@ beforeAll(async () => {
     openAPIV3Schema: { type: 'object', properties: { spec: { type: 'array', items: item }, note: { type: 'string' } } },
   };
   await ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions').create(
-    definition({
+    sampleDefinition({
       group: 'size.example.com',
       plural: 'things',
       kind: 'Thing',
-      versions: [version('v1', { schema, indexes: [] })],
+      versions: [sampleVersion('v1', { schema, indexes: [] })],
     }),
   );
   things = ApiClient.of(pair.one.registry, 'size.example.com', 'v1', 'things');

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { InformerBus } from '../../informer-bus/informer-bus.ts';
-import { InFlightClaims } from '../model/in-flight-claims.ts';
+import { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { NamespaceSet } from '../namespace/namespace-set.ts';
-import { ApiClient, eventually } from '../registrytest/api-client.ts';
+import { ApiClient, waitUntil } from '../registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from '../registrytest/replica-pair.ts';
-import { definition } from '../registrytest/sample-objects.ts';
+import { sampleDefinition } from '../registrytest/sample-objects.ts';
 import { ServedModel } from '../served/served-model.ts';
 
 let pair: ReplicaPair;
@@ -26,7 +26,7 @@ function held(group: string): { things: ApiClient; served: ServedModel; reached:
   const house = {
     store,
     bus,
-    claims: new InFlightClaims(),
+    idempotencyKeys: new InFlightIdempotencyKeys(),
     namespaces: new NamespaceSet(),
     dependents: { hasAny: async () => false },
     exactTotalLimit: 10,
@@ -70,7 +70,7 @@ describe('a definition that changes while an object is validated', () => {
     ['an update that is valid still is stored', 'update', 'ok', undefined],
   ] as const)('%s', async (_, verb, title, code) => {
     const group = `${verb}-${title}.example.com`;
-    await definitions.create(definition({ group, plural: 'things', kind: 'Thing' }));
+    await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
     const plain = ApiClient.of(pair.one.registry, group, 'v1', 'things');
     if (verb === 'update') await plain.create(thing(group, 'x', 'a'));
     const { things, served, reached, release } = held(group);
@@ -91,7 +91,7 @@ describe('a definition that changes while an object is validated', () => {
 
   test('a definition that is gone is a 404', async () => {
     const group = 'gone.example.com';
-    await definitions.create(definition({ group, plural: 'things', kind: 'Thing' }));
+    await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
     const { things, served, reached, release } = held(group);
     const outcome = things.create(thing(group, 'x', 'ok')).then(
       () => undefined,
@@ -99,7 +99,7 @@ describe('a definition that changes while an object is validated', () => {
     );
     await reached;
     await definitions.delete(`things.${group}`);
-    await eventually(async () => !(await definitions.names()).includes(`things.${group}`));
+    await waitUntil(async () => !(await definitions.names()).includes(`things.${group}`));
     served.retire('this resource is no longer served');
     release();
     expect(await outcome).toMatchObject({ code: 404 });

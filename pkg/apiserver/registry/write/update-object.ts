@@ -10,7 +10,7 @@ import { checkStoredSize } from '../model/version-codec.ts';
 import { checkPreconditions } from './check-preconditions.ts';
 import { isSameObject } from './is-same-object.ts';
 import { changedObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
-import { checkIdentity, readBody } from './read-body.ts';
+import { checkIdentity, readWrittenObject } from './read-written-object.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { checkPresent, underPresentModel } from './under-present-model.ts';
 import { refuse, validateObject, validateStatus } from './validate-object.ts';
@@ -31,7 +31,7 @@ export async function updateObject(
       underPresentModel(context, (served) => updateOnce(served, request, once)),
     );
   } catch (error) {
-    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (!isStorageError(error) || error.code === 'IdempotencyKeyUsed') throw error;
     throw statusFromStorage(error, subjectOf(context, request.key));
   }
 }
@@ -67,7 +67,7 @@ async function updateFrom(
   const body = request.transform(cloneJson(old) as JsonApiObject);
   checkIdentity(context, body, key);
   if (turns.due) await turns.next();
-  const sent = await readBody(context, body, write, old);
+  const sent = await readWrittenObject(context, body, write, old);
   const { resourceVersion, uid } = sent.metadata;
   checkPreconditions(context, present({ resourceVersion, uid }), old.metadata);
 

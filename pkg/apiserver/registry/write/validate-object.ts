@@ -1,6 +1,6 @@
 import { EventLoopTurns, newInvalid, runInTurns, validateObjectMeta, type StatusCause } from '#pkg/apimachinery/index';
 import { isPersonalToken } from '#pkg/identity/index';
-import { kindOf, type ModelContext } from '../model/model-context.ts';
+import { groupKind, type ModelContext } from '../model/model-context.ts';
 import type { WriteContext } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 
@@ -40,5 +40,5 @@ export async function validateStatus(
 }
 
 export function refuse(context: ModelContext, object: JsonApiObject, causes: readonly StatusCause[]): void {
-  if (causes.length > 0) throw newInvalid(kindOf(context), object.metadata.name ?? '', causes);
+  if (causes.length > 0) throw newInvalid(groupKind(context), object.metadata.name ?? '', causes);
 }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { digestOf, formatSignature, isSignedBy, newClaims, readSignature } from './call-claims.ts';
+import { bodyDigest, formatSignature, isSignedBy, newClaims, readSignature } from './call-claims.ts';
 import { formatPublicKey, parsePublicKey } from './identity-lease.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -63,7 +63,7 @@ test('of other claims neither, nor of another key', () => {
     { host: 'http://b:1' },
     { target: 'POST /plugin-endpoints/blog/other' },
     { time: claims.time + 1 },
-    { digest: digestOf(Buffer.from('y')) },
+    { digest: bodyDigest(Buffer.from('y')) },
     { key: 'svc-apiserver-2' },
   ]) {
     const text = Buffer.from(JSON.stringify({ ...claims, ...change })).toString('base64url');

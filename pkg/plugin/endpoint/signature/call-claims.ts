@@ -50,14 +50,14 @@ export function newClaims({
     key,
     host,
     target,
-    digest: digestOf(body),
+    digest: bodyDigest(body),
     ...(user === undefined ? {} : { user: user.slice(0, maxUserLength) }),
     time,
     nonce: randomBytes(16).toString('base64url'),
   };
 }
 
-export function digestOf(body: Uint8Array): string {
+export function bodyDigest(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('base64url');
 }
 

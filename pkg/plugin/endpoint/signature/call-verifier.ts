@@ -1,6 +1,6 @@
 import { newServiceUnavailable, newUnauthorized } from '#pkg/apimachinery/index';
 import type { Log } from '#pkg/runtime/index';
-import { digestOf, isSignedBy, readSignature, type CallClaims } from './call-claims.ts';
+import { bodyDigest, isSignedBy, readSignature, type CallClaims } from './call-claims.ts';
 import { SeenNonces } from './seen-nonces.ts';
 import type { ServerKeys } from './server-keys.ts';
 
@@ -71,7 +71,7 @@ export class CallVerifier {
 
   /** @throws StatusError 401 */
   verifyBody(claims: CallClaims, body: Uint8Array, log: Log): void {
-    if (digestOf(body) !== claims.digest) throw this.#refusal(log, 'the body is another', claims);
+    if (bodyDigest(body) !== claims.digest) throw this.#refusal(log, 'the body is another', claims);
   }
 
   #refusal(log: Log, reason: string, claims?: CallClaims, facts: object = {}): Error {

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isPrototypeKey, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
-import { convertSchema } from '../../model/convert-schema.ts';
+import { toStructuralSchema } from '../../model/to-structural-schema.ts';
 
 const deepest = 100;
 
@@ -17,7 +17,7 @@ export function plainSchema(schema: TSchema, path: string): JsonObject {
 /** The same for the reference: in the dialect of definitions where that can say it, else as it is. */
 export function describedSchema(schema: TSchema, path: string): JsonSchema {
   try {
-    return convertSchema(schema, path);
+    return toStructuralSchema(schema, path);
   } catch (error) {
     if (error instanceof TypeError) return plainSchema(schema, path);
     throw error;

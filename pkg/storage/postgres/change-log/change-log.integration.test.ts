@@ -13,7 +13,7 @@ import { LargeReads } from '../connection/large-reads.ts';
 import { ChunkReader } from '../list/list-chunk.ts';
 import { MatchBounds } from '../list/match-bounds.ts';
 import { ObjectCounter } from '../list/object-counter.ts';
-import { Peers } from '../connection/peers.ts';
+import { ReplicaPresence } from '../connection/replica-presence.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';
 
@@ -58,12 +58,12 @@ function delayed(pool: Pool, before: () => Promise<void>): Pool {
 async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; stop: () => Promise<void> }> {
   const notifications = new Notifications({ database, log: silentLog });
   await notifications.start();
-  const peers = new Peers({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
+  const replicas = new ReplicaPresence({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
   const log = new ChangeLog({
     pool,
     notifications,
     catalog: new TableCatalog(database.pool),
-    peers,
+    replicas,
     large: new LargeReads(1),
     log: silentLog,
     ownsFiles: false,
@@ -112,7 +112,9 @@ test('a chunk is one snapshot, whatever is written or compacted between its two 
     [3, 4, 5, 6, 7].map((i) => [`o-${i}`, false]),
   );
 
-  const compacting = reader(interrupted(database.pool, () => store.compact({ minAge: 0, maxSize: 0, claimAge: 0 })));
+  const compacting = reader(
+    interrupted(database.pool, () => store.compact({ minAge: 0, maxSize: 0, idempotencyKeyAge: 0 })),
+  );
   await expect(compacting.read(table, { ...nothing, limit: 10, after: first.next! })).rejects.toMatchObject({
     code: 'Compacted',
   });
@@ -165,7 +167,7 @@ test('whoever was told everything loses nothing to compaction, also where the la
   let open = (): void => {};
   gate = new Promise((resolve) => (open = resolve));
   const next = await store.write(createOf(model, sampleObject('next-after-last')));
-  await store.compact({ minAge: 0, maxSize: 1e12, claimAge: 0 });
+  await store.compact({ minAge: 0, maxSize: 1e12, idempotencyKeyAge: 0 });
   open();
   expect(await log.catchUp()).toBe(next.revision);
   expect((await store.changes.read(resourceOf(model), at)).changes.map(({ revision }) => revision)).toEqual([
@@ -184,7 +186,7 @@ test('history that was declared void is told for as long as it is there', async 
   await stop();
 });
 
-test('a reader whose changes are gone knows, though a claim keeps the row that it was told last', async () => {
+test('a reader whose changes are gone knows, though an idempotency key keeps the row that it was told last', async () => {
   const { log, stop } = await openLog();
   await database.pool.query(
     "INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) SELECT 'u', 'POST', '/', 'spared', 'h', max(rev) FROM platform.change_log",

@@ -1,17 +1,17 @@
 import type { Pool } from 'pg';
 import type { GroupResource } from '#pkg/apimachinery/index';
-import type { Log, Notifications } from '#pkg/database/index';
+import type { DatabaseLog, Notifications } from '#pkg/database/index';
 import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../../change.ts';
 import type { ReadRoom } from '../../read-room.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
-import { type Peers, changesChannel } from '../connection/peers.ts';
+import { type ReplicaPresence, changesChannel } from '../connection/replica-presence.ts';
 import { translated } from '../connection/translate-error.ts';
 import { checkEpoch, leaveEpoch } from '../history/epoch.ts';
 import type { TableCatalog } from '../table/table-catalog.ts';
 import type { Table } from '../table/table.ts';
 import type { BatchSink } from '../write/batch-runner.ts';
-import type { Operation } from '../write/operation.ts';
+import type { BatchOperation } from '../write/batch-operation.ts';
 import {
   briefBytes,
   changeFromRow,
@@ -21,7 +21,7 @@ import {
   readModelBrieflyText,
   readModelText,
   readRows,
-  timeOf,
+  writtenAtMs,
   type LogRow,
 } from './change-rows.ts';
 
@@ -30,9 +30,9 @@ export interface ChangeLogOptions {
   pool: Pool;
   notifications: Notifications;
   catalog: TableCatalog;
-  peers: Peers;
+  replicas: ReplicaPresence;
   large: LargeReads;
-  log: Log;
+  log: DatabaseLog;
   /** See `EpochOptions`. */
   ownsFiles: boolean;
 }
@@ -87,7 +87,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 
   /** Begins at the newest change: what came before is history. */
   async start(): Promise<void> {
-    const { pool, notifications, peers } = this.#options;
+    const { pool, notifications, replicas } = this.#options;
     const asked = performance.now();
     const { rows } = await pool.query<{ newest: string; mark: string; compacted: string; epoch: number }>(
       `SELECT rev AS newest, ${markOf} AS mark, compacted, epoch FROM platform.meta, platform.change_log ORDER BY rev DESC LIMIT 1`,
@@ -99,9 +99,11 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     this.#last = { revision: this.#cursor, mark: row.mark };
     this.#compacted = Number(row.compacted);
     this.#epoch = row.epoch;
-    this.#unsubscribe.push(await notifications.on(changesChannel, (payload) => peers.heard(payload) && this.#wake()));
+    this.#unsubscribe.push(
+      await notifications.on(changesChannel, (payload) => replicas.heard(payload) && this.#wake()),
+    );
     this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
-    peers.start();
+    replicas.start();
     this.#timer = setInterval(() => this.#wake(), pollInterval);
   }
 
@@ -110,7 +112,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     clearInterval(this.#timer);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const wake of this.#waiters) wake();
-    await this.#options.peers.stop();
+    await this.#options.replicas.stop();
     await this.#checking;
     await this.#reading?.catch(() => undefined);
     this.#listeners.clear();
@@ -207,7 +209,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     this.#wake();
   }
 
-  stale(operations: readonly Operation[]): void {
+  stale(operations: readonly BatchOperation[]): void {
     for (const { table } of operations) this.#options.catalog.forget(table.resource);
   }
 
@@ -283,7 +285,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       if (Number(newest) > this.#last.revision) this.#last = { revision: Number(newest), mark: rows.at(-1)!.mark };
       // An own batch may have moved the cursor while the rows were on their way.
       const news = rows.filter((row) => Number(row.rev) > this.#cursor && row.type !== 'M');
-      this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(timeOf));
+      this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(writtenAtMs));
       const found = Number(rows[0]!.page_rows);
       if (found < readRows && rows.length >= found) this.#currentAt = asked;
       else this.#again = true;

@@ -1,5 +1,5 @@
 import type { Change } from '../../change.ts';
-import { changeTypes } from '../write/operation.ts';
+import { changeTypes } from '../write/batch-operation.ts';
 import { withKeys } from '../write/write-keys.ts';
 
 /** Rows looked at a time. */
@@ -32,7 +32,7 @@ function pageText(condition: string): string {
 
 /**
  * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that
- * those which a claim names are spared: where one that none names is still there, all after it are too.
+ * those which an idempotency key names are spared: where one that none names is still there, all after it are too.
  */
 export const readLogText = readText({
   condition: '',
@@ -59,7 +59,7 @@ export interface LogRow {
   /** Of the row that was asked for; null if it is not there. */
   known_mark: string | null;
   /**
-   * It may be there for the sake of a claim only. Asked where history was declared void beyond the revision that is
+   * It may be there for the sake of an idempotency key only. Asked where history was declared void beyond the revision that is
    * read after.
    */
   known_spared: boolean;
@@ -87,7 +87,7 @@ export interface LogRow {
 }
 
 /** When a row's change was written, by the database's clock, in milliseconds. */
-export function timeOf(row: LogRow): number {
+export function writtenAtMs(row: LogRow): number {
   return (row.written ?? 0) * 1000;
 }
 

@@ -40,8 +40,8 @@ export function violatedConstraint(error: unknown): string | undefined {
   return code === '23505' ? constraint : undefined;
 }
 
-/** Had somebody used the idempotency claim of a write? */
-export function isClaimTaken(error: unknown): boolean {
+/** Had somebody used the idempotency key of a write? */
+export function isIdempotencyKeyUsed(error: unknown): boolean {
   return violatedConstraint(error) === 'idempotency_keys_pkey';
 }
 

@@ -6,7 +6,7 @@ import { CuttingProxy } from '../../../testenv/cutting-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import type { Change } from '../../change.ts';
 import { isStorageError } from '../../storage-error.ts';
-import type { IdempotencyClaim, StoredObject } from '../../store.ts';
+import type { IdempotencyKey, StoredObject } from '../../store.ts';
 import { createOf, sampleModel, sampleObject, updateOf } from '../../storetest/sample-model.ts';
 import { PostgresStore } from '../postgres-store.ts';
 
@@ -41,7 +41,7 @@ interface Acknowledged {
   revision: number;
 }
 
-const claimOf = (name: string, step: number): IdempotencyClaim => ({
+const idempotencyKeyOf = (name: string, step: number): IdempotencyKey => ({
   user: 'u',
   method: 'PUT',
   path: `/${name}`,
@@ -55,12 +55,12 @@ const claimOf = (name: string, step: number): IdempotencyClaim => ({
 async function write(
   store: PostgresStore,
   name: string,
-  { until, claims }: { until: number; claims: boolean },
+  { until, idempotencyKeys }: { until: number; idempotencyKeys: boolean },
 ): Promise<Acknowledged[]> {
   const acknowledged: Acknowledged[] = [];
   let last: StoredObject | undefined;
   for (let step = 0; Date.now() < until; step += 1) {
-    const options = claims ? { idempotency: claimOf(name, step) } : {};
+    const options = idempotencyKeys ? { idempotency: idempotencyKeyOf(name, step) } : {};
     try {
       last = await store.write(
         last === undefined ? createOf(model, sampleObject(name, { spec: { step } })) : updateOf(model, last, { step }),
@@ -97,7 +97,7 @@ test('whatever connections are cut, every acknowledged write happened once, and 
     }
   })();
   const histories = await Promise.all(
-    Array.from({ length: 24 }, (_, i) => write(stores[i % 2]!, `o-${i}`, { until, claims: isClaiming(i) })),
+    Array.from({ length: 24 }, (_, i) => write(stores[i % 2]!, `o-${i}`, { until, idempotencyKeys: isClaiming(i) })),
   );
   await sabotage;
   await Promise.all(stores.map((store) => store.changes.catchUp()));
@@ -115,12 +115,12 @@ test('whatever connections are cut, every acknowledged write happened once, and 
   const claimed = await saboteur.query<{ path: string; key: string; rev: string }>(
     'SELECT path, key, rev FROM platform.idempotency_keys ORDER BY rev',
   );
-  const claims = claimed.rows.map(({ path, key, rev }) => ({
+  const idempotencyKeys = claimed.rows.map(({ path, key, rev }) => ({
     name: path.slice(1),
     step: Number(key),
     revision: Number(rev),
   }));
-  expect(claims).toEqual(acknowledged.filter(({ name }) => isClaiming(Number(name.slice('o-'.length)))));
+  expect(idempotencyKeys).toEqual(acknowledged.filter(({ name }) => isClaiming(Number(name.slice('o-'.length)))));
   for (const changes of told)
     expect(changes.map(({ revision }) => revision)).toEqual(logged.map(({ revision }) => revision));
 });

@@ -17,12 +17,12 @@ interface Bounds {
   compacted: string;
 }
 
-/** Removes history that is too old or too much, step by step, and claims that have expired. */
+/** Removes history that is too old or too much, step by step, and idempotency keys that have expired. */
 export class Compactor {
   readonly #database: Database;
   readonly #pool: Pool;
   readonly #size: HistorySize;
-  /** Up to here only rows are left that a claim names; whoever else removes some makes this no less true. */
+  /** Up to here only rows are left that an idempotency key names; whoever else removes some makes this no less true. */
   #swept = 0;
 
   constructor(database: Database, pool: Pool) {
@@ -40,7 +40,7 @@ export class Compactor {
         `SELECT pg_try_advisory_lock(${compactionLock}) AS locked`,
       );
       if (rows[0]?.locked !== true) return;
-      await this.#repeat(isOver, () => this.#expireStep(limits.claimAge));
+      await this.#repeat(isOver, () => this.#expireStep(limits.idempotencyKeyAge));
       if (isOver()) return;
       const upTo = await this.#declare(limits);
       await this.#repeat(isOver, () => this.#removeStep(upTo));
@@ -54,7 +54,7 @@ export class Compactor {
     for (let i = 0; i < maxSteps && !isOver(); i += 1) if (!(await step())) return;
   }
 
-  /** With a claim goes the row that was spared for it. */
+  /** With an idempotency key goes the row that was spared for it. */
   async #expireStep(age: number): Promise<boolean> {
     const { rows } = await this.#pool.query<{ expired: string }>(
       `WITH old AS MATERIALIZED (SELECT now() - $1 * interval '1 millisecond' AS at),
@@ -102,7 +102,7 @@ export class Compactor {
     return Number(rows[0]!.rev ?? 0);
   }
 
-  /** Spares what a claim still names, and does not look at it again. */
+  /** Spares what an idempotency key still names, and does not look at it again. */
   async #removeStep(upTo: number): Promise<boolean> {
     const { rows } = await this.#pool.query<{ last: string | null; looked: string }>(
       `WITH step AS MATERIALIZED (SELECT rev FROM platform.change_log WHERE rev > $1 AND rev <= $2 AND rev < (SELECT max(rev) FROM platform.change_log) ORDER BY rev LIMIT ${stepRows}),

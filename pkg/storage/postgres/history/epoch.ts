@@ -1,5 +1,5 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import { runTransaction, type Log } from '#pkg/database/index';
+import { runTransaction, type DatabaseLog } from '#pkg/database/index';
 import { revisionLock } from '../connection/revision-lock.ts';
 
 /**
@@ -16,7 +16,7 @@ const beyond = `greatest((SELECT greatest(last_value, (SELECT max(rev) FROM plat
 
 export interface EpochOptions {
   pool: Pool;
-  log: Log;
+  log: DatabaseLog;
   /**
    * PostgreSQL is on files that only this program uses: a copy of them that was put back is noticed, by a time that no
    * copy keeps.

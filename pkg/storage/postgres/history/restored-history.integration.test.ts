@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
-import { leases } from '../table/lease-fence.ts';
+import { leaseResource } from '../table/lease-fence.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { adoptRestored, modelTables, readHistory, rememberedChanges } from './restored-history.ts';
 
@@ -41,7 +41,8 @@ async function adoptAfter(change: string, known = [{ revision: 5, epoch: 1 }]): 
 test('what is adopted lies beyond every database that is known, and its functions know its tables', async () => {
   const model = sampleModel('adopted');
   const first = await PostgresStore.open({ database, log: silentLog });
-  for (const each of [model, { ...sampleModel(leases.resource), group: leases.group }]) await first.ensureModel(each);
+  for (const each of [model, { ...sampleModel(leaseResource.resource), group: leaseResource.group }])
+    await first.ensureModel(each);
   const before = await first.write(createOf(model, sampleObject('before')), {
     idempotency: { user: 'mia', method: 'POST', path: '/', key: 'k', bodyHash: 'h' },
   });

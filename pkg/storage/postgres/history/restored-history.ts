@@ -30,7 +30,7 @@ export const modelTables = {
   triggers: { owners: (table: string): string => ownersTrigger({ id: Number(table.slice(2)) }) },
 } as const;
 
-/** The part of the log that a backup keeps: what claims name. It is what a compaction would spare, too. */
+/** The part of the log that a backup keeps: what idempotency keys name. It is what a compaction would spare, too. */
 export const rememberedChanges =
   'SELECT c.* FROM platform.change_log c WHERE EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = c.rev)';
 

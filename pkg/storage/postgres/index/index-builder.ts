@@ -8,13 +8,13 @@ import {
   type GroupResource,
   type IndexKey,
 } from '#pkg/apimachinery/index';
-import type { Database, Log } from '#pkg/database/index';
+import type { Database, DatabaseLog } from '#pkg/database/index';
 import { classifyFailure, isStaleTable, violatedConstraint } from '../connection/database-failure.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { SessionLock } from '../connection/session-lock.ts';
 import { toSqlValue, arrayLiteral } from '../table/sql-value.ts';
 import type { TableCatalog } from '../table/table-catalog.ts';
-import { createIndexTexts, type TableDefiner } from '../table/table-definer.ts';
+import { createIndexStatements, type TableDefiner } from '../table/table-definer.ts';
 import { sqlType, tableName, type Column, type Table } from '../table/table.ts';
 import type { KeyComputer } from './key-computer.ts';
 import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
@@ -35,7 +35,7 @@ export class IndexBuilder {
   readonly #definer: TableDefiner;
   readonly #catalog: TableCatalog;
   readonly #computer: KeyComputer;
-  readonly #log: Log;
+  readonly #log: DatabaseLog;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
   #isSweepTold = false;
@@ -46,7 +46,7 @@ export class IndexBuilder {
     definer: TableDefiner;
     catalog: TableCatalog;
     computer: KeyComputer;
-    log: Log;
+    log: DatabaseLog;
   }) {
     this.#database = options.database;
     this.#pool = options.pool;
@@ -176,7 +176,7 @@ export class IndexBuilder {
 
   async #build(lock: SessionLock, table: Table, column: Column): Promise<void> {
     let message = await this.#fill(lock, table, column);
-    for (const text of createIndexTexts(table, column, true)) {
+    for (const text of createIndexStatements(table, column, true)) {
       message ??= await this.#cancellable(lock, () => createIndex(lock, text, this.#stopping.signal));
     }
     lock.lost.throwIfAborted();

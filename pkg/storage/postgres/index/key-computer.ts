@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { fieldError, keyFromResult, type ComputedKeys, type IndexKey, type StatusCause } from '#pkg/apimachinery/index';
-import { encodeBody } from '../../body.ts';
+import { encodeStoredBody } from '../../body.ts';
 import type { KeyCall, KeyEvaluator, KeyScript } from '../../key-evaluator.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { Write } from '../../store.ts';
@@ -31,7 +31,7 @@ export class KeyComputer {
   /** Undefined where the table is not as remembered any more. */
   async ofWrite(table: Table, write: Write): Promise<WriteKeys | undefined> {
     const columns = table.computed ?? [];
-    const body = encodeBody(write.object);
+    const body = encodeStoredBody(write.object);
     const oldText = write.type === 'create' ? null : await this.#oldText(table, write.from);
     if (oldText === undefined) return undefined;
     const old = { ...noKeys(columns), ...(oldText === null ? {} : (JSON.parse(oldText) as ComputedKeys)) };

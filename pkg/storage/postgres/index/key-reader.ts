@@ -5,7 +5,7 @@ import type { StoredObject } from '../../store.ts';
 import { computedKeysSql } from './computed-keys-sql.ts';
 import { classifyFailure } from '../connection/database-failure.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
-import { hasBody, storedObject, type BriefRow, type ObjectRow } from '../list/list-query.ts';
+import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from '../list/list-query.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Keys asked for in one statement. */
@@ -51,7 +51,7 @@ export class KeyReader {
   async get(table: Table, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined> {
     const row = await this.#brief(table, key, room?.owner);
     if (row === undefined) return undefined;
-    return hasBody(row) ? storedWithKeys(row) : this.#large(table, key, room);
+    return hasRowBody(row) ? storedWithKeys(row) : this.#large(table, key, room);
   }
 
   #brief(table: Table, key: ObjectKey, owner: string | undefined): Promise<KeyedRow | undefined> {

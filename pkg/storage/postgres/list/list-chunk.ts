@@ -18,21 +18,21 @@ import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import {
   keyColumns,
-  placedOld,
-  placedRow,
+  oldVersionsInChunk,
+  positionedRow,
   positionKeys,
   readsComputed,
   type ChangedRow,
-  type Place,
-  type Placed,
-  type PlacedRow,
+  type SortPosition,
+  type PositionedObject,
+  type PositionedRow,
 } from './list-order.ts';
-import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
+import { keysetBranches, orderBy, QueryParameters, sqlValue } from './query-compiler.ts';
 import { PageRoom, unasked } from './page-memory.ts';
-import { soon } from './quick-query.ts';
+import { queryWithTimeout } from './quick-query.ts';
 import type { Table } from '../table/table.ts';
 
-interface ChunkRow extends PlacedRow {
+interface ChunkRow extends PositionedRow {
   revision: string;
   compacted: string;
   matched: string;
@@ -54,7 +54,7 @@ const changedBytes = 4 * 1024 * 1024;
 
 /** Rows of the table, and the newest revision in the same snapshot. */
 interface ChunkRows {
-  items: Placed[];
+  items: PositionedObject[];
   /** Nothing follows. */
   isAll: boolean;
   revision: number;
@@ -64,9 +64,9 @@ interface ChunkRows {
 
 /** Objects in the order of the list, up to a position and no further. */
 interface Part {
-  items: Placed[];
+  items: PositionedObject[];
   /** How far it reaches; undefined if to the end of the list. */
-  upTo: Place | undefined;
+  upTo: SortPosition | undefined;
 }
 
 /**
@@ -116,9 +116,13 @@ export class ChunkReader {
    * The log has what was computed since an index is ready, which it was for the first chunk: unless it has been made
    * anew.
    */
-  async #old(rows: readonly ChangedRow[], query: ChunkQuery, upTo: Place | undefined): Promise<Placed[]> {
+  async #old(
+    rows: readonly ChangedRow[],
+    query: ChunkQuery,
+    upTo: SortPosition | undefined,
+  ): Promise<PositionedObject[]> {
     try {
-      return await placedOld(rows, query, upTo);
+      return await oldVersionsInChunk(rows, query, upTo);
     } catch (error) {
       throw error instanceof KeyNotComputed
         ? new StorageError('Compacted', 'the continue token is too old', { cause: error })
@@ -160,7 +164,8 @@ export class ChunkReader {
       this.#query(compileList(table, query, 'ordered'), query, { way: 'ordered', runner });
     if (!list.narrows) return ordered(this.#pool);
     return (
-      (await soon(this.#pool, ordered)) ?? this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' })
+      (await queryWithTimeout(this.#pool, ordered)) ??
+      this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' })
     );
   }
 
@@ -210,7 +215,7 @@ export class ChunkReader {
     ) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
-    const items = rows.filter((row) => row.rev !== null).map((row) => placedRow(row, query.sort));
+    const items = rows.filter((row) => row.rev !== null).map((row) => positionedRow(row, query.sort));
     return {
       items,
       isAll: items.length === Number(header.found),
@@ -229,7 +234,7 @@ export class ChunkReader {
     { from, to, part: { items, upTo } }: { from: number; to: number; part: Part },
   ): Promise<Part> {
     const { after, sort, namespace, room } = query;
-    const parameters = new Parameters();
+    const parameters = new QueryParameters();
     const conditions = [
       `model = ${parameters.bind(table.id, 'int')}`,
       `rev > ${parameters.bind(from, 'bigint')}`,
@@ -282,7 +287,7 @@ function isChangedCut(rows: readonly ChangedHeader[]): boolean {
   return rows.filter(({ prev }) => prev !== null).length < Number(rows[0]!.changed);
 }
 
-function sizeOf(items: readonly Placed[]): number {
+function sizeOf(items: readonly PositionedObject[]): number {
   return items.reduce((sum, { object }) => sum + object.body.length, 0);
 }
 

@@ -18,15 +18,15 @@ import { selects, storedObject, type CompiledList, type ObjectRow } from './list
 type SortValue = IndexValue | null;
 
 /** Where in the order of a list something is. */
-export type Place = Sortable & { keys: SortValue[] };
+export type SortPosition = Sortable & { keys: SortValue[] };
 
 /** An object with what it is ordered by. */
-export interface Placed extends Place {
+export interface PositionedObject extends SortPosition {
   object: StoredObject;
 }
 
 /** An object's row; its sort keys come as `k_0`, `k_1` and so on. */
-export interface PlacedRow extends ObjectRow, Record<`k_${number}`, unknown> {}
+export interface PositionedRow extends ObjectRow, Record<`k_${number}`, unknown> {}
 
 /** Of the log: what an object was before its first change after a snapshot. */
 export interface ChangedRow {
@@ -58,7 +58,7 @@ export function keyColumns(list: CompiledList, sort: Sort): string {
   return columns.join('');
 }
 
-export function placedRow(row: PlacedRow, sort: Sort): Placed {
+export function positionedRow(row: PositionedRow, sort: Sort): PositionedObject {
   const { namespace, name } = row;
   return {
     namespace,
@@ -74,27 +74,27 @@ function keyFromRow({ type }: IndexDefinition, value: unknown): SortValue {
   return type === 'integer' || type === 'date' ? Number(value) : (value as IndexValue);
 }
 
-/** Name and namespace are those of the place itself: an object of a cluster has none in its body, and '' in its row. */
-function ownKey({ name }: IndexDefinition, place: ObjectKey): string | undefined {
-  if (name === 'metadata.name') return place.name;
-  return name === 'metadata.namespace' ? place.namespace : undefined;
+/** Name and namespace are those of the position itself: an object of a cluster has none in its body, and '' in its row. */
+function ownKey({ name }: IndexDefinition, position: ObjectKey): string | undefined {
+  if (name === 'metadata.name') return position.name;
+  return name === 'metadata.namespace' ? position.namespace : undefined;
 }
 
 /**
  * @throws KeyNotComputed. What changed objects were, of those that belong to the chunk. Large bodies take a while to
  * read: others have their turn between them.
  */
-export async function placedOld(
+export async function oldVersionsInChunk(
   rows: readonly ChangedRow[],
   { selector, sort, after }: ChunkQuery,
-  upTo: Place | undefined,
-): Promise<Placed[]> {
+  upTo: SortPosition | undefined,
+): Promise<PositionedObject[]> {
   const matches = compileSelector(selector);
   const compare = compareBySort(sort);
   const position = after === undefined ? undefined : { ...after, keys: positionKeys(sort, after) };
   const isRead = selects({ selector }) || sort.some(({ index }) => ownKey(index, rows[0]!) === undefined);
   const turns = new EventLoopTurns();
-  const placed: Placed[] = [];
+  const positioned: PositionedObject[] = [];
   for (const row of rows) {
     if (row.prev === null) continue;
     if (turns.due) await turns.next();
@@ -108,9 +108,9 @@ export async function placedOld(
     );
     const item = { namespace, name, keys, object: storedOld(row) };
     if ((position === undefined || compare(item, position) > 0) && (upTo === undefined || compare(item, upTo) <= 0))
-      placed.push(item);
+      positioned.push(item);
   }
-  return placed;
+  return positioned;
 }
 
 function storedOld({ namespace, name, prev, old, old_fingerprint }: ChangedRow): StoredObject {

@@ -19,7 +19,7 @@ import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
 import { PageRoom } from './page-memory.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
-import { soon } from './quick-query.ts';
+import { queryWithTimeout } from './quick-query.ts';
 import type { Table } from '../table/table.ts';
 
 /** Bodies read at once; a larger page is read piece by piece. */
@@ -89,7 +89,7 @@ export class PageReader {
     if (query.exactTotal || !this.#bounds.exceeds(table, query, limit)) return undefined;
     const plan = ordered(compileList(table, query, 'ordered'), query);
     const rows = narrows
-      ? (await soon(this.#pool, (runner) => this.#query(plan, query, runner)))?.rows
+      ? (await queryWithTimeout(this.#pool, (runner) => this.#query(plan, query, runner)))?.rows
       : (await this.#query(plan, query, this.#pool)).rows;
     const page =
       rows === undefined
@@ -135,7 +135,7 @@ export class PageReader {
   /** Many match: look along the order, for a while; if the matches hide at its end, gather and sort them all. */
   async #dense(list: CompiledList, query: PageQuery): Promise<ObjectPage> {
     const plan = counted(compileList(list.table, query, 'ordered'), query);
-    const found = await soon(this.#pool, (runner) => this.#query(plan, query, runner));
+    const found = await queryWithTimeout(this.#pool, (runner) => this.#query(plan, query, runner));
     return found === undefined
       ? this.#run(gathered(compileList(list.table, query, 'gathered'), query), query)
       : this.#page(plan, query, found.rows);

@@ -1,7 +1,7 @@
 import type { QueryResultRow } from 'pg';
 import type { Selector, Sort } from '#pkg/apimachinery/index';
 import type { StoredObject } from '../../store.ts';
-import { compileSelectorSql, orderBy, Parameters, sortColumns, type SortColumn } from './query-compiler.ts';
+import { compileSelectorSql, orderBy, QueryParameters, sortColumns, type SortColumn } from './query-compiler.ts';
 import { tableName, type Table } from '../table/table.ts';
 
 /** Matches that are gathered and sorted; beyond it an ordered scan finds a page sooner. */
@@ -11,7 +11,7 @@ export const sparseLimit = 10_000;
  * had to do without one is given an absurd cost, at which every statement would be compiled first: 200 ms for a list
  * that takes one. A bitmap of a million rows is to stay exact, and no list is to take every core.
  */
-export const readSettings = {
+export const listSessionSettings = {
   enable_seqscan: 'off',
   jit: 'off',
   work_mem: '32MB',
@@ -25,7 +25,7 @@ export interface CompiledList {
   where: string;
   narrows: boolean;
   order: SortColumn[];
-  parameters: Parameters;
+  parameters: QueryParameters;
 }
 
 export function compileList(
@@ -33,7 +33,7 @@ export function compileList(
   query: { namespace?: string; selector: Selector; sort: Sort },
   mode: 'ordered' | 'gathered',
 ): CompiledList {
-  const parameters = new Parameters();
+  const parameters = new QueryParameters();
   const { where, narrows } = compileSelectorSql(table, query, parameters, mode);
   return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
 }
@@ -63,7 +63,7 @@ export interface BriefRow extends QueryResultRow {
   body: string | null;
 }
 
-export function hasBody<Row extends BriefRow>(row: Row): row is Row & { body: string } {
+export function hasRowBody<Row extends BriefRow>(row: Row): row is Row & { body: string } {
   return row.body !== null;
 }
 

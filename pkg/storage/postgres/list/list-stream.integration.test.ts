@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
-import { readSettings } from './list-query.ts';
+import { listSessionSettings } from './list-query.ts';
 import { LargeReads } from '../connection/large-reads.ts';
 import { StreamReader } from './list-stream.ts';
 import { Snapshots } from './snapshots.ts';
@@ -32,7 +32,7 @@ test('a stream that was closed takes nothing from the one that has its connectio
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const streams = new StreamReader({
     reads: database.pool,
-    snapshots: new Snapshots(database.newPool({ max: 1, settings: readSettings })),
+    snapshots: new Snapshots(database.newPool({ max: 1, settings: listSessionSettings })),
     large: new LargeReads(1),
   });
   const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };
@@ -51,7 +51,7 @@ test('readers that read nothing make others come back later, and free their plac
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const streams = new StreamReader({
     reads: database.pool,
-    snapshots: new Snapshots(database.newPool({ max: 2, settings: readSettings }), 1000),
+    snapshots: new Snapshots(database.newPool({ max: 2, settings: listSessionSettings }), 1000),
     large: new LargeReads(1),
   });
   const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };

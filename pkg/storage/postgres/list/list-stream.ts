@@ -1,7 +1,14 @@
 import type { Pool } from 'pg';
 import type { ObjectStream, StoredObject, StreamQuery } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
-import { compileList, hasBody, objectColumns, storedObject, type BriefRow, type CompiledList } from './list-query.ts';
+import {
+  compileList,
+  hasRowBody,
+  objectColumns,
+  storedObject,
+  type BriefRow,
+  type CompiledList,
+} from './list-query.ts';
 import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
@@ -40,7 +47,7 @@ export class StreamReader {
       list.parameters.values,
     );
     const found = rows.filter((row) => row.rev !== null);
-    const complete = found.filter(hasBody);
+    const complete = found.filter(hasRowBody);
     if (complete.length < found.length) return undefined;
     const objects = complete.map(storedObject);
     query.room?.settle(objects.reduce((sum, { body }) => sum + body.length, 0));

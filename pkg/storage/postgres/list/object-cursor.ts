@@ -3,7 +3,7 @@ import type { ReadRoom } from '../../read-room.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { StoredObject } from '../../store.ts';
 import type { LargeReads } from '../connection/large-reads.ts';
-import { hasBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
+import { hasRowBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { snapshotTime, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from '../table/table.ts';
 
@@ -101,12 +101,12 @@ export class ObjectCursor {
 
   /** Large bodies come by their keys, from the same snapshot. */
   async #complete(rows: readonly SizedRow[], owner: string | undefined): Promise<StoredObject[]> {
-    if (rows.every(hasBody)) return rows.map(storedObject);
-    const large = rows.filter((row) => !hasBody(row));
+    if (rows.every(hasRowBody)) return rows.map(storedObject);
+    const large = rows.filter((row) => !hasRowBody(row));
     const found = await this.#large.run({ owner, bytes: sizeOf(large) }, () => this.#bodies(large));
     // In one snapshot a revision is one object's.
     const bodies = new Map(found.map((row) => [row.rev, row]));
-    return rows.map((row) => storedObject(hasBody(row) ? row : bodies.get(row.rev)!));
+    return rows.map((row) => storedObject(hasRowBody(row) ? row : bodies.get(row.rev)!));
   }
 
   async #bodies(keys: readonly ObjectKey[]): Promise<ObjectRow[]> {

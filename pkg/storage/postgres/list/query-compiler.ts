@@ -13,7 +13,7 @@ import { toSqlValue, arrayLiteral } from '../table/sql-value.ts';
 import { columnOf, sqlType, type Table } from '../table/table.ts';
 
 /** Collects the values of a statement as its text is made. */
-export class Parameters {
+export class QueryParameters {
   readonly values: unknown[] = [];
 
   bind(value: unknown, type: string): string {
@@ -37,7 +37,7 @@ export interface CompiledSelector {
 export function compileSelectorSql(
   table: Table,
   query: { namespace?: string; selector: Selector },
-  parameters: Parameters,
+  parameters: QueryParameters,
   mode: 'ordered' | 'gathered',
 ): CompiledSelector {
   const { selector } = query;
@@ -93,7 +93,7 @@ function ownerClause(requirement: FieldRequirement): ElementClause {
 function compileElements(
   clauses: readonly ElementClause[],
   namespace: string | undefined,
-  parameters: Parameters,
+  parameters: QueryParameters,
 ): { conditions: string[]; narrows: boolean } {
   const wanted: string[] = [];
   const conditions: string[] = [];
@@ -116,7 +116,7 @@ function compileElements(
 
 const comparisons = { GreaterThan: '>', GreaterOrEqual: '>=', LessThan: '<', LessOrEqual: '<=' } as const;
 
-function compileField(table: Table, requirement: FieldRequirement, parameters: Parameters): string {
+function compileField(table: Table, requirement: FieldRequirement, parameters: QueryParameters): string {
   const { index } = requirement;
   // A cluster-scoped object's namespace is stored as '' and means none.
   const column = index.name === 'metadata.namespace' && !table.namespaced ? 'NULL::text' : columnSql(table, index);
@@ -141,7 +141,7 @@ function compileSet(
   column: string,
   absent: string,
   { index, operator, values }: Extract<FieldRequirement, { operator: 'In' | 'NotIn' }>,
-  parameters: Parameters,
+  parameters: QueryParameters,
 ): string {
   const type = sqlType(index);
   const bound = values.map((value) => sqlValue(index, value));
@@ -158,7 +158,7 @@ function compileSet(
 }
 
 /** A range in collation C, which every btree serves; `starts_with` makes it exact. */
-function compilePrefix(column: string, prefix: string, parameters: Parameters): string {
+function compilePrefix(column: string, prefix: string, parameters: QueryParameters): string {
   if (prefix === '') return `${column} IS NOT NULL`;
   const from = `${column} >= ${parameters.bind(prefix, 'text')}`;
   const end = endOfPrefix(prefix);
@@ -240,7 +240,7 @@ export function orderBy(columns: readonly SortColumn[]): string {
 export function keysetBranches(
   columns: readonly SortColumn[],
   values: readonly unknown[],
-  parameters: Parameters,
+  parameters: QueryParameters,
 ): string[] {
   const [column, ...others] = columns;
   if (column === undefined) return [];
@@ -264,7 +264,7 @@ export function keysetBranches(
 function rowCondition(
   columns: readonly SortColumn[],
   values: readonly unknown[],
-  parameters: Parameters,
+  parameters: QueryParameters,
 ): string | undefined {
   const descending = columns[0]?.descending ?? false;
   const fits = columns.every(
@@ -275,7 +275,11 @@ function rowCondition(
   return `(${columns.map(({ sql }) => sql).join(', ')}) ${descending ? '<' : '>'} (${position.join(', ')})`;
 }
 
-function beyond({ sql, type, nullable, descending }: SortColumn, value: unknown, parameters: Parameters): string[] {
+function beyond(
+  { sql, type, nullable, descending }: SortColumn,
+  value: unknown,
+  parameters: QueryParameters,
+): string[] {
   if (value === null) return descending ? [] : [`${sql} IS NOT NULL`];
   if (!descending) return [`${sql} > ${parameters.bind(value, type)}`];
   return [`${sql} < ${parameters.bind(value, type)}`, ...(nullable ? [`${sql} IS NULL`] : [])];

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { StorageError } from '../../storage-error.ts';
-import { soon } from './quick-query.ts';
+import { queryWithTimeout } from './quick-query.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -27,10 +27,10 @@ async function session(on = pool): Promise<number> {
 test.each([
   [
     'an answer',
-    () => soon(pool, async (runner) => (await runner.query<{ n: number }>('SELECT 1 AS n')).rows[0]),
+    () => queryWithTimeout(pool, async (runner) => (await runner.query<{ n: number }>('SELECT 1 AS n')).rows[0]),
     { n: 1 },
   ],
-  ['no answer in time', () => soon(pool, (runner) => runner.query('SELECT pg_sleep(10)')), undefined],
+  ['no answer in time', () => queryWithTimeout(pool, (runner) => runner.query('SELECT pg_sleep(10)')), undefined],
 ])('%s is told, on a connection that goes on', async (_, ask, expected) => {
   const before = await session();
   expect(await ask()).toEqual(expected);
@@ -38,10 +38,14 @@ test.each([
 });
 
 test.each([
-  ['what the database refuses', () => soon(pool, (runner) => runner.query('SELECT 1 / 0')), { code: '22012' }],
+  [
+    'what the database refuses',
+    () => queryWithTimeout(pool, (runner) => runner.query('SELECT 1 / 0')),
+    { code: '22012' },
+  ],
   [
     'what its reader refuses',
-    () => soon(pool, () => Promise.reject(new StorageError('Compacted', 'too old'))),
+    () => queryWithTimeout(pool, () => Promise.reject(new StorageError('Compacted', 'too old'))),
     { code: 'Compacted' },
   ],
 ])('%s costs no connection', async (_, ask, expected) => {
@@ -53,7 +57,7 @@ test.each([
 test('a connection that went silent is given to nobody', async () => {
   const brief = database.newPool({ max: 1, queryTimeoutMs: 500 });
   const before = await session(brief);
-  const silent = soon(brief, async (runner) => {
+  const silent = queryWithTimeout(brief, async (runner) => {
     await runner.query('SET LOCAL statement_timeout = 0');
     return runner.query('SELECT pg_sleep(10)');
   });

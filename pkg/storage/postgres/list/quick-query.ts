@@ -3,10 +3,10 @@ import { StorageError } from '../../storage-error.ts';
 import { classifyFailure, isStatementTimeout } from '../connection/database-failure.ts';
 
 /** How long an ordered scan may look for what it is to find before all matches are gathered after all. Milliseconds. */
-const patience = 250;
+const timeoutMs = 250;
 
 /** Runs a query, and answers undefined if the database does not come to its end in a quarter of a second. */
-export async function soon<T>(
+export async function queryWithTimeout<T>(
   pool: Pool,
   query: (runner: Pick<PoolClient, 'query'>) => Promise<T>,
 ): Promise<T | undefined> {
@@ -24,7 +24,7 @@ export async function soon<T>(
 }
 
 async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${patience}`);
+  await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeoutMs}`);
   try {
     const result = await work();
     await client.query('ROLLBACK');

@@ -20,15 +20,15 @@ export interface Snapshot {
  */
 export class Snapshots {
   readonly #pool: Pool;
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   readonly #share: number;
   readonly #held = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
 
-  /** `patience`: for a place to become free, in milliseconds. */
-  constructor(pool: Pool, patience = 5000) {
+  /** `timeoutMs`: how long `begin` waits for a free connection. */
+  constructor(pool: Pool, timeoutMs = 5000) {
     this.#pool = pool;
-    this.#patience = patience;
+    this.#timeoutMs = timeoutMs;
     this.#share = Math.max(1, pool.options.max - reserve);
   }
 
@@ -38,7 +38,9 @@ export class Snapshots {
    */
   async begin(owner: string | undefined): Promise<Snapshot> {
     const late = new AbortController();
-    const deadline = delay(this.#patience, undefined, { signal: late.signal }).then(() => Promise.reject(overloaded()));
+    const deadline = delay(this.#timeoutMs, undefined, { signal: late.signal }).then(() =>
+      Promise.reject(overloaded()),
+    );
     deadline.catch(() => undefined);
     try {
       const leave = await this.#enter(owner, deadline);

@@ -7,14 +7,14 @@ import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { decodeBody } from '../../body.ts';
 import { isStorageError } from '../../storage-error.ts';
-import type { Write, WriteOptions } from '../../store.ts';
-import { leaseOf, leases, next } from '../../storetest/fence-cases.ts';
+import type { Write, StoreWriteOptions } from '../../store.ts';
+import { leaseOf, sampleLeaseModel, next } from '../../storetest/fence-cases.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest/sample-model.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { platformMigrations } from '../migrations.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { batchRows, batchStatement, type BatchMark, type BatchRow, type SentRow } from '../write/batch-statement.ts';
-import { toOperation, type Operation } from '../write/operation.ts';
+import { toOperation, type BatchOperation } from '../write/batch-operation.ts';
 import { batchRowOf, singleStatement, type SingleRow } from '../write/single-statement.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { tableName } from './table.ts';
@@ -33,10 +33,10 @@ beforeAll(async () => {
     [1, 2].map(() => Database.connect({ connection: testDatabase.connection, log: silentLog })),
   );
   stores = await Promise.all(databases.map((database) => PostgresStore.open({ database, log: silentLog })));
-  for (const each of [leases, model]) await stores[0]!.ensureModel(each);
+  for (const each of [sampleLeaseModel, model]) await stores[0]!.ensureModel(each);
   client = await databases[0]!.newClient();
   other = await databases[0]!.newClient();
-  leaseTable = tableName(await new TableCatalog(databases[0]!.pool).get(resourceOf(leases)));
+  leaseTable = tableName(await new TableCatalog(databases[0]!.pool).get(resourceOf(sampleLeaseModel)));
 });
 
 afterAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 const held = (lease: string, transitions = 0): Fence => ({ namespace: 'default', lease, transitions });
-const operationOf = async (write: Write, fence?: Fence): Promise<Operation> =>
+const operationOf = async (write: Write, fence?: Fence): Promise<BatchOperation> =>
   toOperation(
     write,
     await new TableCatalog(databases[0]!.pool).get(write.resource),
@@ -55,7 +55,7 @@ const operationOf = async (write: Write, fence?: Fence): Promise<Operation> =>
 const mark = (): BatchMark => ({ batch: randomUUID(), origin: undefined });
 
 /** The two ways of one write; both answer as a batch does. */
-const ways: Record<string, (operation: Operation, session: Client) => Promise<BatchRow>> = {
+const ways: Record<string, (operation: BatchOperation, session: Client) => Promise<BatchRow>> = {
   single: async (operation, session) =>
     batchRowOf(operation, (await session.query<SingleRow>(singleStatement(operation, mark()))).rows[0]!),
   general: async (operation, session) =>
@@ -89,8 +89,8 @@ test('a statement without a fence knows nothing of fences', async () => {
   const plain = await operationOf(createOf(model, sampleObject('plain')));
   const fenced = await operationOf(createOf(model, sampleObject('plain')), held('a'));
   for (const make of [
-    (operation: Operation) => singleStatement(operation, mark()),
-    (operation: Operation) => batchStatement([operation], mark()),
+    (operation: BatchOperation) => singleStatement(operation, mark()),
+    (operation: BatchOperation) => batchStatement([operation], mark()),
   ]) {
     expect(make(plain).text).not.toMatch(/fence|lease_held/);
     expect(make(fenced).text).toMatch(/lease_held/);
@@ -246,7 +246,7 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
   async function lead(
     store: PostgresStore,
     lane: number,
-    options: WriteOptions & { fence: Fence },
+    options: StoreWriteOptions & { fence: Fence },
     begun: () => void,
   ): Promise<number> {
     const { transitions } = options.fence;
@@ -283,7 +283,7 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
     if (round % 3 === 1) await successor.ping();
     for (let turns = round % 17; turns > 0; turns -= 1) await turn();
     lease = await successor.write(
-      next(leases, lease, { holderIdentity: `leader-${round + 1}`, leaseTransitions: round + 1 }),
+      next(sampleLeaseModel, lease, { holderIdentity: `leader-${round + 1}`, leaseTransitions: round + 1 }),
     );
     // Sent after the acknowledgement, from either replica: refused.
     const late = await Promise.allSettled(

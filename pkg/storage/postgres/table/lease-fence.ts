@@ -3,10 +3,10 @@ import { StorageError } from '../../storage-error.ts';
 import type { Table } from './table.ts';
 
 /** The model whose objects fences name; the second that the store knows by name, after namespaces. */
-export const leases = { group: 'coordination.k8s.io', resource: 'leases' };
+export const leaseResource = { group: 'coordination.k8s.io', resource: 'leases' };
 
 export function isLeases({ resource }: Pick<Table, 'resource'>): boolean {
-  return resource.group === leases.group && resource.resource === leases.resource;
+  return resource.group === leaseResource.group && resource.resource === leaseResource.resource;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
-import { Database, silentLog, type Log } from '#pkg/database/index';
+import { Database, silentLog, type DatabaseLog } from '#pkg/database/index';
 import { waitUntil } from '../../../testenv/faults/wait-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import {
@@ -47,7 +47,7 @@ test('a start does not wait for who reads the table of a model that is gone; it 
   for (const table of left) await database.pool.query(`CREATE TABLE ${table} (n int)`);
   await read(left[0]!);
   const told: unknown[] = [];
-  const log: Log = { ...silentLog, info: (details) => told.push(details) };
+  const log: DatabaseLog = { ...silentLog, info: (details) => told.push(details) };
   const started = await PostgresStore.open({ database, log });
   await waitUntil(async () => told.length > 0 && !(await exists(left[1]!)));
   expect(told).toEqual([{ tables: 1 }]);

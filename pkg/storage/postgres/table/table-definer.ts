@@ -20,7 +20,7 @@ const definitionLock = 818;
  */
 const lockWait = 200;
 /** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
-const defaultPatience = 10_000;
+const defaultLockTimeoutMs = 10_000;
 const shortestPause = 200;
 const longestPause = 2_000;
 /**
@@ -52,11 +52,11 @@ export class TableDefiner {
 
   /**
    * Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed
-   * within `patience`.
+   * within `lockTimeoutMs`.
    */
-  async ensure(model: StoredModel, patience = defaultPatience): Promise<boolean> {
+  async ensure(model: StoredModel, lockTimeoutMs = defaultLockTimeoutMs): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
-    const unfinished = await withLockRetries(patience, () =>
+    const unfinished = await withLockRetries(lockTimeoutMs, () =>
       this.#inTransaction(async (client) => {
         const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
         return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
@@ -170,7 +170,7 @@ export class TableDefiner {
     await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
     if (model.scope === 'Namespaced')
       await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
-    for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
+    for (const column of columns) for (const text of createIndexStatements(table, column)) await client.query(text);
     if (isNamespaces({ resource: { group: model.group, resource: model.names.plural } }))
       await client.query(namespaceExists(name));
     if (isLeases({ resource: { group: model.group, resource: model.names.plural } }))
@@ -208,8 +208,8 @@ export class TableDefiner {
   }
 }
 
-async function withLockRetries<T>(patience: number, work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + patience;
+async function withLockRetries<T>(lockTimeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + lockTimeoutMs;
   for (let pause = shortestPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       return await work();
@@ -260,7 +260,11 @@ function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[
 }
 
 /** One statement an index: the ordering or GIN index, and the constraint where values are unique. */
-export function createIndexTexts(table: Pick<Table, 'id'>, { name, index }: Column, concurrently = false): string[] {
+export function createIndexStatements(
+  table: Pick<Table, 'id'>,
+  { name, index }: Column,
+  concurrently = false,
+): string[] {
   const create = (unique: boolean): string =>
     `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${concurrently ? 'CONCURRENTLY ' : ''}`;
   const on = `ON ${tableName(table)}`;

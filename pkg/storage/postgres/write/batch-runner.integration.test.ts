@@ -11,7 +11,7 @@ import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';
 import type { Table } from '../table/table.ts';
 import { BatchRunner, type PendingWrite } from './batch-runner.ts';
-import { toOperation } from './operation.ts';
+import { toOperation } from './batch-operation.ts';
 import { WriterConnection } from './writer-connection.ts';
 
 const model = sampleModel('batched', { indexes: [widgetIndexes.slug] });
@@ -43,7 +43,7 @@ beforeAll(async () => {
     connection,
     pool: direct.pool,
     origin: 'test',
-    peers: { present: false },
+    replicas: { present: false },
     outageLimit: 60_000,
     sink: {
       cursor: 0,

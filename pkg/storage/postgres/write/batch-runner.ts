@@ -5,14 +5,19 @@ import { becauseOf } from '#pkg/database/index';
 import type { Change } from '../../change.ts';
 import { StorageError } from '../../storage-error.ts';
 import type { BatchReport, StoreObserver } from '../../store-observer.ts';
-import { classifyFailure, isClaimTaken, isDiskFull, violatedConstraint } from '../connection/database-failure.ts';
-import type { Peers } from '../connection/peers.ts';
+import {
+  classifyFailure,
+  isIdempotencyKeyUsed,
+  isDiskFull,
+  violatedConstraint,
+} from '../connection/database-failure.ts';
+import type { ReplicaPresence } from '../connection/replica-presence.ts';
 import { translateError } from '../connection/translate-error.ts';
 import { fenceLost } from '../table/lease-fence.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { constraintFailure, explainFailure } from './explain-failure.ts';
-import { claimTaken, takenClaims } from './idempotency-claims.ts';
-import { changeTypes, type Operation } from './operation.ts';
+import { newIdempotencyKeyUsed, usedIdempotencyKeys } from './idempotency-keys.ts';
+import { changeTypes, type BatchOperation } from './batch-operation.ts';
 import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 import { withKeys } from './write-keys.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
@@ -24,8 +29,8 @@ export interface PendingWrite {
   /** When it was asked for: `performance.now()`. */
   since: number;
   requestId?: string;
-  operation: Operation;
-  prepare(): Promise<Operation>;
+  operation: BatchOperation;
+  prepare(): Promise<BatchOperation>;
   done(revision: number): void;
   failed(error: unknown): void;
 }
@@ -41,7 +46,7 @@ export interface BatchSink {
   /** Something may have been committed that was not told. */
   uncertain(): void;
   /** Forget what is known of these tables. */
-  stale(operations: readonly Operation[]): void;
+  stale(operations: readonly BatchOperation[]): void;
 }
 
 /** A batch's mark in the log, and the revision it must lie above. */
@@ -54,7 +59,7 @@ export interface BatchRunnerOptions {
   connection: WriterConnection;
   pool: Pool;
   origin: string;
-  peers: Pick<Peers, 'present'>;
+  replicas: Pick<ReplicaPresence, 'present'>;
   sink: BatchSink;
   /** How long a write may stay without an outcome while the database is away. Milliseconds. */
   outageLimit: number;
@@ -120,11 +125,11 @@ export class BatchRunner {
   }
 
   /** One alone takes the smaller statement. */
-  async #write(operations: readonly Operation[], batch: string): Promise<BatchRow[]> {
-    const { connection, peers, origin } = this.#options;
-    const mark = { batch, origin: peers.present ? origin : undefined };
+  async #write(operations: readonly BatchOperation[], batch: string): Promise<BatchRow[]> {
+    const { connection, replicas, origin } = this.#options;
+    const mark = { batch, origin: replicas.present ? origin : undefined };
     const [first] = operations;
-    if (first === undefined || operations.length > 1 || first.claim !== undefined) {
+    if (first === undefined || operations.length > 1 || first.idempotencyKey !== undefined) {
       return batchRows(operations.length, (await connection.run<SentRow>(batchStatement(operations, mark))).rows);
     }
     const { rows } = await connection.run<SingleRow>(singleStatement(first, mark));
@@ -185,23 +190,24 @@ export class BatchRunner {
     }
     // Tried twice together: from then on one that has to wait does not keep the others.
     if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
-    if (writes.length > 1) return isClaimTaken(error) ? this.#dropTaken(writes, tries) : this.#halve(writes, tries);
+    if (writes.length > 1)
+      return isIdempotencyKeyUsed(error) ? this.#dropTaken(writes, tries) : this.#halve(writes, tries);
     const write = writes[0]!;
     if (failure === 'stale') return this.#again(writes, tries, error);
-    if (isClaimTaken(error)) return write.failed(claimTaken());
+    if (isIdempotencyKeyUsed(error)) return write.failed(newIdempotencyKeyUsed());
     const constraint = violatedConstraint(error);
     write.failed(constraint === undefined ? error : constraintFailure(write.operation, constraint));
   }
 
-  /** Those whose claim somebody has used fail; the others go again, together. */
+  /** Those whose idempotency key somebody has used fail; the others go again, together. */
   async #dropTaken(writes: readonly PendingWrite[], tries: number): Promise<void> {
-    const taken = await takenClaims(
+    const taken = await usedIdempotencyKeys(
       this.#options.pool,
-      writes.map(({ operation }) => operation.claim),
+      writes.map(({ operation }) => operation.idempotencyKey),
     ).catch(() => new Set<number>());
     // It has expired meanwhile, or the database does not say.
     if (taken.size === 0) return this.#halve(writes, tries);
-    for (const i of taken) writes[i]!.failed(claimTaken());
+    for (const i of taken) writes[i]!.failed(newIdempotencyKeyUsed());
     await this.run(
       writes.filter((_, i) => !taken.has(i)),
       tries,
@@ -318,11 +324,11 @@ function isDeletion({ operation }: PendingWrite): boolean {
   return operation.type === 'D';
 }
 
-function keyOf({ table, namespace, name }: Operation): string {
+function keyOf({ table, namespace, name }: BatchOperation): string {
   return `${table.id}/${namespace}/${name}`;
 }
 
-function changeOf(operation: Operation, revision: number): Change {
+function changeOf(operation: BatchOperation, revision: number): Change {
   const { table, type, namespace, name, body, fingerprint, from, computed } = operation;
   const change: Change = {
     revision,

@@ -1,10 +1,10 @@
 import type { Fence } from '#pkg/apimachinery/index';
-import { changesChannel } from '../connection/peers.ts';
+import { changesChannel } from '../connection/replica-presence.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { fenceValues } from '../table/lease-fence.ts';
 import { textArray, toSqlValue, toSqlArray, arrayLiteral } from '../table/sql-value.ts';
 import { sqlType, tableName, type Column, type Table, isNamespaces } from '../table/table.ts';
-import type { Operation } from './operation.ts';
+import type { BatchOperation } from './batch-operation.ts';
 
 export interface BatchStatement {
   text: string;
@@ -52,11 +52,11 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes and the fence, number, write, log, claim, notify. `operations` touch no key, unique value or
- * claim twice; all fences are the same, and none writes its lease. A claim that somebody has used fails the whole
- * statement: `takenClaims` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
+ * lock, check the shapes and the fence, number, write, log, idempotency key, notify. `operations` touch no key, unique value or
+ * idempotency key twice; all fences are the same, and none writes its lease. An idempotency key that somebody has used fails the whole
+ * statement: `usedIdempotencyKeys` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
  */
-export function batchStatement(operations: readonly Operation[], mark: BatchMark): BatchStatement {
+export function batchStatement(operations: readonly BatchOperation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);
   return builder.build();
 }
@@ -64,30 +64,30 @@ export function batchStatement(operations: readonly Operation[], mark: BatchMark
 interface Parameter {
   column: string;
   type: string;
-  value(operation: Operation, position: number): unknown;
+  value(operation: BatchOperation, position: number): unknown;
 }
 
 interface Group {
   table: Table;
-  operations: { operation: Operation; position: number }[];
+  operations: { operation: BatchOperation; position: number }[];
 }
 
 class StatementBuilder {
-  readonly #operations: readonly Operation[];
+  readonly #operations: readonly BatchOperation[];
   readonly #groups: Group[];
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
   readonly #fence: Fence | undefined;
-  readonly #hasClaims: boolean;
+  readonly #hasIdempotencyKeys: boolean;
   /** Does the log get computed keys? */
   readonly #computes: boolean;
 
-  constructor(operations: readonly Operation[], mark: BatchMark) {
+  constructor(operations: readonly BatchOperation[], mark: BatchMark) {
     this.#operations = operations;
     this.#groups = groupByTable(operations);
     this.#mark = mark;
     this.#computes = this.#groups.some(({ table }) => table.computed !== undefined);
-    this.#hasClaims = operations.some(({ claim }) => claim !== undefined);
+    this.#hasIdempotencyKeys = operations.some(({ idempotencyKey }) => idempotencyKey !== undefined);
     this.#fence = operations.find(({ fence }) => fence !== undefined)?.fence;
   }
 
@@ -112,9 +112,9 @@ class StatementBuilder {
       `written AS MATERIALIZED (${union((group) => group.written)})`,
       `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${this.#computes ? ', old_keys, new_keys' : ''}) ` +
         `${union((group) => group.log(this.#bind(this.#mark.batch, 'uuid')))} RETURNING rev)`,
-      ...(this.#hasClaims
+      ...(this.#hasIdempotencyKeys
         ? [
-            `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.claims)})`,
+            `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.idempotencyKeys)})`,
           ]
         : []),
       ...this.#notifyParts(),
@@ -147,7 +147,7 @@ class StatementBuilder {
       'fingerprint',
       'body',
       ...(this.#fence === undefined ? [] : ['fenced']),
-      ...(this.#hasClaims ? claimColumns : []),
+      ...(this.#hasIdempotencyKeys ? idempotencyColumns : []),
       ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']),
       ...table.columns.map(({ name }) => name),
     ].join(', ');
@@ -160,12 +160,12 @@ class StatementBuilder {
       writes: [],
       written: [],
       log: () => [],
-      claims: [],
+      idempotencyKeys: [],
       drawn: [`SELECT rev FROM ${numbered}`],
       outcome: [],
     };
-    parts.claims.push(
-      `SELECT ${claimColumns.map((column) => `n.${column}`).join(', ')}, n.rev FROM ${numbered} n WHERE n.claim_key IS NOT NULL AND ${isIn('n.rev', 'logged')}`,
+    parts.idempotencyKeys.push(
+      `SELECT ${idempotencyColumns.map((column) => `n.${column}`).join(', ')}, n.rev FROM ${numbered} n WHERE n.claim_key IS NOT NULL AND ${isIn('n.rev', 'logged')}`,
     );
     if (touchesRows) {
       // One look at the key's index for each, whatever the planner takes the sizes to be.
@@ -234,7 +234,7 @@ class StatementBuilder {
     const parameters = [
       ...fixedParameters,
       ...(this.#fence === undefined ? [] : [fencedParameter]),
-      ...(this.#hasClaims ? claimParameters : []),
+      ...(this.#hasIdempotencyKeys ? idempotencyParameters : []),
       ...(group.table.computed === undefined ? [] : computedParameters),
       ...group.table.columns.map(columnParameter),
     ];
@@ -274,7 +274,7 @@ interface GroupParts {
   writes: string[];
   written: string[];
   log(batch: string): string[];
-  claims: string[];
+  idempotencyKeys: string[];
   drawn: string[];
   outcome: string[];
 }
@@ -307,15 +307,15 @@ const fencedParameter: Parameter = {
   value: (operation) => operation.fence !== undefined,
 };
 
-/** Null of an operation without a claim. */
-const claimParameters: Parameter[] = [
-  { column: 'claim_user', type: 'text', value: ({ claim }) => claim?.user ?? null },
-  { column: 'claim_method', type: 'text', value: ({ claim }) => claim?.method ?? null },
-  { column: 'claim_path', type: 'text', value: ({ claim }) => claim?.path ?? null },
-  { column: 'claim_key', type: 'text', value: ({ claim }) => claim?.key ?? null },
-  { column: 'claim_hash', type: 'text', value: ({ claim }) => claim?.bodyHash ?? null },
+/** Null of an operation without an idempotency key. */
+const idempotencyParameters: Parameter[] = [
+  { column: 'claim_user', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.user ?? null },
+  { column: 'claim_method', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.method ?? null },
+  { column: 'claim_path', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.path ?? null },
+  { column: 'claim_key', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.key ?? null },
+  { column: 'claim_hash', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.bodyHash ?? null },
 ];
-const claimColumns = claimParameters.map(({ column }) => column);
+const idempotencyColumns = idempotencyParameters.map(({ column }) => column);
 
 const computedParameters: Parameter[] = [
   { column: 'old_keys', type: 'text', value: (operation) => operation.computed?.oldText ?? null },
@@ -348,7 +348,7 @@ function columnValue(source: string, column: Column): string {
 }
 
 /** Tables in the order of their ids, so that two replicas lock in the same order. */
-function groupByTable(operations: readonly Operation[]): Group[] {
+function groupByTable(operations: readonly BatchOperation[]): Group[] {
   const groups = new Map<number, Group>();
   for (const [position, operation] of operations.entries()) {
     const { table } = operation;

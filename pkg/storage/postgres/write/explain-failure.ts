@@ -4,7 +4,7 @@ import { StorageError } from '../../storage-error.ts';
 import { fenceLost, fenceValues } from '../table/lease-fence.ts';
 import { toSqlValue } from '../table/sql-value.ts';
 import { indexName, sqlType, tableName, isNamespaces } from '../table/table.ts';
-import type { Operation } from './operation.ts';
+import type { BatchOperation } from './batch-operation.ts';
 
 /**
  * Why an operation was not written, found out by reading; undefined if nothing stands in its way any more.
@@ -12,7 +12,7 @@ import type { Operation } from './operation.ts';
  */
 export async function explainFailure(
   pool: Pool,
-  operation: Operation,
+  operation: BatchOperation,
   found: number | undefined,
 ): Promise<StorageError | undefined> {
   if (operation.type === 'C') return explainCreate(pool, operation);
@@ -29,7 +29,7 @@ export async function explainFailure(
 }
 
 /** What a write would run into, without writing: the checks of a dry run. */
-export async function explainDryRun(pool: Pool, operation: Operation): Promise<StorageError | undefined> {
+export async function explainDryRun(pool: Pool, operation: BatchOperation): Promise<StorageError | undefined> {
   const { fence } = operation;
   if (
     fence !== undefined &&
@@ -48,7 +48,7 @@ export async function explainDryRun(pool: Pool, operation: Operation): Promise<S
   );
 }
 
-async function explainCreate(pool: Pool, operation: Operation): Promise<StorageError | undefined> {
+async function explainCreate(pool: Pool, operation: BatchOperation): Promise<StorageError | undefined> {
   const table = tableName(operation.table);
   if (
     await holds(pool, `SELECT EXISTS (SELECT FROM ${table} WHERE namespace = $1 AND name = $2) AS holds`, [
@@ -67,7 +67,7 @@ async function explainCreate(pool: Pool, operation: Operation): Promise<StorageE
   return explainUniqueClash(pool, operation);
 }
 
-async function explainUniqueClash(pool: Pool, operation: Operation): Promise<StorageError | undefined> {
+async function explainUniqueClash(pool: Pool, operation: BatchOperation): Promise<StorageError | undefined> {
   const { table } = operation;
   for (const [i, column] of table.columns.entries()) {
     const value = toSqlValue(operation.keys[i], column.index.type === 'date');
@@ -84,7 +84,7 @@ async function explainUniqueClash(pool: Pool, operation: Operation): Promise<Sto
 }
 
 /** Translates the constraint on its table that a single operation violated. */
-export function constraintFailure(operation: Operation, constraint: string): StorageError {
+export function constraintFailure(operation: BatchOperation, constraint: string): StorageError {
   const { table } = operation;
   const column = table.columns.find(({ name }) => indexName(table, name, 'unique') === constraint);
   return column === undefined ? alreadyExists(operation) : uniqueClash(column.index.name);
@@ -95,15 +95,15 @@ async function holds(pool: Pool, text: string, values: unknown[]): Promise<boole
   return rows[0]?.holds === true;
 }
 
-function alreadyExists({ table, name }: Operation): StorageError {
+function alreadyExists({ table, name }: BatchOperation): StorageError {
   return new StorageError('AlreadyExists', `${formatGroupResource(table.resource)} "${name}" already exists`);
 }
 
-function notFound({ table, name }: Operation): StorageError {
+function notFound({ table, name }: BatchOperation): StorageError {
   return new StorageError('NotFound', `${formatGroupResource(table.resource)} "${name}" not found`);
 }
 
-function conflict({ table, name }: Operation): StorageError {
+function conflict({ table, name }: BatchOperation): StorageError {
   return new StorageError('Conflict', `${formatGroupResource(table.resource)} "${name}" has been modified`);
 }
 

@@ -7,13 +7,13 @@ import { createTestDatabase, type TestDatabase } from '../../../testenv/test-dat
 import { decodeBody } from '../../body.ts';
 import type { StoredObject, Write } from '../../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, type StoreModel } from '../../storetest/sample-model.ts';
-import { changesChannel } from '../connection/peers.ts';
+import { changesChannel } from '../connection/replica-presence.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';
 import { tableName } from '../table/table.ts';
 import { batchRows, batchStatement, type BatchMark, type BatchRow, type SentRow } from './batch-statement.ts';
-import { toOperation, type Operation } from './operation.ts';
+import { toOperation, type BatchOperation } from './batch-operation.ts';
 import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 
 const namespaces: StoreModel = { ...sampleModel('namespaces', { indexes: [] }), group: '' };
@@ -57,11 +57,11 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const operationOf = async (write: Write): Promise<Operation> =>
+const operationOf = async (write: Write): Promise<BatchOperation> =>
   toOperation(write, await new TableCatalog(database.pool).get(write.resource), {});
 
 /** The two ways of one write; both answer as a batch does. */
-const ways: Record<string, (operation: Operation, mark: BatchMark, session?: Client) => Promise<BatchRow[]>> = {
+const ways: Record<string, (operation: BatchOperation, mark: BatchMark, session?: Client) => Promise<BatchRow[]>> = {
   single: async (operation, mark, session = client) =>
     (await session.query<SingleRow>(singleStatement(operation, mark))).rows.map((row) => batchRowOf(operation, row)),
   general: async (operation, mark, session = client) =>
@@ -72,7 +72,7 @@ const revisionNow = async (): Promise<number> =>
   Number((await client.query<{ last_value: string }>('SELECT last_value FROM platform.revision')).rows[0]!.last_value);
 
 /** What one way answers and leaves behind, with revisions counted from where it began; then it is undone. */
-async function trace(way: string, operation: Operation): Promise<unknown> {
+async function trace(way: string, operation: BatchOperation): Promise<unknown> {
   const start = await revisionNow();
   const relative = (revision: unknown): unknown =>
     typeof revision === 'string' && Number(revision) > start ? `+${Number(revision) - start}` : revision;

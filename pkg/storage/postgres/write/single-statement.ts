@@ -1,10 +1,10 @@
-import { changesChannel } from '../connection/peers.ts';
+import { changesChannel } from '../connection/replica-presence.ts';
 import { revisionLock } from '../connection/revision-lock.ts';
 import { fenceValues } from '../table/lease-fence.ts';
 import { toSqlValue, toSqlArray, arrayLiteral } from '../table/sql-value.ts';
 import { sqlType, tableName, type Column, type Table, isNamespaces } from '../table/table.ts';
 import type { BatchMark, BatchRow, BatchStatement } from './batch-statement.ts';
-import type { Operation } from './operation.ts';
+import type { BatchOperation } from './batch-operation.ts';
 
 /** The only row of a single statement. */
 export interface SingleRow {
@@ -22,11 +22,11 @@ export interface SingleRow {
 }
 
 /**
- * A batch of one operation without a claim: the same steps in the same order as `batchStatement`, with the same
+ * A batch of one operation without an idempotency key: the same steps in the same order as `batchStatement`, with the same
  * guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends
  * on nothing but table, type, whether there is a fence, and whether anybody is told.
  */
-export function singleStatement(operation: Operation, { batch, origin }: BatchMark): BatchStatement {
+export function singleStatement(operation: BatchOperation, { batch, origin }: BatchMark): BatchStatement {
   const {
     table,
     type,
@@ -54,7 +54,7 @@ export function singleStatement(operation: Operation, { batch, origin }: BatchMa
   return { text: textOf(table, type, { notify: origin !== undefined, fenced: fence !== undefined }), values };
 }
 
-function columnValue({ index }: Column, key: Operation['keys'][number] | undefined): unknown {
+function columnValue({ index }: Column, key: BatchOperation['keys'][number] | undefined): unknown {
   const isDate = index.type === 'date';
   return index.multi ? arrayLiteral(toSqlArray(key, isDate)) : toSqlValue(key, isDate);
 }
@@ -67,7 +67,7 @@ interface Variant {
 const texts = new WeakMap<Table, Map<string, string>>();
 
 /** Made once for a table as of one shape: the texts of a thousand models are worth more than the time to make them. */
-function textOf(table: Table, type: Operation['type'], variant: Variant): string {
+function textOf(table: Table, type: BatchOperation['type'], variant: Variant): string {
   const known = texts.get(table) ?? new Map<string, string>();
   texts.set(table, known);
   const key = `${type}${variant.notify ? '!' : ''}${variant.fenced ? '@' : ''}`;
@@ -76,7 +76,7 @@ function textOf(table: Table, type: Operation['type'], variant: Variant): string
   return text;
 }
 
-function makeText(table: Table, type: Operation['type'], { notify, fenced }: Variant): string {
+function makeText(table: Table, type: BatchOperation['type'], { notify, fenced }: Variant): string {
   const m = tableName(table);
   const { columns } = table;
   let parameters = 5;
@@ -150,7 +150,10 @@ function columnType({ index }: Column): string {
  * The row as one of a batch. A create is ready as it is, any other once its row has the expected revision: what was
  * ready and drew nothing met another shape, unless it was its fence.
  */
-export function batchRowOf({ type, from }: Operation, { rev, found, drawn, fence_holds = null }: SingleRow): BatchRow {
+export function batchRowOf(
+  { type, from }: BatchOperation,
+  { rev, found, drawn, fence_holds = null }: SingleRow,
+): BatchRow {
   const isReady = type === 'C' || (found !== null && Number(found) === from?.revision);
   const shapesMatch = isReady && fence_holds !== false ? drawn !== null : null;
   return { i: 0, rev, found, shapes_match: shapesMatch, fence_holds, first: drawn, last: drawn };

@@ -3,8 +3,8 @@ import type { Fence } from '#pkg/apimachinery/index';
 import { waitUntil } from '../../../testenv/faults/wait-until.ts';
 import { createOf, sampleModel, sampleObject, widgetIndexes } from '../../storetest/sample-model.ts';
 import type { PendingWrite } from './batch-runner.ts';
-import { leases } from '../table/lease-fence.ts';
-import { toOperation } from './operation.ts';
+import { leaseResource } from '../table/lease-fence.ts';
+import { toOperation } from './batch-operation.ts';
 import type { Table } from '../table/table.ts';
 import { WriteBatcher } from './write-batcher.ts';
 
@@ -103,7 +103,7 @@ test('small writes wait for one large statement at most, and large ones for one 
 });
 
 const fence = (lease: string, transitions = 1): Fence => ({ namespace: 'svc-system', lease, transitions });
-const leaseTable = table(9, { resource: leases, namespaced: true, columns: [] });
+const leaseTable = table(9, { resource: leaseResource, namespaced: true, columns: [] });
 const leaseWrite = (name: string): PendingWrite => writeOf(name, { of: leaseTable, namespace: 'svc-system' });
 
 test.each<[string, PendingWrite[], string[][]]>([

@@ -14,7 +14,7 @@ const maxWaitingBytes = 128 * 1024 * 1024;
 
 /**
  * Group commit: writes gather while one batch is in flight, and go as the next one. A batch holds one key, and one
- * value of a unique index and one claim, at most once: later writes of the same wait, in their order, for the next. So
+ * value of a unique index and one idempotency key, at most once: later writes of the same wait, in their order, for the next. So
  * do those of a second fence, and a lease's own writes never go with those that it fences.
  *
  * Where large writes wait too, every other batch has small ones only: these never wait for more than one statement of

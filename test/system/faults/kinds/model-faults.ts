@@ -11,7 +11,7 @@ import { fleeting, things } from '../../harness/workload/sample-models.ts';
 const listsByNewIndex = 10;
 /** Younger history is kept: servers that keep up never miss any. */
 const keptMs = 3000;
-const claimAgeMs = 3_600_000;
+const idempotencyKeyAgeMs = 3_600_000;
 
 export const modelFaults: readonly Fault[] = [
   {
@@ -61,7 +61,7 @@ export const modelFaults: readonly Fault[] = [
       const database = await Database.connect({ connection: postgres.connection, log: silentLog, poolSize: 2 });
       const store = await PostgresStore.open({ database, log: silentLog });
       const stop = pausing(100, () =>
-        store.compact({ minAge: keptMs, maxSize: Number.MAX_SAFE_INTEGER, claimAge: claimAgeMs }),
+        store.compact({ minAge: keptMs, maxSize: Number.MAX_SAFE_INTEGER, idempotencyKeyAge: idempotencyKeyAgeMs }),
       );
       const away = watchers.filter((_, i) => i % 2 === 0);
       for (const watcher of away) watcher.leave();

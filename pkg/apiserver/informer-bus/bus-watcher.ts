@@ -1,0 +1,97 @@
+import { KeyNotComputed } from '#pkg/apimachinery/index';
+import type { Change } from '#pkg/storage/index';
+import type { WatchSink, WatchStream } from '../rest/served-resource.ts';
+import { ChangeEvent, type BodyReader } from './change-event.ts';
+import type { FilteredEvent } from './event-filter.ts';
+import type { WatchGroup } from './watch-group.ts';
+
+export interface WatcherOptions {
+  after: number;
+  reader: BodyReader;
+  filter: (event: ChangeEvent) => FilteredEvent | undefined;
+  sink: WatchSink;
+  group: WatchGroup;
+  onSinkError: (error: unknown) => void;
+}
+
+/** One watch: knows how far it is, filters, and tells its sink. */
+export class BusWatcher implements WatchStream {
+  private readonly options: WatcherOptions;
+  private position: number;
+  private over = false;
+  private liveCursor: (() => number) | undefined;
+  private readonly detachers: (() => void)[] = [];
+
+  constructor(options: WatcherOptions) {
+    this.options = options;
+    this.position = options.after;
+    this.detachers.push(options.group.add(this));
+  }
+
+  get cursor(): number {
+    // An event may end the watch before the rest of its batch has been delivered: then the event is how far it got.
+    return Math.max(this.position, this.liveCursor?.() ?? 0);
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  /** Goes on with the live changes; `cursor` is theirs from now on. */
+  attach(liveCursor: () => number, detach: () => void): void {
+    this.liveCursor = liveCursor;
+    this.detachers.push(detach);
+  }
+
+  /**
+   * Takes history, in order, that reaches up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that
+   * lacks it
+   */
+  replay(changes: readonly Change[], upTo: number): void {
+    for (const change of changes) this.take(new ChangeEvent(change));
+    this.position = Math.max(this.position, upTo);
+  }
+
+  /** @throws KeyNotComputed before it is attached: history has not what is asked for, and never will. */
+  take(event: ChangeEvent): void {
+    if (this.over) return;
+    const before = this.cursor;
+    this.position = Math.max(this.position, event.change.revision);
+    const { filter, reader, sink, onSinkError } = this.options;
+    try {
+      const heard = filter(event);
+      if (heard !== undefined)
+        sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
+    } catch (error) {
+      if (error instanceof KeyNotComputed) {
+        if (this.liveCursor === undefined) throw error;
+        // The index it asks for is being made anew, or another release wrote: whoever resumes from here is told what to
+        // do.
+        this.position = before;
+        this.end('the definition of this resource was changed');
+        return;
+      }
+      // One watcher's fault is never a brake on the others.
+      onSinkError(error);
+      this.end('the event could not be delivered');
+    }
+  }
+
+  end(reason: string): void {
+    if (this.over) return;
+    this.stop();
+    try {
+      this.options.sink.end(reason);
+    } catch (error) {
+      this.options.onSinkError(error);
+    }
+  }
+
+  stop(): void {
+    if (this.over) return;
+    this.position = this.cursor;
+    this.liveCursor = undefined;
+    this.over = true;
+    for (const detach of this.detachers.splice(0)) detach();
+  }
+}

@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http';
+import { ConcurrencyLimiter, type ConcurrencyLimiterOptions } from './concurrency-limiter.ts';
+
+/** What a request enters and leaves: a limiter, or that of its key. */
+export type SlotLimiter = Pick<ConcurrencyLimiter, 'enter' | 'reenter' | 'leave'>;
+
+/** A limiter for each key, kept while anybody is in it or waits. */
+export class KeyedConcurrencyLimiters {
+  private readonly options: ConcurrencyLimiterOptions;
+  private readonly limiters = new Map<string, ConcurrencyLimiter>();
+
+  constructor(options: ConcurrencyLimiterOptions) {
+    this.options = options;
+  }
+
+  get waiting(): number {
+    let waiting = 0;
+    for (const limiter of this.limiters.values()) waiting += limiter.waiting;
+    return waiting;
+  }
+
+  of(key: string): SlotLimiter {
+    return new KeyedLimiter(key, this);
+  }
+
+  limiter(key: string): ConcurrencyLimiter {
+    let limiter = this.limiters.get(key);
+    if (limiter === undefined) this.limiters.set(key, (limiter = new ConcurrencyLimiter(this.options)));
+    return limiter;
+  }
+
+  forget(key: string): void {
+    const limiter = this.limiters.get(key);
+    if (limiter !== undefined && limiter.running + limiter.waiting === 0) this.limiters.delete(key);
+  }
+}
+
+class KeyedLimiter implements SlotLimiter {
+  private readonly key: string;
+  private readonly limiters: KeyedConcurrencyLimiters;
+
+  constructor(key: string, limiters: KeyedConcurrencyLimiters) {
+    this.key = key;
+    this.limiters = limiters;
+  }
+
+  enter(response: ServerResponse, waitedMs?: number): boolean | Promise<boolean> {
+    return this.orForget(this.limiters.limiter(this.key).enter(response, waitedMs));
+  }
+
+  reenter(response: ServerResponse): boolean | Promise<boolean> {
+    return this.orForget(this.limiters.limiter(this.key).reenter(response));
+  }
+
+  leave(): void {
+    this.limiters.limiter(this.key).leave();
+    this.limiters.forget(this.key);
+  }
+
+  private orForget(isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {
+    if (isIn === true) return true;
+    if (isIn !== false) return isIn.then((later) => this.orForget(later));
+    this.limiters.forget(this.key);
+    return false;
+  }
+}

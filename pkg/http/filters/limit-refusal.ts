@@ -1,0 +1,37 @@
+import { newTooManyRequests, type StatusError } from '#pkg/apimachinery/index';
+
+export type RefusedBy =
+  | 'total'
+  | 'user'
+  | 'address'
+  | 'strangers'
+  | 'wrong_credentials'
+  | 'watches'
+  | 'user_watches'
+  | 'metrics'
+  | 'senders'
+  | 'address_senders';
+
+export interface LimitRefusal {
+  error: StatusError;
+  body: Buffer;
+}
+
+/** 429 of each limit. Made once: under overload each costs more than the rest of the answer. */
+export const refusals: Readonly<Record<RefusedBy, LimitRefusal>> = {
+  total: newRefusal('too many requests, please try again later'),
+  user: newRefusal('too many requests of one user, please try again later'),
+  address: newRefusal('too many requests of one address, please try again later'),
+  strangers: newRefusal('too many requests without a known credential, please try again later'),
+  wrong_credentials: newRefusal('too many wrong credentials of one address, please try again later'),
+  watches: newRefusal('too many watches, please try again later'),
+  user_watches: newRefusal('too many watches of one user, please try again later'),
+  metrics: newRefusal('too many readers of metrics, please try again later'),
+  senders: newRefusal('too many bodies of requests are on their way, please try again later'),
+  address_senders: newRefusal('too many bodies of requests of one address are on their way, please try again later'),
+};
+
+function newRefusal(message: string): LimitRefusal {
+  const error = newTooManyRequests(message);
+  return { error, body: Buffer.from(JSON.stringify(error.toStatus())) };
+}

@@ -1,0 +1,412 @@
+import type { Client, Stored } from '#pkg/apimachinery/index';
+import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
+import type { Enqueue, Log, ReconcileContext, ReconcileRequest, ReconcileResult, Source } from '#pkg/runtime/index';
+import { bundleSdk } from '../bundle/bundle-sdk.ts';
+import type { EndpointCall } from '../endpoint/endpoint-call.ts';
+import { checkRequires } from '../manifest/check-requires.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { isPluginError } from '../plugin-error.ts';
+import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
+import { dependencyProblem } from './dependencies.ts';
+import { forgetDeleted, rememberDeleted, wasDeleted } from './deleted-plugins.ts';
+import { DependencyNotifier } from './dependency-notifier.ts';
+import type { ConditionChange, ConditionChanges } from './plugin-conditions.ts';
+import { PluginFolder, type FoundPlugin } from './plugin-folder.ts';
+import { isWanted, PluginRecord } from './plugin-record.ts';
+import { goesOn, PluginStarter } from './plugin-starter.ts';
+import { ReloadBudget } from './reload-budget.ts';
+import { RunningPlugins, type RunningPlugin } from './running-plugins.ts';
+import { specBeside } from './merge-plugin-spec.ts';
+import { StartFailure } from './start-failure.ts';
+import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
+import { stopPlugin } from './stop-plugin.ts';
+
+export interface LeaderTermOptions {
+  /** The API as a plugin's own user. */
+  clientOf: (plugin: string) => Client;
+  dir: string;
+  bundleDir: string;
+  platformVersion: string;
+  reload: boolean;
+  environment: Readonly<Record<string, string | undefined>>;
+  url: string | undefined;
+  log: Log;
+  intervalMs: number;
+  observer: PluginObserver | undefined;
+}
+
+/** What a host tells of itself. */
+export interface PluginObserver {
+  /** A start succeeded, and took so many milliseconds. */
+  started(tookMs: number): void;
+  /** A worker ended by itself. */
+  crashed(plugin: string): void;
+}
+
+/** News of dependents come at once; this checks whether the time to wait for them is over. */
+const lookAgain = { requeueAfterMs: 1000 };
+const notRunning = {
+  Healthy: { isTrue: false, reason: 'NotRunning' },
+  ReconcilesSucceed: undefined,
+  Reloaded: undefined,
+} satisfies ConditionChanges;
+const valid: ConditionChange = { isTrue: true, reason: 'Valid' };
+const changingOften: ConditionChange = {
+  isTrue: true,
+  reason: 'ChangingOften',
+  message: 'what it is made of changes again and again: it is started anew once a minute at most',
+};
+
+/** The plugins that run in this process, from when it begins to lead until it no longer does. */
+export class LeaderTerm {
+  readonly sources: readonly Source[];
+  readonly #options: LeaderTermOptions;
+  readonly #folder: PluginFolder;
+  readonly #running = new RunningPlugins((name, crash, plugin) => this.#crashed(name, crash, plugin));
+  readonly #crashes = new Map<string, PluginCrash>();
+  readonly #starter: PluginStarter;
+  /** Those whose folder has had its first sight. */
+  readonly #seen = new Set<string>();
+  readonly #dependencies = new DependencyNotifier();
+  readonly #reloads = new ReloadBudget();
+  readonly #phases = new Map<string, PluginPhase>();
+  #isOver = false;
+  #preparing: Promise<void> = Promise.resolve();
+
+  constructor(options: LeaderTermOptions) {
+    this.#options = options;
+    this.#folder = new PluginFolder(options);
+    this.#starter = new PluginStarter({
+      ...options,
+      running: this.#running,
+      onStarted: (tookMs) => options.observer?.started(tookMs),
+      onHealth: (name) => this.#dependencies.enqueue(name),
+    });
+    this.sources = [
+      {
+        start: (enqueue) => this.#begin(enqueue),
+        stop: () => this.#folder.stop(),
+        problem: () => this.#folder.problem(),
+      },
+      this.#dependencies.source,
+      { start: () => Promise.resolve(true), stop: () => this.#end() },
+    ];
+  }
+
+  get troubled(): string[] {
+    return this.#running.troubled;
+  }
+
+  runs(plugin: string): boolean {
+    return this.#running.has(plugin);
+  }
+
+  /** That which is to answer the call. */
+  workerFor(call: EndpointCall): PluginWorker | undefined {
+    return this.#running.workerFor(call);
+  }
+
+  /** None where it is over. */
+  get phases(): Iterable<PluginPhase> {
+    return this.#isOver ? [] : this.#phases.values();
+  }
+
+  /** Hears of every change of a Plugin at once: a start that nobody wants any more is given up. */
+  notice(plugin: Plugin): void {
+    if (!isWanted(plugin)) this.#starter.giveUp(plugin.metadata.name);
+  }
+
+  async reconcile({ name }: ReconcileRequest, context: ReconcileContext): Promise<ReconcileResult> {
+    try {
+      return await this.#look(name, context);
+    } finally {
+      const all = this.#plugins(context);
+      this.#dependencies.notify(name, all, {
+        isRunning: this.#running.has(name),
+        isWanted: all.some((each) => each.metadata.name === name && isWanted(each)),
+      });
+    }
+  }
+
+  async #look(name: string, context: ReconcileContext): Promise<ReconcileResult> {
+    const plugins = context.lister(pluginType).list();
+    const object = plugins.find(({ metadata }) => metadata.name === name);
+    const found = this.#folder.find(name);
+    if (object === undefined) return this.#whereNone(name, found, context);
+    const record = new PluginRecord(context.client, object);
+    if (found !== undefined) this.#seen.add(name);
+    if (found?.manifest !== undefined && !record.isDeleted) await this.#follow(record, found.manifest);
+    // Nothing is said of files that have not been looked at; a stop needs none.
+    if (found === undefined && isWanted(object) && this.#folder.mayBeFound(name))
+      return { requeueAfterMs: this.#options.intervalMs };
+    try {
+      return await (isWanted(object)
+        ? this.#keepStarted(record, found, context)
+        : this.#keepStopped(record, found, context));
+    } finally {
+      this.#phases.set(name, record.status.phase ?? 'Disabled');
+    }
+  }
+
+  /** All there are, each as the version that runs has it, where one does. */
+  #plugins({ lister }: ReconcileContext): Stored<Plugin>[] {
+    return lister(pluginType)
+      .list()
+      .map((plugin) => {
+        const running = this.#running.get(plugin.metadata.name);
+        return running === undefined
+          ? plugin
+          : { ...plugin, spec: { ...running.spec, enabled: plugin.spec.enabled === true } };
+      });
+  }
+
+  /** The spec is that of the files; what runs keeps what it may do. */
+  #follow(record: PluginRecord, { spec }: PluginManifest): Promise<void> {
+    const running = this.#running.get(record.name);
+    return record.follow(running === undefined ? spec : specBeside(running.spec, spec));
+  }
+
+  /** First sight; or somebody took the object away by force, and so its inventory. */
+  async #whereNone(name: string, found: FoundPlugin | undefined, { client, log }: ReconcileContext): Promise<void> {
+    this.#phases.delete(name);
+    const running = this.#running.get(name);
+    if (running !== undefined) {
+      log.warn({ plugin: name }, 'the object of a running plugin is gone: its worker is stopped, all else stays');
+      await this.#running.stop(name);
+    }
+    if (found === undefined) {
+      if (this.#folder.mayBeFound(name) || !this.#seen.delete(name)) return;
+      return forgetDeleted(client, name);
+    }
+    const spec = found.manifest?.spec ?? { version: '0.0.0', enabled: false };
+    const enabled = spec.enabled && !this.#seen.has(name) && !(await wasDeleted(client, name));
+    await client.create(pluginType, {
+      apiVersion: `${pluginType.group}/${pluginType.version}`,
+      kind: pluginType.kind,
+      metadata: { name },
+      spec: { ...spec, enabled },
+    });
+    this.#seen.add(name);
+    await forgetDeleted(client, name);
+  }
+
+  async #keepStopped(
+    record: PluginRecord,
+    found: FoundPlugin | undefined,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
+    const { name } = record;
+    const { phase = 'Disabled' } = record.status;
+    if (phase !== 'Disabled' || this.#running.has(name)) {
+      if (this.#dependencies.mustWait(name, this.#plugins(context), this.#running)) {
+        await record.change({ phase: 'Stopping' });
+        return lookAgain;
+      }
+      this.#options.log.info({ plugin: name }, 'stopping a plugin');
+      await stopPlugin({ record, stopWorker: () => this.#running.stop(name), ...context });
+      this.#options.log.info({ plugin: name }, 'a plugin is stopped');
+      context.events.record(record.object, { type: 'Normal', reason: 'Stopped', message: 'it is stopped' });
+    }
+    this.#forget(name);
+    const isUnknown = found === undefined && this.#folder.mayBeFound(name);
+    await record.change({ phase: 'Disabled', conditions: isUnknown ? {} : { FilesValid: filesCondition(found) } });
+    if (!record.isDeleted) return isUnknown ? { requeueAfterMs: this.#options.intervalMs } : undefined;
+    if (found !== undefined || isUnknown) await rememberDeleted(context.client, name);
+    return record.release();
+  }
+
+  async #keepStarted(
+    record: PluginRecord,
+    found: FoundPlugin | undefined,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
+    const { name } = record;
+    await this.#recordCrash(record, context);
+    const running = this.#running.get(name);
+    if (running !== undefined) {
+      const obstacle = this.#obstacle({ ...record.object, spec: running.spec }, context);
+      if (obstacle !== undefined)
+        return this.#dependencies.mustWait(name, this.#plugins(context), this.#running)
+          ? lookAgain
+          : this.#stopForNow(record, obstacle);
+    }
+    this.#dependencies.cancelStop(name);
+    if (running !== undefined && record.status.phase === 'Started')
+      return this.#keepCurrent(record, running, found, context);
+    // Enabled again amidst its stop: who knows what is left of it.
+    await this.#running.stop(name);
+    if (found?.manifest === undefined)
+      return record.change({
+        phase: 'Failed',
+        conditions: { FilesValid: filesCondition(found), ...noLongerHealthy(record) },
+      });
+    const obstacle = this.#obstacle(record.object, context);
+    if (obstacle !== undefined) return this.#hold(record, obstacle);
+    return this.#starter.start(record, { ...found, manifest: found.manifest }, context);
+  }
+
+  async #recordCrash(record: PluginRecord, { events }: ReconcileContext): Promise<void> {
+    const crash = this.#crashes.get(record.name);
+    if (crash === undefined) return;
+    const { reason, message } = crash;
+    await record.change({
+      phase: 'Failed',
+      restarts: (record.status.restarts ?? 0) + 1,
+      conditions: { ...notRunning, Healthy: { isTrue: false, reason, message } },
+    });
+    this.#crashes.delete(record.name);
+    events.record(record.object, { type: 'Warning', reason, message: `its worker ended: ${message}` });
+  }
+
+  /** Why it must not run now, though its files are well. */
+  #obstacle(plugin: Plugin, context: ReconcileContext): Obstacle | undefined {
+    try {
+      checkRequires(plugin.spec.requires, this.#options.platformVersion);
+    } catch (error) {
+      if (!isPluginError(error)) throw error;
+      return { reason: error.reason, message: error.message, waits: false };
+    }
+    const all = this.#plugins(context);
+    const isAvailable = (name: string): boolean =>
+      all.some((each) => each.metadata.name === name && isWanted(each)) &&
+      !this.#dependencies.isStopping(name) &&
+      this.#running.has(name);
+    return dependencyProblem(plugin, all, isAvailable);
+  }
+
+  /** A running one loses what it needs: its worker stops, and all that it made stays. */
+  async #stopForNow(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
+    await this.#running.stop(record.name);
+    this.#dependencies.cancelStop(record.name);
+    this.#options.log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped for what it depends on');
+    await record.change({
+      phase: 'Failed',
+      conditions: {
+        DependenciesMet: { isTrue: false, reason: waits ? 'DependencyStopped' : reason, message },
+        ...notRunning,
+      },
+    });
+  }
+
+  async #hold(record: PluginRecord, { reason, message, waits }: Obstacle): Promise<void> {
+    const present = record.status.conditions?.find(({ type }) => type === 'DependenciesMet');
+    const hasStopped = waits && record.status.phase === 'Failed' && present?.reason === 'DependencyStopped';
+    await record.change({
+      phase: waits && !hasStopped ? 'Starting' : 'Failed',
+      conditions: {
+        FilesValid: valid,
+        DependenciesMet: { isTrue: false, reason: hasStopped ? 'DependencyStopped' : reason, message },
+        ...noLongerHealthy(record),
+      },
+    });
+  }
+
+  /** Of one that runs: how does it do, and are there newer files? */
+  async #keepCurrent(
+    record: PluginRecord,
+    running: RunningPlugin,
+    found: FoundPlugin | undefined,
+    context: ReconcileContext,
+  ): Promise<ReconcileResult> {
+    const say = (conditions: ConditionChanges): Promise<void> =>
+      record.change({ conditions: { ...healthConditions(running.worker.health), ...conditions } });
+    const { manifest, fingerprint } = found ?? {};
+    if (found === undefined || manifest === undefined) return say({ FilesValid: filesCondition(found) });
+    if (running.refused !== undefined && running.refused.fingerprint === fingerprint)
+      return say({ FilesValid: running.refused.condition });
+    const isNewer =
+      manifest.spec.version !== running.spec.version || (this.#options.reload && fingerprint !== running.seen);
+    if (!isNewer) return say({ FilesValid: valid, Reloaded: undefined });
+    const obstacle = this.#obstacle(record.object, context);
+    if (obstacle !== undefined) {
+      await say({
+        FilesValid: valid,
+        Reloaded: {
+          isTrue: false,
+          reason: obstacle.reason,
+          message: `${goesOn(manifest.spec, running)}: ${obstacle.message}`,
+        },
+      });
+      return { requeueAfterMs: this.#options.intervalMs };
+    }
+    const hasFailed = this.#starter.hasFailed(record, found);
+    const waitMs = hasFailed ? this.#starter.wait(record, found) : this.#reloads.wait(record.name);
+    if (waitMs > 0) {
+      await say({ FilesValid: hasFailed ? valid : changingOften });
+      return { requeueAfterMs: waitMs };
+    }
+    let prepared: PreparedPlugin;
+    try {
+      prepared = await this.#starter.prepare(manifest);
+    } catch (error) {
+      if (!(error instanceof StartFailure)) throw error;
+      // Better the old one than none.
+      running.refused = { fingerprint: found.fingerprint, condition: error.change.FilesValid };
+      return say(error.change);
+    }
+    // A file of which it is not made.
+    if (prepared.content === running.prepared.content) {
+      running.seen = found.fingerprint;
+      return say({ FilesValid: valid, Reloaded: undefined });
+    }
+    if (!hasFailed) this.#reloads.count(record.name);
+    this.#options.log.info(
+      { plugin: record.name, from: running.spec.version, to: manifest.spec.version },
+      'a plugin is started anew from changed files',
+    );
+    const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
+    // A crash of the old one is of no interest any more.
+    if (this.#running.has(record.name)) this.#crashes.delete(record.name);
+    return result;
+  }
+
+  #crashed(name: string, crash: PluginCrash, plugin: RunningPlugin): void {
+    const { log, observer } = this.#options;
+    this.#crashes.set(name, crash);
+    this.#starter.crashed(name, plugin);
+    log.error({ plugin: name, reason: crash.reason, message: crash.message }, 'the worker of a plugin ended by itself');
+    observer?.crashed(name);
+    this.#dependencies.enqueue(name);
+  }
+
+  #forget(name: string): void {
+    this.#crashes.delete(name);
+    this.#starter.forget(name);
+    this.#reloads.forget(name);
+    this.#dependencies.cancelStop(name);
+  }
+
+  async #begin(enqueue: Enqueue): Promise<boolean> {
+    const isLooking = await this.#folder.start(enqueue);
+    // It takes a second or two, which the first start need not wait for; a failure is the first start's to tell.
+    if (isLooking && !this.#folder.isEmpty)
+      this.#preparing = bundleSdk(this.#options.bundleDir).then(
+        () => undefined,
+        () => undefined,
+      );
+    return isLooking;
+  }
+
+  /** Ends the workers, and changes nothing else. */
+  async #end(): Promise<void> {
+    this.#isOver = true;
+    await this.#running.end();
+    await this.#preparing;
+  }
+}
+
+type Obstacle = NonNullable<ReturnType<typeof dependencyProblem>>;
+
+/** What another process said of its worker, when that is gone. */
+function noLongerHealthy({ status }: PluginRecord): ConditionChanges {
+  const isHealthy = status.conditions?.some((each) => each.type === 'Healthy' && each.status === 'True') === true;
+  return isHealthy ? notRunning : { ReconcilesSucceed: undefined, Reloaded: undefined };
+}
+
+function filesCondition(found: FoundPlugin | undefined): ConditionChange {
+  if (found === undefined)
+    return { isTrue: false, reason: 'FolderMissing', message: 'its folder is not in the folder of plugins' };
+  return found.problem === undefined
+    ? valid
+    : { isTrue: false, reason: found.problem.reason, message: found.problem.message };
+}

@@ -1,0 +1,127 @@
+import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
+import { encodeStoredBody } from '../../body.ts';
+import { StorageError } from '../../storage-error.ts';
+import type { IdempotencyKey, StoredObject, Write, StoreWriteOptions } from '../../store.ts';
+import { fenceKey, isLeases } from '../table/lease-fence.ts';
+import { ownerElements } from '../table/owner-elements.ts';
+import type { Table } from '../table/table.ts';
+import type { WriteKeys } from './write-keys.ts';
+
+/** One write, ready for a statement on its table as of one shape. */
+export interface BatchOperation {
+  table: Table;
+  type: 'C' | 'U' | 'D';
+  namespace: string;
+  name: string;
+  /** What it was computed from; absent on create. */
+  from: StoredObject | undefined;
+  uid: string;
+  created: string;
+  deleted: string | null;
+  labels: string[];
+  /** One for each column of the table. */
+  keys: IndexKey[];
+  body: string;
+  fingerprint: string;
+  idempotencyKey: IdempotencyKey | undefined;
+  /** What functions computed; of a table with such columns. */
+  computed: WriteKeys | undefined;
+  /** The lease it depends on. */
+  fence: Fence | undefined;
+  /**
+   * What no other operation of its batch may touch: its key, its idempotency key, and unique values it takes or leaves; of a
+   * lease also what it fences.
+   */
+  exclusives: string[];
+  /** Bytes it brings to a batch. */
+  size: number;
+}
+
+const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
+/** The words for what the log keeps as a letter. */
+export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
+
+/** Throws StorageError InvalidKey where an index cannot hold the object. */
+export function toOperation(
+  write: Write,
+  table: Table,
+  { idempotency, fence }: StoreWriteOptions,
+  computed?: WriteKeys,
+): BatchOperation {
+  const { object } = write;
+  const { metadata } = object;
+  const namespace = metadata.namespace ?? '';
+  const from = write.type === 'create' ? undefined : write.from;
+  // What is being deleted can always go, whatever an index or a function makes of it.
+  const keys = keysOf(table, object, write.type !== 'delete' && metadata.deletionTimestamp === undefined, computed);
+  const body = computed?.body ?? encodeStoredBody(object);
+  const operation: BatchOperation = {
+    table,
+    type: operationTypes[write.type],
+    namespace,
+    name: metadata.name,
+    from,
+    uid: metadata.uid ?? '',
+    created: metadata.creationTimestamp ?? '',
+    deleted: metadata.deletionTimestamp ?? null,
+    labels: [...labelElements(metadata.labels, namespace), ...ownerElements(object)],
+    keys,
+    body,
+    fingerprint: write.fingerprint,
+    idempotencyKey: idempotency,
+    computed,
+    fence,
+    exclusives: none,
+    size: body.length + (from?.body.length ?? 0) + (computed?.text?.length ?? 0) + 512,
+  };
+  operation.exclusives = exclusivesOf(operation);
+  return operation;
+}
+
+const none: string[] = [];
+
+function keysOf(table: Table, object: ApiObject, strict: boolean, computed: WriteKeys | undefined): IndexKey[] {
+  const { keys, causes } = extractIndexKeys(
+    table.columns.map((column) => column.index),
+    object,
+    computed?.keys,
+  );
+  if (strict && computed !== undefined) causes.push(...computed.causes);
+  if (strict && causes.length > 0) throw new StorageError('InvalidKey', 'an index cannot hold the object', { causes });
+  return keys;
+}
+
+/**
+ * What the GIN index on labels holds, besides an object's owners: each key, each `key=value`, and `/namespace`
+ * (no label key begins with a slash), so that one index answers a selector inside a namespace.
+ */
+export function labelElements(labels: Record<string, string> | undefined, namespace: string): string[] {
+  const elements = [`/${namespace}`];
+  for (const [key, value] of Object.entries(labels ?? {})) elements.push(key, `${key}=${value}`);
+  return elements;
+}
+
+function exclusivesOf({ table, namespace, name, keys, from, idempotencyKey, computed }: BatchOperation): string[] {
+  const exclusives = [`${table.id}/${namespace}/${name}`];
+  if (idempotencyKey !== undefined)
+    exclusives.push(
+      JSON.stringify([idempotencyKey.user, idempotencyKey.method, idempotencyKey.path, idempotencyKey.key]),
+    );
+  if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
+  const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
+  if (unique.length === 0) return exclusives;
+  const old =
+    from === undefined
+      ? undefined
+      : extractIndexKeys(
+          table.columns.map((column) => column.index),
+          JSON.parse(from.body) as ApiObject,
+          computed?.old,
+        ).keys;
+  for (const i of unique) {
+    for (const value of new Set([keys[i], old?.[i]])) {
+      if (value !== null && value !== undefined) exclusives.push(`${table.id}//${i}=${String(value)}`);
+    }
+  }
+  return exclusives;
+}

@@ -1,0 +1,63 @@
+import { Manager, type ControllerDefinition, type Log } from '#pkg/runtime/index';
+import type { FaultyClient } from './faulty-client.ts';
+import { WorkCount } from './work-count.ts';
+
+export interface CrashingControllerRunnerOptions {
+  /** Under which controllers that resume keep their positions. */
+  name: string;
+  client: FaultyClient;
+  controllers: readonly ControllerDefinition[];
+  log: Log;
+  /** Told of each new life, in words. */
+  onRestart: (what: string) => void;
+}
+
+/** Controllers in a process that may crash, and is then started again with empty hands. */
+export class CrashingControllerRunner {
+  readonly #options: CrashingControllerRunnerOptions;
+  readonly #running: Promise<void>;
+  #work = new WorkCount();
+  #isStopped = false;
+  #stop!: () => void;
+
+  constructor(options: CrashingControllerRunnerOptions) {
+    this.#options = options;
+    const stopping = new Promise<void>((resolve) => {
+      this.#stop = resolve;
+    });
+    this.#running = this.#run(stopping);
+  }
+
+  /** Of the present life; another object for another life. */
+  get work(): WorkCount {
+    return this.#work;
+  }
+
+  /** Idempotent; never rejects. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#stop();
+    return this.#running;
+  }
+
+  async #run(stopping: Promise<void>): Promise<void> {
+    const { name, controllers, log, onRestart } = this.#options;
+    for (let client = this.#options.client; !this.#isStopped; client = client.nextLife()) {
+      const work = new WorkCount();
+      this.#work = work;
+      const manager = new Manager({
+        name,
+        client,
+        log,
+        controllers,
+        observerFor: () => work.observer,
+        stopTimeoutMs: 5000,
+      });
+      manager.start();
+      await Promise.race([client.crashed, stopping]);
+      // After a crash nothing that it still does reaches the API.
+      await manager.stop();
+      if (!this.#isStopped) onRestart('the controllers crashed, and are started again');
+    }
+  }
+}
