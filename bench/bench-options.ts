@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { flag, oneOf, positiveNumber, text } from '../test/system/harness/option-values.ts';
 
 export const scenarioNames = [
   'get',
@@ -55,7 +56,6 @@ const smallest = 1000;
 
 /** Throws an Error that says what is wrong. */
 export function parseBenchOptions(args: string[]): BenchOptions {
-  const text = { type: 'string' } as const;
   const options = {
     only: text,
     seconds: text,
@@ -66,19 +66,22 @@ export function parseBenchOptions(args: string[]): BenchOptions {
     data: text,
     json: text,
     profile: text,
-    quick: { type: 'boolean' },
+    quick: flag,
   } as const;
   const { values } = parseArgs({ args, options });
   const isQuick = values.quick === true;
   const defaults = isQuick ? quick : full;
   return {
-    only: values.only === undefined ? [...scenarioNames] : values.only.split(',').map(scenario),
-    seconds: positive('seconds', values.seconds ?? defaults.seconds),
+    only:
+      values.only === undefined
+        ? [...scenarioNames]
+        : values.only.split(',').map((name) => oneOf('scenario', name, scenarioNames)),
+    seconds: positiveNumber('seconds', values.seconds ?? defaults.seconds),
     warmUpSeconds: isQuick ? 0.1 : 0.5,
-    rounds: positive('rounds', values.rounds ?? defaults.rounds),
-    connections: (values.connections ?? '64,1').split(',').map((part) => positive('connections', part)),
-    sizes: sizesTo(positive('large', values.large ?? defaults.large)),
-    models: positive('models', values.models ?? defaults.models),
+    rounds: positiveNumber('rounds', values.rounds ?? defaults.rounds),
+    connections: (values.connections ?? '64,1').split(',').map((part) => positiveNumber('connections', part)),
+    sizes: sizesTo(positiveNumber('large', values.large ?? defaults.large)),
+    models: positiveNumber('models', values.models ?? defaults.models),
     dataParent: values.data ?? tmpdir(),
     isQuick,
     ...(values.json === undefined ? {} : { jsonFile: values.json }),
@@ -90,16 +93,4 @@ function sizesTo(large: number): number[] {
   const sizes: number[] = [];
   for (let size = smallest; size < large; size *= 10) sizes.push(size);
   return [...sizes, Math.max(large, smallest)];
-}
-
-function scenario(name: string): ScenarioName {
-  const found = scenarioNames.find((known) => known === name);
-  if (found === undefined) throw new Error(`there is no scenario ${name}; there are ${scenarioNames.join(', ')}`);
-  return found;
-}
-
-function positive(name: string, text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new Error(`--${name} must be a positive number, not ${text}`);
-  return value;
 }

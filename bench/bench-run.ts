@@ -1,5 +1,5 @@
-import type { ApiProcess } from './api-process.ts';
-import type { BenchDatabase } from './bench-database.ts';
+import type { ApiServer } from '../test/system/harness/api-server.ts';
+import type { EmbeddedPostgresProcess } from '../test/system/harness/embedded-postgres-process.ts';
 import type { BareProcess } from './bare-process.ts';
 import type { BenchOptions } from './bench-options.ts';
 import { compare, type ComparedContender, type Contender } from './comparison.ts';
@@ -8,24 +8,24 @@ import type { Report } from './report.ts';
 import type { RequestPlan } from './request-plan.ts';
 import type { Sample } from './sample.ts';
 import { groupSize, pathOf, postText, type SampleModel } from './sample-post.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerProcess } from '../test/system/harness/worker-process.ts';
 
 /** Everything a scenario works with; the processes are their owner's to stop. */
 export interface BenchRun {
   options: BenchOptions;
   report: Report;
-  database: BenchDatabase;
-  api: ApiProcess;
+  database: EmbeddedPostgresProcess;
+  api: ApiServer;
   express: BareProcess;
   http: BareProcess;
-  loader: Worker<LoadJob, Sample>;
+  loader: WorkerProcess<LoadJob, Sample>;
 }
 
 /** `svc` under a plan, for as long as a window lasts; `api` where it is another server than the run's. */
 export function apiContender(
   run: BenchRun,
   name: string,
-  { api = run.api, ...load }: { plan: () => RequestPlan; connections: number; api?: ApiProcess },
+  { api = run.api, ...load }: { plan: () => RequestPlan; connections: number; api?: ApiServer },
 ): Contender {
   return { name, run: () => loadWindow(run, { ...load, ...targetOf(run, api) }) };
 }
@@ -33,7 +33,7 @@ export function apiContender(
 /** Where requests to a server go, and whose processor time they take. */
 export function targetOf(
   { database }: Pick<BenchRun, 'database'>,
-  api: ApiProcess,
+  api: ApiServer,
 ): Pick<LoadJob, 'port' | 'authorization' | 'processes'> {
   return {
     port: api.port,
@@ -110,7 +110,7 @@ export async function fill(run: BenchRun, model: SampleModel, count: number): Pr
 }
 
 /** Objects named one by one, for updates. */
-export async function createObjects(api: ApiProcess, model: SampleModel, names: readonly string[]): Promise<void> {
+export async function createObjects(api: ApiServer, model: SampleModel, names: readonly string[]): Promise<void> {
   await Promise.all(
     names.map((name, number) =>
       api.fetch(pathOf(model), {

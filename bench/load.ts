@@ -1,9 +1,9 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { HttpConnection, type Answer } from './http-connection.ts';
-import type { MeasuredProcesses } from './process-cpu.ts';
+import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
-import { serveJobs } from './worker.ts';
+import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /** A closed loop: each connection sends its next request when it has the answer to the last. */
 export interface LoadJob {

@@ -3,14 +3,14 @@ import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BenchDatabase } from './bench-database.ts';
+import type { EmbeddedPostgresProcess } from '../test/system/harness/embedded-postgres-process.ts';
 import type { Report } from './report.ts';
 import { quantile } from './sample.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What a reader must know of the machine and of the run before the figures mean anything. */
-export async function reportMachine(report: Report, database: BenchDatabase): Promise<void> {
+export async function reportMachine(report: Report, database: EmbeddedPostgresProcess): Promise<void> {
   const [settings] = await database.query(
     "SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commits, current_setting('full_page_writes') AS pages, current_setting('shared_buffers') AS buffers",
   );

@@ -1,6 +1,6 @@
-import { ApiProcess } from './api-process.ts';
+import { benchSettings, defineModel, startServer } from './bench-server.ts';
 import { BareProcess } from './bare-process.ts';
-import { BenchDatabase } from './bench-database.ts';
+import { EmbeddedPostgresProcess } from '../test/system/harness/embedded-postgres-process.ts';
 import { parseBenchOptions, usage, type BenchOptions, type ScenarioName } from './bench-options.ts';
 import { fill, type BenchRun } from './bench-run.ts';
 import type { LoadJob } from './load.ts';
@@ -24,7 +24,8 @@ import { benchUpdate } from './scenarios/update.ts';
 import { benchWatchExtremes } from './scenarios/watch-extremes.ts';
 import { benchWatch } from './scenarios/watch.ts';
 import { benchWholeList } from './scenarios/whole-list.ts';
-import { Worker } from './worker.ts';
+import { runMain, untilInterrupted, type Outcome } from '../test/system/harness/run-main.ts';
+import { WorkerProcess } from '../test/system/harness/worker-process.ts';
 
 type Stoppable = { stop(): void | Promise<void> };
 
@@ -36,29 +37,22 @@ async function bench(options: BenchOptions): Promise<Report> {
     return each;
   };
   try {
-    const database = own(await BenchDatabase.start(options.dataParent));
+    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
     await reportMachine(report, database);
     const api = own(
-      await ApiProcess.start({
+      await startServer({
         database,
-        ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+        profileFolder: options.profileFolder,
       }),
     );
     const express = own(await BareProcess.start('express'));
     const http = own(await BareProcess.start('http'));
-    const loader = own(new Worker<LoadJob, Sample>('load.ts'));
-    await Promise.race([runScenarios({ options, report, database, api, express, http, loader }), interruption()]);
+    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('load.ts', import.meta.url)));
+    await untilInterrupted(runScenarios({ options, report, database, api, express, http, loader }));
   } finally {
     for (const each of started) await each.stop();
   }
   return report;
-}
-
-/** Rejects on Ctrl-C, so that what was started is stopped. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    process.once('SIGINT', () => reject(new Error('interrupted')));
-  });
 }
 
 async function runScenarios(run: BenchRun): Promise<void> {
@@ -71,7 +65,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
     );
   };
   await scenario(['memory'], (each) => reportMemory(each, 'at rest'));
-  for (const model of [...sizes.map(modelOfSize), writtenModel]) await run.api.define(model);
+  for (const model of [...sizes.map(modelOfSize), writtenModel]) await defineModel(run.api, model);
   await fill(run, modelOfSize(sizes[0]!), sizes[0]!);
   await scenario(['get'], benchGet);
   await scenario(['create'], benchCreate);
@@ -100,23 +94,12 @@ async function fillAll(run: BenchRun): Promise<void> {
   await run.database.query('VACUUM (ANALYZE)');
 }
 
-async function main(args: string[]): Promise<number> {
-  let options: BenchOptions;
-  try {
-    options = parseBenchOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
-  if (process.platform !== 'linux') {
-    process.stderr.write('The bench reads /proc and needs Linux.\n');
-    return 2;
-  }
+async function runSuite(options: BenchOptions): Promise<Outcome> {
   const report = await bench(options);
   process.stdout.write(`${report.toString()}\n`);
   if (options.jsonFile !== undefined) report.writeJson(options.jsonFile);
   if (options.profileFolder !== undefined) process.stdout.write(await summarizeProfile(options.profileFolder));
-  return report.failed ? 1 : 0;
+  return report.failed ? { passed: 0, failures: ['bench'] } : { passed: 1, failures: [] };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse: parseBenchOptions, needsLinux: 'The bench reads /proc and needs Linux.', run: runSuite });

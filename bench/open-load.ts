@@ -1,7 +1,7 @@
 import { HttpConnection, type Answer } from './http-connection.ts';
 import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
 import { quantile } from './sample.ts';
-import { serveJobs } from './worker.ts';
+import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /**
  * Requests that come when they come, whatever became of those before (`ratePerSecond`, Poisson); or, without a rate, as

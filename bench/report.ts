@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { rateOf, type ComparedContender, type Spread } from './comparison.ts';
-import type { CpuTime } from './process-cpu.ts';
+import type { CpuTime } from '../test/system/harness/process-usage.ts';
 import { number, table } from './table.ts';
 
 /** One line of the table; what was not measured is absent. */

@@ -1,4 +1,4 @@
-import { readCpuTime, type CpuTime, type MeasuredProcesses } from './process-cpu.ts';
+import { readCpuTime, type CpuTime, type MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 
 /** What one window of load showed. */
 export interface Sample {

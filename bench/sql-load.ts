@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { MeasuredProcesses } from './process-cpu.ts';
+import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
-import { serveJobs } from './worker.ts';
+import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /** Inserts rows like the one that is there, on each connection one after the other, each committed by itself. */
 export interface SqlLoadJob {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { serveJobs } from './worker.ts';
+import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /**
  * Watchers that ask, and then never read: neither the events, nor that they were cut off, which only the kernel can

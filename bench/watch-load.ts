@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpConnection } from './http-connection.ts';
-import type { MeasuredProcesses } from './process-cpu.ts';
+import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { requestSource, resourceVersionIn } from './request-plan.ts';
 import type { SampleModel } from './sample-post.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
 import { WatchConnection } from './watch-connection.ts';
-import { serveJobs } from './worker.ts';
+import { serveJobs } from '../test/system/harness/worker-process.ts';
 
 /** Jobs on one set of watchers, in the order open, pace or count, close. */
 export type WatchJob =

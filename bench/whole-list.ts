@@ -1,7 +1,7 @@
 import { get } from 'node:http';
-import type { ApiProcess } from './api-process.ts';
+import type { ApiServer } from '../test/system/harness/api-server.ts';
 import { HttpConnection } from './http-connection.ts';
-import type { MeasuredProcesses } from './process-cpu.ts';
+import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
 
 /** A list of everything, read to its end. */
@@ -16,7 +16,7 @@ const objectStart = Buffer.from('{"apiVersion"');
 
 /** By `limit` and `continue`, one chunk after the other. */
 export async function readInChunks(
-  api: ApiProcess,
+  api: ApiServer,
   path: string,
   { limit, processes }: { limit: number; processes: MeasuredProcesses },
 ): Promise<WholeList> {
@@ -46,7 +46,7 @@ export async function readInChunks(
 
 /** As one answer, which is not kept. */
 export async function readAsStream(
-  api: ApiProcess,
+  api: ApiServer,
   path: string,
   { processes }: { processes: MeasuredProcesses },
 ): Promise<WholeList> {
@@ -59,7 +59,7 @@ export async function readAsStream(
 }
 
 /** How long an answer is, and its last words. */
-function drain(api: ApiProcess, path: string): Promise<{ bytes: number; end: string }> {
+function drain(api: ApiServer, path: string): Promise<{ bytes: number; end: string }> {
   return new Promise((resolve, reject) => {
     const headers = { Authorization: api.authorization.slice('Authorization: '.length) };
     const request = get({ port: api.port, host: '127.0.0.1', path, headers }, (response) => {

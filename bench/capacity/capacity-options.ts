@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { flag, oneOf, positiveNumber, text } from '../../test/system/harness/option-values.ts';
 
 export const partNames = ['disk', 'bloat', 'operations', 'memory', 'replicas', 'many', 'pooler'] as const;
 export type PartName = (typeof partNames)[number];
@@ -30,35 +31,23 @@ const full = { objects: '1000000', samples: '2000', seconds: '3' };
 
 /** Throws an Error that says what is wrong. */
 export function parseCapacityOptions(args: string[]): CapacityOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
-    options: { only: text, objects: text, samples: text, seconds: text, data: text, quick: { type: 'boolean' } },
+    options: { only: text, objects: text, samples: text, seconds: text, data: text, quick: flag },
   });
   const isQuick = values.quick === true;
   const defaults = isQuick ? quick : full;
   return {
-    only: values.only === undefined ? [...partNames] : values.only.split(',').map(part),
+    only:
+      values.only === undefined ? [...partNames] : values.only.split(',').map((name) => oneOf('part', name, partNames)),
     objects: whole('objects', values.objects ?? defaults.objects),
     samples: whole('samples', values.samples ?? defaults.samples),
-    seconds: positive('seconds', values.seconds ?? defaults.seconds),
+    seconds: positiveNumber('seconds', values.seconds ?? defaults.seconds),
     dataParent: values.data ?? tmpdir(),
     isQuick,
   };
 }
 
-function part(name: string): PartName {
-  const found = partNames.find((known) => known === name);
-  if (found === undefined) throw new Error(`there is no part ${name}; there are ${partNames.join(', ')}`);
-  return found;
-}
-
-function positive(name: string, text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new Error(`--${name} must be a positive number, not ${text}`);
-  return value;
-}
-
-function whole(name: string, text: string): number {
-  return Math.max(1, Math.round(positive(name, text)));
+function whole(name: string, value: string): number {
+  return Math.max(1, Math.round(positiveNumber(name, value)));
 }

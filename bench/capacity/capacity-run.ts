@@ -1,8 +1,8 @@
-import type { ApiProcess } from '../api-process.ts';
-import type { BenchDatabase } from '../bench-database.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
+import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
 import type { LoadJob } from '../load.ts';
 import type { Sample } from '../sample.ts';
-import type { Worker } from '../worker.ts';
+import type { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 import type { CapacityOptions } from './capacity-options.ts';
 import type { CapacityReport } from './capacity-report.ts';
 
@@ -10,14 +10,14 @@ import type { CapacityReport } from './capacity-report.ts';
 export interface CapacityRun {
   options: CapacityOptions;
   report: CapacityReport;
-  database: BenchDatabase;
+  database: EmbeddedPostgresProcess;
   /** In the database `postgres`, as `database` is. */
-  api: ApiProcess;
-  loader: Worker<LoadJob, Sample>;
+  api: ApiServer;
+  loader: WorkerProcess<LoadJob, Sample>;
 }
 
 export type LoadOptions = Pick<LoadJob, 'connections' | 'plan'> &
-  Partial<Pick<LoadJob, 'requests'>> & { api?: ApiProcess };
+  Partial<Pick<LoadJob, 'requests'>> & { api?: ApiServer };
 
 /**
  * Closed loops for a window, or until so many requests are answered. Throws where one is answered wrongly: no figure

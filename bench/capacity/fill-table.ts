@@ -1,4 +1,4 @@
-import type { BenchDatabase } from '../bench-database.ts';
+import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
 import { tableOf } from './table-sizes.ts';
 
 const chunk = 200_000;
@@ -8,7 +8,7 @@ const chunk = 200_000;
  * model, with another name, uid, number and revision each. Only while no server runs, as nothing tells it of them; the
  * history does not hold them, as if it had been cut since.
  */
-export async function fillTable(database: BenchDatabase, plural: string, count: number): Promise<void> {
+export async function fillTable(database: EmbeddedPostgresProcess, plural: string, count: number): Promise<void> {
   const { table, columns } = await tableOf(database, plural);
   const column = (index: string): string => columns.find((each) => each.index.name === index)!.name;
   const slug = column('spec.slug');

@@ -1,10 +1,11 @@
-import { ApiProcess } from '../api-process.ts';
-import { BenchDatabase } from '../bench-database.ts';
+import { benchSettings, startServer } from '../bench-server.ts';
+import { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
 import type { LoadJob } from '../load.ts';
 import { reportMachine } from '../machine-facts.ts';
 import { Report } from '../report.ts';
 import type { Sample } from '../sample.ts';
-import { Worker } from '../worker.ts';
+import { runMain, untilInterrupted, type Outcome } from '../../test/system/harness/run-main.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 import { parseCapacityOptions, usage, type CapacityOptions, type PartName } from './capacity-options.ts';
 import { CapacityReport } from './capacity-report.ts';
 import type { CapacityRun } from './capacity-run.ts';
@@ -36,10 +37,10 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
     return each;
   };
   try {
-    const database = own(await BenchDatabase.start(options.dataParent));
-    const api = own(await ApiProcess.start({ database }));
-    const loader = own(new Worker<LoadJob, Sample>('load.ts'));
-    await Promise.race([parts[part]({ options, report, database, api, loader }), interruption()]);
+    const database = own(await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings }));
+    const api = own(await startServer({ database }));
+    const loader = own(new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url)));
+    await untilInterrupted(parts[part]({ options, report, database, api, loader }));
   } catch (error) {
     report.fail(`${part}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   } finally {
@@ -47,16 +48,9 @@ async function measure(part: PartName, options: CapacityOptions, report: Capacit
   }
 }
 
-/** Rejects on Ctrl-C, so that what was started is stopped. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    process.once('SIGINT', () => reject(new Error('interrupted')));
-  });
-}
-
 async function reportFacts(options: CapacityOptions, report: CapacityReport): Promise<void> {
   const facts = new Report();
-  const database = await BenchDatabase.start(options.dataParent);
+  const database = await EmbeddedPostgresProcess.start({ parent: options.dataParent, settings: benchSettings });
   try {
     await reportMachine(facts, database);
   } finally {
@@ -65,22 +59,11 @@ async function reportFacts(options: CapacityOptions, report: CapacityReport): Pr
   report.line(facts.toString().split('\n\n')[0]!);
 }
 
-async function main(args: string[]): Promise<number> {
-  let options: CapacityOptions;
-  try {
-    options = parseCapacityOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
-  if (process.platform !== 'linux') {
-    process.stderr.write('This reads /proc and needs Linux.\n');
-    return 2;
-  }
+async function run(options: CapacityOptions): Promise<Outcome> {
   const report = new CapacityReport((text) => void process.stdout.write(text));
   await reportFacts(options, report);
   for (const part of options.only) await measure(part, options, report);
-  return report.failed ? 1 : 0;
+  return report.failed ? { passed: 0, failures: ['capacity'] } : { passed: 1, failures: [] };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse: parseCapacityOptions, needsLinux: 'This reads /proc and needs Linux.', run });

@@ -1,4 +1,4 @@
-import type { BenchDatabase } from '../bench-database.ts';
+import type { EmbeddedPostgresProcess } from '../../test/system/harness/embedded-postgres-process.ts';
 
 /** Bytes of a model's table and of what belongs to it. */
 export interface TableSizes {
@@ -16,14 +16,17 @@ interface ModelRow {
 }
 
 /** Where the objects of a model are: `m_<id>` in the schema `platform`. */
-export async function tableOf(database: BenchDatabase, plural: string): Promise<ModelRow & { table: string }> {
+export async function tableOf(
+  database: EmbeddedPostgresProcess,
+  plural: string,
+): Promise<ModelRow & { table: string }> {
   const [row] = await database.query(`SELECT id, columns FROM platform.models WHERE resource = '${plural}'`);
   if (row === undefined) throw new Error(`there is no model ${plural}`);
   const { id, columns } = row as unknown as ModelRow;
   return { id, columns, table: `platform.m_${id}` };
 }
 
-export async function tableSizes(database: BenchDatabase, plural: string): Promise<TableSizes> {
+export async function tableSizes(database: EmbeddedPostgresProcess, plural: string): Promise<TableSizes> {
   const { table, columns } = await tableOf(database, plural);
   const [sizes] = await database.query(
     `SELECT count(*) AS rows, pg_relation_size('${table}') AS heap,
@@ -56,7 +59,7 @@ function named(definition: string, columns: ModelRow['columns']): string {
 }
 
 /** Bytes that `work` made PostgreSQL write to its own log, by whoever. */
-export async function walBytes(database: BenchDatabase, work: () => Promise<unknown>): Promise<number> {
+export async function walBytes(database: EmbeddedPostgresProcess, work: () => Promise<unknown>): Promise<number> {
   const position = async (): Promise<string> =>
     String((await database.query('SELECT pg_current_wal_insert_lsn() AS at'))[0]!['at']);
   const before = await position();
@@ -65,7 +68,7 @@ export async function walBytes(database: BenchDatabase, work: () => Promise<unkn
   return Number(row!['bytes']);
 }
 
-export async function changeLogBytes(database: BenchDatabase): Promise<number> {
+export async function changeLogBytes(database: EmbeddedPostgresProcess): Promise<number> {
   const [row] = await database.query("SELECT pg_total_relation_size('platform.change_log') AS bytes");
   return Number(row!['bytes']);
 }

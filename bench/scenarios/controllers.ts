@@ -1,10 +1,10 @@
+import { startServer } from '../bench-server.ts';
 import type { BenchRun } from '../bench-run.ts';
 import type { ControllerJob, ControllerResult } from '../controllers/controller-process.ts';
 import type { ControllerFigures, ControllerPlan } from '../controllers/controller-run.ts';
 import type { RestartFigures } from '../controllers/restart-run.ts';
-import { ApiProcess } from '../api-process.ts';
 import { number } from '../table.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const doors = ['loopback', 'port', 'rest'] as const;
 const names = {
@@ -64,7 +64,9 @@ function connectionTo(
 }
 
 async function inProcess<Result extends ControllerResult>(job: ControllerJob): Promise<Result> {
-  const worker = new Worker<ControllerJob, Result>('controllers/controller-process.ts');
+  const worker = new WorkerProcess<ControllerJob, Result>(
+    new URL('../controllers/controller-process.ts', import.meta.url),
+  );
   try {
     return await worker.run(job);
   } finally {
@@ -77,7 +79,7 @@ async function overHttp(
   databaseName: string,
   plan: ControllerPlan,
 ): Promise<ControllerFigures> {
-  const api = await ApiProcess.start({ database, databaseName });
+  const api = await startServer({ database, databaseName });
   try {
     return await inProcess<ControllerFigures>({
       type: 'rest',

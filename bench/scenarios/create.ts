@@ -5,7 +5,7 @@ import type { RequestPlan } from '../request-plan.ts';
 import { group, writtenModel } from '../sample-post.ts';
 import type { Sample } from '../sample.ts';
 import type { SqlLoadJob } from '../sql-load.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const parsing = 'bare express, parses only';
 const unkeyed = 'svc, without a key';
@@ -21,7 +21,7 @@ const shareOfUnkeyed = 0.5;
  * themselves.
  */
 export async function benchCreate(run: BenchRun): Promise<void> {
-  const sql = new Worker<SqlLoadJob, Sample>('sql-load.ts');
+  const sql = new WorkerProcess<SqlLoadJob, Sample>(new URL('../sql-load.ts', import.meta.url));
   try {
     const inserts = await prepareInserts(run, sql);
     for (const connections of run.options.connections) {
@@ -63,7 +63,7 @@ export async function benchCreate(run: BenchRun): Promise<void> {
  */
 async function prepareInserts(
   { api, database, options }: BenchRun,
-  sql: Worker<SqlLoadJob, Sample>,
+  sql: WorkerProcess<SqlLoadJob, Sample>,
 ): Promise<(connections: number) => Contender[]> {
   await createObjects(api, writtenModel, ['model-of-a-row']);
   const [model] = await database.query(

@@ -1,5 +1,6 @@
-import { ApiProcess } from '../api-process.ts';
-import { bindRoles, loginBody, newIdentity, type BenchIdentity } from '../bench-identity.ts';
+import { defineModel, startServer } from '../bench-server.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
+import { bindRoles, loginBody, newIdentity, type UserIdentity } from '../../test/system/harness/user-identity.ts';
 import { bareContender, runComparison, targetContender, type BenchRun, type WindowTarget } from '../bench-run.ts';
 import { rateOf } from '../comparison.ts';
 import { ratioGoal } from '../goals.ts';
@@ -8,7 +9,7 @@ import type { RequestPlan } from '../request-plan.ts';
 import { group, modelOfSize, pathOf, postText } from '../sample-post.ts';
 import type { Sample } from '../sample.ts';
 import { number } from '../table.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const databaseName = 'credentials';
 const connections = 64;
@@ -30,8 +31,8 @@ const unlimited = [
 
 interface Credentials {
   run: BenchRun;
-  api: ApiProcess;
-  identity: BenchIdentity;
+  api: ApiServer;
+  identity: UserIdentity;
 }
 
 /**
@@ -41,18 +42,17 @@ interface Credentials {
 export async function benchCredentials(run: BenchRun): Promise<void> {
   const { database, options } = run;
   await database.create(databaseName);
-  const api = await ApiProcess.start({
+  const api = await startServer({
     database,
     databaseName,
     command: 'serve',
     args: unlimited,
-    ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+    profileFolder: options.profileFolder,
   });
   try {
-    const server = { api, databaseUrl: database.url(databaseName) };
-    const identity = await newIdentity(server, 'reader');
+    const identity = await newIdentity(api, 'reader');
     const others = [];
-    for (let i = 1; i < loginConnections; i += 1) others.push((await newIdentity(server, `login-${i}`)).username);
+    for (let i = 1; i < loginConnections; i += 1) others.push((await newIdentity(api, `login-${i}`)).username);
     const parts = { run, api, identity };
     await checksOnAccess(parts);
     await checksOnPlatform(parts);
@@ -118,7 +118,7 @@ async function checksOnPlatform(parts: Credentials): Promise<void> {
 
 async function readableObjects({ api, identity }: Credentials): Promise<string[]> {
   const model = modelOfSize(1000);
-  await api.define(model);
+  await defineModel(api, model);
   const paths: string[] = [];
   for (let i = 0; i < objects; i += 1) {
     await api.fetch(pathOf(model), {
@@ -166,7 +166,7 @@ async function benchBoundReads(parts: Credentials, paths: string[]): Promise<voi
 async function benchLogins({ run, api, identity }: Credentials, paths: string[], usernames: string[]): Promise<void> {
   const { report, options, database } = run;
   const processes = { server: api.pid, postmaster: database.postmaster };
-  const logins = new Worker<LoadJob, Sample>('load.ts');
+  const logins = new WorkerProcess<LoadJob, Sample>(new URL('../load.ts', import.meta.url));
   const plan: RequestPlan = { type: 'post', path: '/api/v1/authentication/auth/', bodies: usernames.map(loginBody) };
   const logIn = (): Promise<Sample> =>
     logins.run({

@@ -1,8 +1,9 @@
+import { startServer } from '../bench-server.ts';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { ApiProcess } from '../api-process.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
 import type { BenchRun } from '../bench-run.ts';
 import { boundGoal } from '../goals.ts';
 import { number } from '../table.ts';
@@ -29,10 +30,10 @@ export async function benchDefinitions(run: BenchRun): Promise<void> {
     return;
   }
   await run.database.create('definitions');
-  const api = await ApiProcess.start({
+  const api = await startServer({
     database: run.database,
     databaseName: 'definitions',
-    preload: '../test/system/holds/turn-meter.mjs',
+    preload: new URL('../../test/system/harness/turn-meter.mjs', import.meta.url),
   });
   try {
     for (const [i, file] of largestFiles().entries()) await benchDefinition(run, api, file, i === 0);
@@ -49,7 +50,7 @@ function largestFiles(): string[] {
     .slice(0, shown);
 }
 
-async function benchDefinition({ report }: BenchRun, api: ApiProcess, file: string, isLargest: boolean): Promise<void> {
+async function benchDefinition({ report }: BenchRun, api: ApiServer, file: string, isLargest: boolean): Promise<void> {
   const text = readFileSync(file, 'utf8');
   const { metadata, spec } = parse(text) as Definition;
   const version = spec.versions.find(({ storage }) => storage)!.name;
@@ -79,12 +80,12 @@ async function benchDefinition({ report }: BenchRun, api: ApiProcess, file: stri
   ];
   let longest = 0;
   for (const [who, work] of steps) {
-    await api.ask('begin');
+    await api.process.ask('begin');
     const begin = performance.now();
     await work();
     const ms = performance.now() - begin;
     await delay(aftermathMs);
-    const { cpuMs } = await api.ask<{ cpuMs: number }>('end');
+    const { cpuMs } = await api.process.ask<{ cpuMs: number }>('end');
     longest = Math.max(longest, cpuMs);
     report.figure({
       scenario: `definition of ${number(text.length / 1000)} kB, ${metadata.name}`,

@@ -1,8 +1,8 @@
+import { startServer } from '../bench-server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiProcess } from '../api-process.ts';
 import { targetOf, type BenchRun } from '../bench-run.ts';
 import { boundGoal } from '../goals.ts';
-import { forgetPeak, readMemory, readPeak } from '../process-cpu.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
 import type { RequestPlan } from '../request-plan.ts';
 import { groupSize, modelOfSize, pathOf } from '../sample-post.ts';
 import { number } from '../table.ts';
@@ -54,7 +54,7 @@ export async function benchMemory(run: BenchRun): Promise<void> {
 
 async function benchSize(run: BenchRun, objects: number): Promise<Held> {
   const { database, report, loader, options } = run;
-  const api = await ApiProcess.start({ database });
+  const api = await startServer({ database });
   try {
     await delay(options.isQuick ? 0 : restMs);
     const atRest = readMemory({ server: api.pid }).server;

@@ -1,7 +1,8 @@
+import { defineModel, startServer } from '../bench-server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiProcess } from '../api-process.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
 import { apiContender, createObjects, runComparison, type BenchRun } from '../bench-run.ts';
-import { readMemory } from '../process-cpu.ts';
+import { readMemory } from '../../test/system/harness/process-usage.ts';
 import type { RequestPlan } from '../request-plan.ts';
 import { definitionOf, group, pathOf, type SampleModel } from '../sample-post.ts';
 import { quantile } from '../sample.ts';
@@ -29,9 +30,9 @@ export async function benchModels(run: BenchRun): Promise<void> {
     plural: `posts-m${i}`,
     kind: `PostM${i}`,
   }));
-  let many = await ApiProcess.start({ database: run.database, databaseName: database });
+  let many = await startServer({ database: run.database, databaseName: database });
   try {
-    await many.define(models[0]!);
+    await defineModel(many, models[0]!);
     await many.stop();
     many = await benchStart(run, 1);
     await benchDefining(run, many, models);
@@ -39,10 +40,10 @@ export async function benchModels(run: BenchRun): Promise<void> {
     many = await benchStart(run, models.length);
     await benchReading(run, many, models);
     await many.stop();
-    many = await ApiProcess.start({
+    many = await startServer({
       database: run.database,
       databaseName: database,
-      preload: '../test/system/holds/turn-meter.mjs',
+      preload: new URL('../../test/system/harness/turn-meter.mjs', import.meta.url),
     });
     await benchDocuments(run, many);
   } finally {
@@ -51,12 +52,12 @@ export async function benchModels(run: BenchRun): Promise<void> {
 }
 
 /** Answers the last of those it started. */
-async function benchStart({ database: postgres, report, options }: BenchRun, models: number): Promise<ApiProcess> {
+async function benchStart({ database: postgres, report, options }: BenchRun, models: number): Promise<ApiServer> {
   const times: number[] = [];
-  let api: ApiProcess | undefined;
+  let api: ApiServer | undefined;
   for (let i = 0; i < (options.isQuick ? 1 : starts); i += 1) {
     await api?.stop();
-    api = await ApiProcess.start({ database: postgres, databaseName: database });
+    api = await startServer({ database: postgres, databaseName: database });
     times.push(api.startMs);
   }
   const sorted = times.toSorted((a, b) => a - b);
@@ -70,7 +71,7 @@ async function benchStart({ database: postgres, report, options }: BenchRun, mod
   return api!;
 }
 
-async function benchDefining({ report }: BenchRun, api: ApiProcess, [, ...models]: SampleModel[]): Promise<void> {
+async function benchDefining({ report }: BenchRun, api: ApiServer, [, ...models]: SampleModel[]): Promise<void> {
   const times: number[] = [];
   const waiting = models.values();
   const begin = performance.now();
@@ -95,18 +96,18 @@ async function benchDefining({ report }: BenchRun, api: ApiProcess, [, ...models
 }
 
 /** From the only model there is in one database, from one of many, and from each of many in turn. */
-async function benchReading(run: BenchRun, many: ApiProcess, models: readonly SampleModel[]): Promise<void> {
+async function benchReading(run: BenchRun, many: ApiServer, models: readonly SampleModel[]): Promise<void> {
   const [first] = models;
   for (const model of models) await createObjects(many, model, ['post-0']);
-  const load = (chosen: readonly SampleModel[]): { connections: number; plan: () => RequestPlan; api: ApiProcess } => ({
+  const load = (chosen: readonly SampleModel[]): { connections: number; plan: () => RequestPlan; api: ApiServer } => ({
     connections: Math.max(...run.options.connections),
     plan: () => ({ type: 'get', paths: chosen.map((model) => `${pathOf(model)}/post-0`) }),
     api: many,
   });
   await run.database.create('one_model');
-  const one = await ApiProcess.start({ database: run.database, databaseName: 'one_model' });
+  const one = await startServer({ database: run.database, databaseName: 'one_model' });
   try {
-    await one.define(first!);
+    await defineModel(one, first!);
     await createObjects(one, first!, ['post-0']);
     await runComparison(run, `GET one object, c=${load([]).connections}, of ${models.length} models`, [
       apiContender(run, 'svc, one of them', load([first!])),
@@ -119,17 +120,17 @@ async function benchReading(run: BenchRun, many: ApiProcess, models: readonly Sa
 }
 
 /** The first time, when it has to be made, and again. */
-async function benchDocuments({ report, options }: BenchRun, api: ApiProcess): Promise<void> {
+async function benchDocuments({ report, options }: BenchRun, api: ApiServer): Promise<void> {
   for (const { name, path, headers } of documents) {
     const times: number[] = [];
-    await api.ask('begin');
+    await api.process.ask('begin');
     let size = 0;
     for (let i = 0; i < 2; i += 1) {
       const sentAt = performance.now();
       size = (await api.fetch(path, headers === undefined ? {} : { headers })).length;
       times.push(performance.now() - sentAt);
     }
-    const { cpuMs } = await api.ask<{ cpuMs: number }>('end');
+    const { cpuMs } = await api.process.ask<{ cpuMs: number }>('end');
     report.figure({
       scenario: `models, ${options.models}`,
       who: name,

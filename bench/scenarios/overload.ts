@@ -3,7 +3,7 @@ import type { OpenLoadJob, OpenLoadResult } from '../open-load.ts';
 import type { RequestPlan } from '../request-plan.ts';
 import { modelOfSize, pathOf, writtenModel } from '../sample-post.ts';
 import { number } from '../table.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
 const objects = 100;
 /** Of the closed loops whose best is the peak. */
@@ -23,7 +23,7 @@ export async function benchOverload(run: BenchRun): Promise<void> {
   const paths = Array.from({ length: objects }, (_, i) => `${pathOf(modelOfSize(run.options.sizes[0]!))}/post-${i}`);
   const get = (): RequestPlan => ({ type: 'get', paths });
   const create = (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames() });
-  const worker = new Worker<OpenLoadJob, OpenLoadResult>('open-load.ts');
+  const worker = new WorkerProcess<OpenLoadJob, OpenLoadResult>(new URL('../open-load.ts', import.meta.url));
   try {
     await curve(run, worker, 'GET one object', () => [get()]);
     await curve(run, worker, 'create', () => [create()]);
@@ -35,7 +35,7 @@ export async function benchOverload(run: BenchRun): Promise<void> {
 
 async function curve(
   run: BenchRun,
-  worker: Worker<OpenLoadJob, OpenLoadResult>,
+  worker: WorkerProcess<OpenLoadJob, OpenLoadResult>,
   what: string,
   plans: () => RequestPlan[],
 ): Promise<void> {

@@ -1,6 +1,7 @@
+import { defineModel, startServer } from '../bench-server.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiProcess } from '../api-process.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
 import { BareProcess } from '../bare-process.ts';
 import {
   bareContender,
@@ -22,11 +23,11 @@ const handshakes = 16;
 export async function benchTls(run: BenchRun): Promise<void> {
   const { database, options } = run;
   await database.create(databaseName);
-  const api = await ApiProcess.start({
+  const api = await startServer({
     database,
     databaseName,
     command: 'serve',
-    ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }),
+    profileFolder: options.profileFolder,
   });
   const [authority, cert, key] = ['ca.crt', 'server.crt', 'server.key'].map((file) =>
     join(api.dataDir, 'tls', file),
@@ -47,12 +48,12 @@ async function compareSchemes({
   authority,
 }: {
   run: BenchRun;
-  api: ApiProcess;
+  api: ApiServer;
   express: BareProcess;
   authority: string;
 }): Promise<void> {
   const model = modelOfSize(1000);
-  await api.define(model);
+  await defineModel(api, model);
   const names = Array.from({ length: objects }, (_, i) => `post-${i}`);
   await createObjects(api, model, names);
   const bodies = new Map<string, string>();

@@ -1,11 +1,11 @@
-import { ApiProcess } from '../api-process.ts';
+import { startServer } from '../bench-server.ts';
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
-import { forgetPeak, readMemory, readPeak } from '../process-cpu.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
 import { writtenModel } from '../sample-post.ts';
 import type { Sample } from '../sample.ts';
 import type { StallJob } from '../stalled-watchers.ts';
 import { number } from '../table.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 import { benchPace, paceSeconds, watchPath, writesPerSecond, type WatchWorker } from './watch.ts';
 
 const otherWatchers = 10;
@@ -17,18 +17,18 @@ const stallSeconds = 12;
 
 /** Watchers of another replica, watchers that stop reading, and how often an event is encoded. */
 export async function benchWatchExtremes(run: BenchRun): Promise<void> {
-  const worker: WatchWorker = new Worker('watch-load.ts');
+  const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
   const { database } = run;
-  const replica = await ApiProcess.start({ database, preload: 'count-writes.mjs' });
+  const replica = await startServer({ database, preload: new URL('../count-writes.mjs', import.meta.url) });
   try {
     const watchers = run.options.isQuick ? 10 : 100;
-    await replica.ask('begin');
+    await replica.process.ask('begin');
     await benchPace(run, worker, {
       watchers,
       on: replica,
       scenario: `watch, ${watchers} watchers of another replica, ${writesPerSecond} writes/s`,
     });
-    reportEncoding(run, watchers, await replica.ask('end'));
+    reportEncoding(run, watchers, await replica.process.ask('end'));
     await benchStall(run, worker);
   } finally {
     worker.stop();
@@ -59,7 +59,7 @@ async function benchStall(run: BenchRun, worker: WatchWorker): Promise<void> {
   const { api, report } = run;
   const scenario = `watch, ${otherWatchers} watchers, ${writesPerSecond} writes/s of ${largeEvent / 1000} kB`;
   const { sample: usual } = await paceLarge(run, worker, scenario);
-  const stalled = new Worker<StallJob, number[]>('stalled-watchers.ts');
+  const stalled = new WorkerProcess<StallJob, number[]>(new URL('../stalled-watchers.ts', import.meta.url));
   try {
     forgetPeak(api.pid);
     const memory = readMemory({ server: api.pid }).server;
@@ -95,7 +95,7 @@ async function paceLarge(
   run: BenchRun,
   worker: WatchWorker,
   scenario: string,
-  stalled?: Worker<StallJob, number[]>,
+  stalled?: WorkerProcess<StallJob, number[]>,
 ): Promise<{ sample: Sample; cutOff: number[] }> {
   const { api, report } = run;
   const object = `${newNames()}-0`;

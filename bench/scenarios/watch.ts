@@ -1,12 +1,12 @@
-import type { ApiProcess } from '../api-process.ts';
+import type { ApiServer } from '../../test/system/harness/api-server.ts';
 import { createObjects, newNames, targetOf, type BenchRun } from '../bench-run.ts';
 import { boundGoal } from '../goals.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
 import { number } from '../table.ts';
 import type { WatchJob, WatchResult } from '../watch-load.ts';
-import { Worker } from '../worker.ts';
+import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
-export type WatchWorker = Worker<WatchJob, WatchResult>;
+export type WatchWorker = WorkerProcess<WatchJob, WatchResult>;
 
 export const writesPerSecond = 20;
 const fanOutWatchers = 100;
@@ -14,7 +14,7 @@ const fanOutWriters = 16;
 
 /** How soon watchers hear of a write, and how many events the server hands out at most. */
 export async function benchWatch(run: BenchRun): Promise<void> {
-  const worker: WatchWorker = new Worker('watch-load.ts');
+  const worker: WatchWorker = new WorkerProcess(new URL('../watch-load.ts', import.meta.url));
   try {
     for (const watchers of run.options.isQuick ? [1, 50] : [1, 100, 500, 1000]) {
       const p99 = await benchPace(run, worker, {
@@ -39,7 +39,7 @@ export async function benchWatch(run: BenchRun): Promise<void> {
 export async function benchPace(
   run: BenchRun,
   worker: WatchWorker,
-  { watchers, on, scenario }: { watchers: number; on: ApiProcess; scenario: string },
+  { watchers, on, scenario }: { watchers: number; on: ApiServer; scenario: string },
 ): Promise<number> {
   const { api, report } = run;
   const object = `${newNames()}-0`;
@@ -124,7 +124,7 @@ async function benchFanOut(run: BenchRun, worker: WatchWorker): Promise<void> {
     report.fail(`${scenario}: ${fanOutWatchers - result.complete} watchers did not hear of everything`);
 }
 
-async function revisionOf(api: ApiProcess): Promise<number> {
+async function revisionOf(api: ApiServer): Promise<number> {
   const { metadata } = JSON.parse(await api.fetch(`${pathOf(writtenModel)}?limit=1`)) as {
     metadata: { resourceVersion: string };
   };
@@ -132,6 +132,6 @@ async function revisionOf(api: ApiProcess): Promise<number> {
 }
 
 /** From now on. */
-export async function watchPath(api: ApiProcess): Promise<string> {
+export async function watchPath(api: ApiServer): Promise<string> {
   return `${pathOf(writtenModel)}?watch=true&resourceVersion=${await revisionOf(api)}`;
 }

@@ -1,5 +1,5 @@
 import { targetOf, type BenchRun } from '../bench-run.ts';
-import { forgetPeak, readMemory, readPeak } from '../process-cpu.ts';
+import { forgetPeak, readMemory, readPeak } from '../../test/system/harness/process-usage.ts';
 import { modelOfSize, pathOf } from '../sample-post.ts';
 import { number } from '../table.ts';
 import { readAsStream, readInChunks, type WholeList } from '../whole-list.ts';

@@ -30,20 +30,7 @@ export const testFiles = String.raw`\.test\.ts$|/[a-z]+test/|/start-test-[^/]*\.
 export const computedImports = ['pkg/plugin/worker/load-bundle.ts'];
 
 /** Suites that still import another suite, or bench. What they share belongs into test/system/harness. */
-export const suiteExceptions = [
-  'test/system/attack -> test/system/faults',
-  'test/system/attack -> test/system/fuzz',
-  'test/system/attack -> test/system/matrix',
-  'test/system/backup -> test/system/upgrade',
-  'test/system/image -> test/system/faults',
-  'test/system/image -> test/system/rollout',
-  'test/system/matrix -> test/system/fuzz',
-  'test/system/rollout -> test/system/faults',
-  'test/system/tenants -> bench',
-  'test/system/tenants -> test/system/rollout',
-  'test/system/timing -> test/system/fuzz',
-  'test/system/upgrade -> test/system/faults',
-];
+export const suiteExceptions = [];
 
 /** Imports between folders of a package that close a cycle of folders, each with the reason why it is there. */
 export const folderExceptions = new Map([]);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiProcess } from '../../api-process.ts';
+import type { ApiServer } from '../../../test/system/harness/api-server.ts';
 import { inParallel } from '../../controllers/in-parallel.ts';
 import { number } from '../../table.ts';
 import type { CapacityRun } from '../capacity-run.ts';
@@ -139,12 +139,12 @@ function nameOf(sample: SampleObjects, i: number): string {
   return (sample.object(i, 0)['metadata'] as { name: string }).name;
 }
 
-function put(api: ApiProcess, path: string, object: object): Promise<string> {
+function put(api: ApiServer, path: string, object: object): Promise<string> {
   return api.fetch(path, { method: 'PUT', body: JSON.stringify(object) });
 }
 
 /** The definition, and the namespace that its objects are in. */
-export async function define(api: ApiProcess, { definition, path }: SampleObjects): Promise<void> {
+export async function define(api: ApiServer, { definition, path }: SampleObjects): Promise<void> {
   await api.fetch('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     method: 'POST',
     body: JSON.stringify(definition),

@@ -1,8 +1,9 @@
+import { defineModel, startServer } from '../../bench-server.ts';
 import { mkdtemp, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiProcess } from '../../api-process.ts';
-import { forgetPeak, readMemory, readPeak } from '../../process-cpu.ts';
+import type { ApiServer } from '../../../test/system/harness/api-server.ts';
+import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process-usage.ts';
 import type { RequestPlan } from '../../request-plan.ts';
 import { definitionOf, groupSize, modelOfSize, pathOf, postText, selections } from '../../sample-post.ts';
 import { number } from '../../table.ts';
@@ -20,7 +21,7 @@ export async function measureMany(run: CapacityRun): Promise<void> {
   const { objects } = options;
   const model = modelOfSize(objects);
   const path = pathOf(model);
-  await empty.define(model);
+  await defineModel(empty, model);
   await empty.fetch(path, { method: 'POST', body: postText(model, { name: 'post-0', number: 0, title: 'A morning' }) });
   await empty.stop();
 
@@ -39,7 +40,7 @@ export async function measureMany(run: CapacityRun): Promise<void> {
   const { heap, toast, indexes } = await tableSizes(database, model.plural);
   const bytes = heap + toast + indexes.reduce((sum, index) => sum + index.bytes, 0);
 
-  const api = await ApiProcess.start({ database });
+  const api = await startServer({ database });
   try {
     report.line(
       `\n${objects} objects: ${number(bytes / 1e6)} MB, ${number(bytes / objects)} bytes each (${number(heap / objects)} the row, ${number((bytes - heap - toast) / objects)} its ${indexes.length} indexes); svc from start to ready ${number(api.startMs)} ms`,
@@ -73,7 +74,7 @@ async function backUpIsThere(): Promise<boolean> {
   );
 }
 
-async function measureRequests(run: CapacityRun, api: ApiProcess, path: string): Promise<void> {
+async function measureRequests(run: CapacityRun, api: ApiServer, path: string): Promise<void> {
   const { options, report, database } = run;
   const { objects } = options;
   await delay(options.isQuick ? 0 : 3000);
@@ -134,7 +135,7 @@ async function measureRequests(run: CapacityRun, api: ApiProcess, path: string):
 }
 
 /** Ready when a list by it is answered. */
-async function addIndex(api: ApiProcess, model: ReturnType<typeof modelOfSize>, path: string): Promise<void> {
+async function addIndex(api: ApiServer, model: ReturnType<typeof modelOfSize>, path: string): Promise<void> {
   const definition = definitionOf(model) as { metadata: { name: string }; spec: { versions: { indexes: object[] }[] } };
   const indexes = [...definition.spec.versions[0]!.indexes, { name: 'spec.title', path: 'spec.title', type: 'string' }];
   const body = JSON.stringify([{ op: 'replace', path: '/spec/versions/0/indexes', value: indexes }]);

@@ -1,16 +1,17 @@
+import { defineModel, startServer } from '../../bench-server.ts';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../test/system/harness/free-port.ts';
-import { ApiProcess } from '../../api-process.ts';
 import { inParallel } from '../../controllers/in-parallel.ts';
-import { forgetPeak, readMemory, readPeak } from '../../process-cpu.ts';
+import { forgetPeak, readMemory, readPeak } from '../../../test/system/harness/process-usage.ts';
 import { pathOf, writtenModel } from '../../sample-post.ts';
 import { watchPath } from '../../scenarios/watch.ts';
 import { number } from '../../table.ts';
 import type { WatchJob, WatchResult } from '../../watch-load.ts';
-import { Worker } from '../../worker.ts';
+import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
-import { ChildServer } from '../child-server.ts';
+import { ServerProcess } from '../../../test/system/harness/server-process.ts';
 
 /** Resident memory of each process at rest and under load, and what a watcher and a model add to it. */
 export async function measureMemory(run: CapacityRun): Promise<void> {
@@ -18,7 +19,7 @@ export async function measureMemory(run: CapacityRun): Promise<void> {
   const restMs = options.isQuick ? 500 : 10_000;
   const rows: string[][] = [['process', 'when', 'MB resident']];
   const resident = (pid: number): number => readMemory({ server: pid }).server;
-  await api.define(writtenModel);
+  await defineModel(api, writtenModel);
   await delay(restMs);
   rows.push(['apiserver', 'at rest', number(resident(api.pid))]);
   for (const { name, server } of await startOthers(run)) {
@@ -54,7 +55,7 @@ async function after<T>(ms: number, look: () => T): Promise<T> {
 }
 
 /** Those that have no objects to serve, one after the other. */
-async function startOthers({ api, database }: CapacityRun): Promise<{ name: string; server: ChildServer }[]> {
+async function startOthers({ api, database }: CapacityRun): Promise<{ name: string; server: ServerProcess }[]> {
   const [accessPort, controllerPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${api.port}`;
   const token = join(api.dataDir, 'admin-token');
@@ -71,20 +72,19 @@ async function startOthers({ api, database }: CapacityRun): Promise<{ name: stri
     `--svc.controllers.api-url=${url}`,
     `--svc.controllers.token-file=${token}`,
   ];
+  const start = async (
+    name: string,
+    args: string[],
+    port: number,
+  ): Promise<{ name: string; server: ServerProcess }> => {
+    const folder = await mkdtemp(join(parent, 'server-'));
+    const own = [`--svc.data.dir=${folder}`, ...args];
+    const readyUrl = `http://127.0.0.1:${port}/readyz`;
+    return { name, server: await ServerProcess.start({ command: name, args: own, folder, readyUrl }) };
+  };
   return [
-    {
-      name: 'access-server',
-      server: await ChildServer.start({ command: 'access-server', args: access, port: accessPort, parent }),
-    },
-    {
-      name: 'controller-manager',
-      server: await ChildServer.start({
-        command: 'controller-manager',
-        args: controllers,
-        port: controllerPort,
-        parent,
-      }),
-    },
+    await start('access-server', access, accessPort),
+    await start('controller-manager', controllers, controllerPort),
   ];
 }
 
@@ -94,14 +94,14 @@ async function measureWatchers({ database, options }: CapacityRun, restMs: numbe
   // have.
   const crowd = 100;
   const crowds = options.isQuick ? 1 : 5;
-  const api = await ApiProcess.start({ database });
-  const loaders: Worker<WatchJob, WatchResult>[] = [];
+  const api = await startServer({ database });
+  const loaders: WorkerProcess<WatchJob, WatchResult>[] = [];
   try {
     const path = await watchPath(api);
     await delay(restMs);
     const before = readMemory({ server: api.pid }).server;
     for (let i = 0; i < crowds; i += 1) {
-      const loader = new Worker<WatchJob, WatchResult>('watch-load.ts');
+      const loader = new WorkerProcess<WatchJob, WatchResult>(new URL('../../watch-load.ts', import.meta.url));
       loaders.push(loader);
       await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: crowd });
     }
@@ -118,14 +118,14 @@ async function measureWatchers({ database, options }: CapacityRun, restMs: numbe
 async function measureModels({ api, database, options }: CapacityRun, restMs: number): Promise<string[][]> {
   const models = options.isQuick ? 10 : 100;
   const ofFresh = async (): Promise<number> => {
-    const fresh = await ApiProcess.start({ database });
+    const fresh = await startServer({ database });
     await delay(restMs);
     const { server } = readMemory({ server: fresh.pid });
     await fresh.stop();
     return server;
   };
   const before = await ofFresh();
-  await inParallel(4, models, (i) => api.define({ plural: `memories-${i}`, kind: `Memory${i}` }));
+  await inParallel(4, models, (i) => defineModel(api, { plural: `memories-${i}`, kind: `Memory${i}` }));
   return [
     [
       'apiserver',

@@ -1,3 +1,4 @@
+import { defineModel } from '../../bench-server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestPlan } from '../../request-plan.ts';
 import { groupSize, modelOfSize, pathOf, writtenModel } from '../../sample-post.ts';
@@ -16,7 +17,7 @@ export async function measureOperations(run: CapacityRun): Promise<void> {
   await delay(options.isQuick ? 0 : 5000);
   const connections: string[][] = [['when', 'connections to PostgreSQL', 'of them at work']];
   connections.push(await countConnections(run, 'at rest'));
-  for (const each of [model, writtenModel]) await api.define(each);
+  for (const each of [model, writtenModel]) await defineModel(api, each);
   const objects = options.isQuick ? 1000 : size;
   await load(run, { connections: 64, plan: { type: 'create', model, names: 'post' }, requests: objects });
   await database.query('VACUUM (ANALYZE)');

@@ -1,16 +1,17 @@
+import { defineModel, startServer } from '../../bench-server.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, openSync, statSync } from 'node:fs';
-import { chown, readFile, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../test/system/harness/free-port.ts';
-import { ApiProcess } from '../../api-process.ts';
+import type { ApiServer } from '../../../test/system/harness/api-server.ts';
 import { modelOfSize, pathOf, postText } from '../../sample-post.ts';
 import { number } from '../../table.ts';
 import { load, type CapacityRun } from '../capacity-run.ts';
-import { ChildServer } from '../child-server.ts';
+import { ServerProcess } from '../../../test/system/harness/server-process.ts';
 
 const programs = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'];
 const startTimeoutMs = 15_000;
@@ -26,7 +27,7 @@ export async function measurePooler(run: CapacityRun): Promise<void> {
   if (program === undefined) return run.report.line('\nNo PgBouncer is installed: nothing to say of it.');
   const rows: string[][] = [['way', 'what came of it', 'GETs/s, 64 at a time', 'creates/s, 64 at a time']];
   const model = modelOfSize(0);
-  await run.api.define(model);
+  await defineModel(run.api, model);
   rows.push(['directly', 'works', ...(await rates(run, run.api))]);
   for (const { mode, settings, name } of [
     { name: 'session mode, as it comes', mode: 'session', settings: {} },
@@ -62,15 +63,16 @@ async function through(run: CapacityRun, program: string, settings: Record<strin
   try {
     // The first says in its log why it does not start; the others are measured.
     const serverPort = await freePort();
-    const trial = await ChildServer.start({
+    const folder = await mkdtemp(join(run.database.folder, 'server-'));
+    const trial = await ServerProcess.start({
       command: 'apiserver',
-      args: [`--svc.server.port=${serverPort}`, `--svc.database.url=${url}`],
-      port: serverPort,
-      parent: run.database.folder,
-      timeoutMs: startTimeoutMs,
+      args: [`--svc.data.dir=${folder}`, `--svc.server.port=${serverPort}`, `--svc.database.url=${url}`],
+      folder,
+      readyUrl: `http://127.0.0.1:${serverPort}/readyz`,
+      startTimeoutMs,
     });
     await trial.stop();
-    const api = await ApiProcess.start({ database: run.database, args: [`--svc.database.url=${url}`] });
+    const api = await startServer({ database: run.database, args: [`--svc.database.url=${url}`] });
     try {
       const [gets, creates] = await rates(run, api);
       return [await checkEverything(run, api), gets!, creates!];
@@ -97,7 +99,7 @@ function firstComplaint(error: unknown): string {
   return said.slice(0, 200).replaceAll('|', ' ').replaceAll('\n', ' ');
 }
 
-async function rates(run: CapacityRun, api: ApiProcess): Promise<string[]> {
+async function rates(run: CapacityRun, api: ApiServer): Promise<string[]> {
   const model = modelOfSize(0);
   const names = `p${api.port}`;
   const created = await load(run, { api, connections: 64, plan: { type: 'create', model, names } });
@@ -109,9 +111,9 @@ async function rates(run: CapacityRun, api: ApiProcess): Promise<string[]> {
  * News of another replica within the second that polling would take, a new index, a drop of the model: what needs
  * notifications and locks of a session.
  */
-async function checkEverything(run: CapacityRun, api: ApiProcess): Promise<string> {
+async function checkEverything(run: CapacityRun, api: ApiServer): Promise<string> {
   const model = { plural: `through-${api.port}`, kind: `Through${api.port}` };
-  await api.define(model);
+  await defineModel(api, model);
   await run.api.untilServed(`${pathOf(model)}?limit=1`);
   await run.api.fetch(pathOf(model), {
     method: 'POST',

@@ -1,9 +1,10 @@
-import { ApiProcess } from '../../api-process.ts';
+import { defineModel, startServer } from '../../bench-server.ts';
+import type { ApiServer } from '../../../test/system/harness/api-server.ts';
 import type { LoadJob } from '../../load.ts';
 import { writtenModel } from '../../sample-post.ts';
 import type { Sample } from '../../sample.ts';
 import { number } from '../../table.ts';
-import { Worker } from '../../worker.ts';
+import { WorkerProcess } from '../../../test/system/harness/worker-process.ts';
 import type { CapacityRun } from '../capacity-run.ts';
 
 /** In all: shared out among the servers. */
@@ -26,14 +27,14 @@ interface Writing {
  */
 export async function measureReplicas(run: CapacityRun): Promise<void> {
   const { api, database, report, options } = run;
-  await api.define(writtenModel);
+  await defineModel(api, writtenModel);
   const servers = [api];
   const rows: string[][] = [
     ['API servers', 'commit takes longer by', 'creates/s', 'batches/s', 'creates a batch', 'p50 / p99 ms'],
   ];
   try {
     for (const count of [1, 2, 3]) {
-      if (servers.length < count) servers.push(await ApiProcess.start({ database }));
+      if (servers.length < count) servers.push(await startServer({ database }));
       for (const microseconds of options.isQuick ? [0] : commitDelays) {
         await setCommitDelay(run, microseconds);
         const found = await write(run, servers);
@@ -66,8 +67,8 @@ async function setCommitDelay({ database }: CapacityRun, microseconds: number): 
 
 let series = 0;
 
-async function write({ database, options }: CapacityRun, servers: readonly ApiProcess[]): Promise<Writing> {
-  const loaders = servers.map(() => new Worker<LoadJob, Sample>('load.ts'));
+async function write({ database, options }: CapacityRun, servers: readonly ApiServer[]): Promise<Writing> {
+  const loaders = servers.map(() => new WorkerProcess<LoadJob, Sample>(new URL('../../load.ts', import.meta.url)));
   try {
     // A server that has not seen the token yet lets few requests of an address in.
     for (const server of servers) await server.fetch('/api');
@@ -91,7 +92,7 @@ async function write({ database, options }: CapacityRun, servers: readonly ApiPr
     for (const loader of loaders) loader.stop();
   }
 
-  function jobFor(server: ApiProcess): LoadJob {
+  function jobFor(server: ApiServer): LoadJob {
     series += 1;
     return {
       port: server.port,

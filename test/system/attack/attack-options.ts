@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { flag, text, wholeNumber } from '../harness/option-values.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 
 export interface AttackOptions {
   /** For all attacks together, without the start. */
@@ -9,7 +11,7 @@ export interface AttackOptions {
   /** Each attack one way only; times are shown and not judged. */
   isSample: boolean;
   dataParent: string;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 export const usage = `Usage: make attack ARGS='...'
@@ -23,23 +25,16 @@ export const usage = `Usage: make attack ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseAttackOptions(args: string[]): AttackOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
-    options: { seconds: text, seed: text, only: text, sample: { type: 'boolean' }, data: text, summary: text },
+    options: { seconds: text, seed: text, only: text, sample: flag, data: text, summary: text },
   });
   return {
     seconds: wholeNumber('seconds', values.seconds ?? '240'),
     seed: wholeNumber('seed', values.seed ?? '1'),
     only: values.only ?? '',
     isSample: values.sample === true,
-    // A temporary folder of root's own would be closed to PostgreSQL's user.
-    dataParent: values.data ?? '/tmp',
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    dataParent: values.data ?? defaultDataParent,
+    summaryFile: values.summary,
   };
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} must be a whole number`);
-  return Number(text);
 }

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
+import type { HaproxyProcess } from '../harness/haproxy-process.ts';
 import { freePort } from '../harness/free-port.ts';
 import type { AttackOptions } from './attack-options.ts';
 import { startAttackWorld, type AttackWorld } from './attack-world.ts';
@@ -35,10 +36,10 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
   const world = await startAttackWorld(options.dataParent);
   const attacker = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
   const folder = await mkdtemp(join(options.dataParent, 'svc-attack-'));
-  let stopProxy: (() => Promise<void>) | undefined;
+  let proxy: HaproxyProcess | undefined;
   try {
     const proxied: ServicePorts = { platform: await freePort(), access: await freePort() };
-    stopProxy = await startProxy(folder, { at: proxied, to: world.ports });
+    proxy = await startProxy(folder, { at: proxied, to: world.ports });
     const ways = [
       { way: 'direct', ports: world.ports },
       { way: 'haproxy', ports: proxied },
@@ -52,12 +53,15 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
       );
       await attackBy({ world, attacker, ports, way, seconds, chosen: own, options, report });
     }
-    const died = await world.server.health();
-    if (died !== undefined) throw new Error(died.detail);
+    if (!world.server.process.isRunning)
+      throw new Error(
+        `the process ended: ${world.server.process.exitStatus}; ${world.server.process.log().slice(-3000)}`,
+      );
+    await world.server.fetch('/livez');
   } finally {
     attacker.kill();
-    await stopProxy?.();
-    await world.server.stop();
+    await proxy?.stop();
+    await world.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -81,7 +85,10 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
   });
   try {
     // What an attack before has left behind may take its time on a busy machine.
-    await until('the user is served while nobody attacks', 60_000, () => user.introduce().then(() => true));
+    await pollUntil(() => user.introduce().then(() => true), {
+      what: 'the user is served while nobody attacks',
+      timeoutMs: 60_000,
+    });
     const quiet = await user.use(seconds);
     report(verdictOf(quiet, { name: 'nobody attacks', way }));
     for (const service of ['platform', 'access'] as const)
@@ -104,11 +111,10 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
       attacker.send('stop');
       const [results] = (await once(attacker, 'message')) as [Results];
       // Connections that the attack has left behind are accepted first.
-      await until(
-        'a new connection is served again',
-        60_000,
-        async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok,
-      );
+      await pollUntil(async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok, {
+        what: 'a new connection is served again',
+        timeoutMs: 60_000,
+      });
       const verdict = verdictOf(experience, {
         name: `${attack.name}, ${attack.service}`,
         way,

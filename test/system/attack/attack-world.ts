@@ -1,8 +1,6 @@
-import { accessCalls } from '../fuzz/access/access-calls.ts';
-import { prepareAccessWorld, type AccessWorld } from '../fuzz/access/access-world.ts';
-import { ServerProcess } from '../fuzz/server/server-process.ts';
-import { accessService } from '../fuzz/services.ts';
-import { freePort } from '../harness/free-port.ts';
+import { prepareAccessUsers, type AccessUsers } from '../harness/access-users.ts';
+import { ApiServer } from '../harness/api-server.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
 import type { ServicePorts } from './proxy.ts';
 
 /** Connections that the server takes: so few that attackers may have more. */
@@ -10,13 +8,14 @@ const maxConnections = 2000;
 /** Of one address in a minute: so few that a short attack has more. */
 const maxWrongCredentials = 300;
 
-export interface AttackWorld extends AccessWorld {
-  server: ServerProcess;
+export interface AttackWorld extends AccessUsers {
+  server: ApiServer;
   ports: ServicePorts;
   /** Of the content platform, for https. */
   tlsPort: number;
   /** Of the content platform. */
   personalToken: string;
+  stop(): Promise<void>;
 }
 
 /**
@@ -24,25 +23,30 @@ export interface AttackWorld extends AccessWorld {
  * credential. Only 127.0.0.1 is a proxy.
  */
 export async function startAttackWorld(dataParent: string): Promise<AttackWorld> {
-  const [platform, tlsPort] = [await freePort(), await freePort()];
-  const options = [
-    `--svc.server.port=${platform}`,
-    `--svc.server.tls.port=${tlsPort}`,
-    '--svc.access.tls.port=0',
-    '--svc.security.basic-auth.disabled=false',
-    '--svc.http.trusted-proxies=127.0.0.1',
-    `--svc.http.max-connections=${maxConnections}`,
-    `--svc.http.max-wrong-credentials=${maxWrongCredentials}`,
-  ];
-  const server = await ServerProcess.start(dataParent, { ...accessService, options });
+  const postgres = await EmbeddedPostgresProcess.start({ parent: dataParent, settings: unsafeSettings });
+  let server: ApiServer | undefined;
+  const stop = async (): Promise<void> => {
+    await server?.stop();
+    await postgres.stop();
+  };
   try {
-    const calls = accessCalls(server.port, (username) =>
-      server.command('private-token', 'create', `--user=${username}`),
-    );
-    const world = await prepareAccessWorld(calls, server.adminPassword);
-    return { ...world, server, ports: { platform, access: server.port }, tlsPort, personalToken: server.adminToken };
+    server = await ApiServer.start({
+      command: 'serve',
+      parent: postgres.folder,
+      databaseUrl: postgres.url(),
+      args: [
+        '--svc.log.level=warn',
+        '--svc.security.basic-auth.disabled=false',
+        '--svc.http.trusted-proxies=127.0.0.1',
+        `--svc.http.max-connections=${maxConnections}`,
+        `--svc.http.max-wrong-credentials=${maxWrongCredentials}`,
+      ],
+    });
+    const users = await prepareAccessUsers(server);
+    const { port: platform, accessPort: access, tlsPort, token: personalToken } = server;
+    return { ...users, server, ports: { platform, access }, tlsPort, personalToken, stop };
   } catch (error) {
-    await server.stop();
+    await stop();
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { Random } from '../faults/random.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
 import type { Attack, Flood, Hold } from './attacks.ts';
 
 export interface Order {
@@ -48,7 +48,7 @@ process.on('disconnect', () => process.exit());
 
 function flood({ rate, method, path, headers, body }: Flood, { port, addresses, seed }: Order): () => void {
   const count = counter();
-  const random = new Random(seed);
+  const random = new SeededRandom(seed);
   const agents = addresses.map((localAddress) => new Agent({ keepAlive: true, maxSockets: 16, localAddress }));
   const text = (value: string): string =>
     value.replaceAll('*', () => Array.from({ length: 36 }, () => letters[random.below(letters.length)]).join(''));

@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { signDraft } from '../matrix/wire/sign-request.ts';
+import { signDraft } from '../harness/sign-request.ts';
 import type { AttackWorld } from './attack-world.ts';
 import type { ServicePorts } from './proxy.ts';
 
@@ -138,7 +138,7 @@ function questionsOf({ token, credentials, session, accessKey, login, personalTo
   const review = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
   const signed = (): OutgoingHttpHeaders => {
     const request = { method: 'GET', target: profile, headers: {} };
-    signDraft(request as unknown as Parameters<typeof signDraft>[0], accessKey);
+    signDraft(request, accessKey);
     return request.headers;
   };
   const get = (

@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { until } from '../faults/until.ts';
+import { HaproxyProcess } from '../harness/haproxy-process.ts';
 
 const deployed = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 
@@ -14,46 +11,21 @@ export interface ServicePorts {
 }
 
 /**
- * haproxy with the routing of deploy/haproxy.cfg, on loopback, in front of one server; resolves with what ends it.
+ * haproxy with the routing of deploy/haproxy.cfg, on loopback, in front of one server.
  * Throws where that file is another than it was.
  */
-export async function startProxy(
+export function startProxy(
   folder: string,
   { at, to }: { at: ServicePorts; to: ServicePorts },
-): Promise<() => Promise<void>> {
-  const config = join(folder, 'haproxy.cfg');
-  writeFileSync(config, localConfig(readFileSync(deployed, 'utf8'), at, to));
-  const log = openSync(join(folder, 'haproxy.log'), 'a');
-  const child = spawn('haproxy', ['-db', '-f', config], {
-    env: { PATH: '/usr/sbin:/usr/bin' },
-    stdio: ['ignore', log, log],
-  });
-  closeSync(log);
-  let hasEnded = false;
-  child.once('error', () => (hasEnded = true));
-  child.once('exit', () => (hasEnded = true));
-  const stop = async (): Promise<void> => {
-    if (hasEnded) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  };
-  try {
-    await until('haproxy passes requests on', 15_000, async () => {
-      if (hasEnded)
-        throw new Error(
-          `haproxy ended, or is not installed: ${readFileSync(join(folder, 'haproxy.log'), 'utf8').slice(0, 1000)}`,
-        );
+): Promise<HaproxyProcess> {
+  return HaproxyProcess.start(folder, localConfig(readFileSync(deployed, 'utf8'), at, to), {
+    isReady: async () => {
       const answers = await Promise.all(
         [at.platform, at.access].map((port) => fetch(`http://127.0.0.1:${port}/readyz`)),
       );
       return answers.every(({ ok }) => ok);
-    });
-    return stop;
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    },
+  });
 }
 
 /** Addresses are these instead of those of Docker's names; all else is as it is deployed. */

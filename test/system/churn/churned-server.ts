@@ -1,13 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { freePort } from '../harness/free-port.ts';
+import { ApiServer, type ApiServerRequest } from '../harness/api-server.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
-const program = fileURLToPath(new URL('../../../dist/cmd/svc/main.js', import.meta.url));
 const waitMs = 60_000;
 
 /** What lives in the server's process; see life-meter.mjs. */
@@ -23,90 +17,65 @@ export interface Life {
   listeners: number;
 }
 
+type Json = Record<string, unknown>;
+
 /** The built `svc serve`, on a database and a folder of plugins of its own. */
 export class ChurnedServer {
-  readonly #child: ChildProcess;
-  readonly #url: string;
-  readonly #token: string;
+  readonly #api: ApiServer;
 
   /** `folder` holds `plugins`. */
   static async start(folder: string): Promise<ChurnedServer> {
-    const port = await freePort();
-    const log = openSync(join(folder, 'server.log'), 'w');
-    const args = [
-      'serve',
-      `--svc.server.port=${port}`,
-      `--svc.data.dir=${join(folder, 'data')}`,
-      `--svc.plugins.dir=${join(folder, 'plugins')}`,
-      '--svc.log.level=warn',
-    ];
-    const child = spawn(
-      process.execPath,
-      ['--import', new URL('life-meter.mjs', import.meta.url).href, program, ...args],
-      {
-        cwd: folder,
-        env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
-        stdio: ['ignore', log, log, 'ipc'],
-      },
-    );
-    const url = `http://127.0.0.1:${port}`;
-    const deadline = Date.now() + waitMs;
-    while ((await fetch(`${url}/readyz`).catch(() => undefined))?.ok !== true) {
-      if (child.exitCode !== null || Date.now() > deadline)
-        throw new Error(`the server did not start:\n${await readFile(join(folder, 'server.log'), 'utf8')}`);
-      await delay(50);
-    }
-    return new ChurnedServer(child, url, (await readFile(join(folder, 'data', 'admin-token'), 'utf8')).trim());
+    const api = await ApiServer.start({
+      command: 'serve',
+      dataDir: join(folder, 'data'),
+      args: [`--svc.plugins.dir=${join(folder, 'plugins')}`, '--svc.log.level=warn'],
+      preload: new URL('life-meter.mjs', import.meta.url),
+    });
+    return new ChurnedServer(api);
   }
 
-  private constructor(child: ChildProcess, url: string, token: string) {
-    this.#child = child;
-    this.#url = url;
-    this.#token = token;
+  private constructor(api: ApiServer) {
+    this.#api = api;
   }
 
   /** Once nothing of the last stop is under way any more. */
-  async life(): Promise<Life> {
-    const answer = once(this.#child, 'message');
-    this.#child.send('life');
-    return ((await answer) as [Life])[0];
-  }
-
-  async request(
-    path: string,
-    { method = 'GET', body, type = 'application/json' }: { method?: string; body?: object; type?: string } = {},
-  ): Promise<{ status: number; body: Record<string, unknown> }> {
-    const response = await fetch(`${this.#url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${this.#token}`, 'content-type': type },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  life(): Promise<Life> {
+    return this.#api.process.ask('life');
   }
 
   /** Enables or disables a plugin, and waits until it is there. */
   async turn(plugin: string, enabled: boolean): Promise<void> {
     const path = `/apis/plugin.svc.run/v1alpha1/plugins/${plugin}`;
     await this.until(path, (status) => status === 200);
-    await this.request(path, { method: 'PATCH', body: { spec: { enabled } }, type: 'application/merge-patch+json' });
+    await this.#request(path, {
+      method: 'PATCH',
+      body: JSON.stringify({ spec: { enabled } }),
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+    });
     const wanted = enabled ? 'Started' : 'Disabled';
     await this.until(path, (_, body) => (body['status'] as { phase?: string } | undefined)?.phase === wanted);
   }
 
-  async until(path: string, holds: (status: number, body: Record<string, unknown>) => boolean): Promise<void> {
-    const deadline = Date.now() + waitMs;
-    for (;;) {
-      const { status, body } = await this.request(path);
-      if (holds(status, body)) return;
-      if (Date.now() > deadline) throw new Error(`${path} is still ${JSON.stringify(body['status'] ?? body)}`);
-      await delay(5);
-    }
+  async until(path: string, holds: (status: number, body: Json) => boolean): Promise<void> {
+    let last: Json = {};
+    await pollUntil(
+      async () => {
+        const { status, body } = await this.#request(path);
+        last = body;
+        return holds(status, body);
+      },
+      { what: path, timeoutMs: waitMs, intervalMs: 5 },
+    ).catch((error: unknown) => {
+      throw new Error(`${path} is still ${JSON.stringify(last['status'] ?? last)}`, { cause: error });
+    });
   }
 
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await ended;
+  stop(): Promise<void> {
+    return this.#api.stop();
+  }
+
+  async #request(path: string, request?: ApiServerRequest): Promise<{ status: number; body: Json }> {
+    const { status, text } = await this.#api.request(path, request);
+    return { status, body: JSON.parse(text) as Json };
   }
 }

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { text, wholeNumber } from '../harness/option-values.ts';
+import { runMain } from '../harness/run-main.ts';
 import { ChurnedServer, type Life } from './churned-server.ts';
 
 const usage = `Usage: make churn ARGS='...'
@@ -47,7 +49,7 @@ async function churn(rounds: number, parent: string): Promise<boolean> {
 async function measure(server: ChurnedServer, rounds: number): Promise<boolean> {
   const warmUp = Math.max(1, Math.round(rounds * warmUpShare));
   const every = Math.max(1, Math.round((rounds - warmUp) / samples));
-  print(['rounds', 'heap MB', 'resident MB', ...counted, 'ms each']);
+  printRow(['rounds', 'heap MB', 'resident MB', ...counted, 'ms each']);
   let first: Life | undefined;
   let last: Life | undefined;
   let began = performance.now();
@@ -58,7 +60,7 @@ async function measure(server: ChurnedServer, rounds: number): Promise<boolean> 
     if (round < warmUp || ((round - warmUp) % every !== 0 && round !== rounds)) continue;
     last = await server.life();
     first ??= last;
-    print([
+    printRow([
       round,
       megabytes(last.heapBytes),
       megabytes(last.residentBytes),
@@ -93,14 +95,16 @@ function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
 }
 
-function print(cells: readonly (string | number)[]): void {
+function printRow(cells: readonly (string | number)[]): void {
   process.stdout.write(`${cells.map((cell) => String(cell).padStart(11)).join(' ')}\n`);
 }
 
-try {
-  const { values } = parseArgs({ options: { rounds: { type: 'string' }, data: { type: 'string' } } });
-  process.exitCode = (await churn(Number(values.rounds ?? '1000'), values.data ?? tmpdir())) ? 0 : 1;
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${usage}`);
-  process.exitCode = 2;
-}
+await runMain({
+  usage,
+  parse: (args) => {
+    const { values } = parseArgs({ args, options: { rounds: text, data: text } });
+    return { rounds: wholeNumber('rounds', values.rounds ?? '1000', 1), parent: values.data ?? tmpdir() };
+  },
+  run: async ({ rounds, parent }: { rounds: number; parent: string }) =>
+    (await churn(rounds, parent)) ? { passed: 1, failures: [] } : { passed: 0, failures: ['churn: something grew'] },
+});

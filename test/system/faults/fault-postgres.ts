@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
 import { retryWhileAway } from './retry-while-away.ts';
-import { until } from './until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
 const run = promisify(execFile);
 /** Room for a run and its dead rows, and little enough to be filled within a second. */
@@ -164,10 +164,13 @@ export class FaultPostgres {
 
   /** Resolves when it answers, as another process than `before`. */
   async answers(before = 0): Promise<void> {
-    await until('PostgreSQL answers', 60_000, async () => {
-      await (await this.connect()).end();
-      return (await this.postmasterPid()) !== before;
-    });
+    await pollUntil(
+      async () => {
+        await (await this.connect()).end();
+        return (await this.postmasterPid()) !== before;
+      },
+      { what: 'PostgreSQL answers', timeoutMs: 60_000 },
+    );
   }
 
   /** Leaves no byte on the small disk. */

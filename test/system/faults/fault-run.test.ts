@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import type { Arena } from './arena.ts';
+import type { TestCluster } from './test-cluster.ts';
 import type { Fault } from './fault.ts';
 import { runFaults } from './fault-run.ts';
-import { Random } from './random.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
 import { outcomeLine } from './report.ts';
 import { retryWhileAway } from './retry-while-away.ts';
-import { OperationBook } from './workload/operation-book.ts';
+import { OperationLog } from '../harness/workload/operation-log.ts';
 
 const lost = (): Error => new Error('Connection terminated unexpectedly');
 const reset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
@@ -19,9 +19,9 @@ test.each<[string, Fault]>([
   'a fault that loses its connection to the other one of a pair %s is cut short; alone it fails',
   async (_when, cut) => {
     const run = {
-      arena: {} as Arena,
-      random: new Random(1),
-      book: new OperationBook(),
+      cluster: {} as TestCluster,
+      random: new SeededRandom(1),
+      operationLog: new OperationLog(),
       records: [],
       normal: 0,
       began: 0,
@@ -44,9 +44,9 @@ test.each(['XX001', '40001', '40P01', '53100', '55P03', '57014'])(
   'what PostgreSQL answers a fault with %s is a failure, in a pair too, and is not asked again',
   async (code) => {
     const run = {
-      arena: {} as Arena,
-      random: new Random(1),
-      book: new OperationBook(),
+      cluster: {} as TestCluster,
+      random: new SeededRandom(1),
+      operationLog: new OperationLog(),
       records: [],
       normal: 0,
       began: 0,

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseAway } from '#pkg/database/index';
-import type { Arena } from './arena.ts';
+import type { TestCluster } from './test-cluster.ts';
+import { describeError } from '../harness/describe-error.ts';
 import type { Fault, Heal } from './fault.ts';
-import type { FaultRecord } from './history.ts';
-import type { Random } from './random.ts';
-import { now } from './workload/instant.ts';
-import type { OperationBook, Tally } from './workload/operation-book.ts';
+import type { FaultRecord } from '../harness/history/history.ts';
+import type { SeededRandom } from '../harness/seeded-random.ts';
+import { now } from '../harness/history/instant.ts';
+import type { OperationLog, Tally } from '../harness/workload/operation-log.ts';
 
 const defaultHoldMs = 2000;
 /** Longer than any request may take. */
@@ -29,9 +30,9 @@ export interface FaultOutcome {
 }
 
 export interface FaultRunOptions {
-  arena: Arena;
-  random: Random;
-  book: OperationBook;
+  cluster: TestCluster;
+  random: SeededRandom;
+  operationLog: OperationLog;
   records: FaultRecord[];
   /** Operations a second when nothing is wrong. */
   normal: number;
@@ -42,7 +43,7 @@ export interface FaultRunOptions {
 /** Does one fault, or several at once, heals them, and waits until work goes on as before. */
 export async function runFaults(
   kinds: readonly Fault[],
-  { arena, random, book, records, normal, began }: FaultRunOptions,
+  { cluster, random, operationLog, records, normal, began }: FaultRunOptions,
 ): Promise<FaultOutcome> {
   const outcome: FaultOutcome = {
     names: kinds.map(({ name }) => name).join(' + '),
@@ -51,21 +52,21 @@ export async function runFaults(
     cutShort: [],
     failures: [],
   };
-  const skipped = kinds.flatMap(({ unavailable }) => unavailable?.(arena) ?? []);
+  const skipped = kinds.flatMap(({ unavailable }) => unavailable?.(cluster) ?? []);
   if (skipped.length > 0) return { ...outcome, skipped: skipped.join(', ') };
-  book.takeTally();
+  operationLog.takeTally();
   const note =
     (name: string) =>
     (error: unknown): void => {
       const place = kinds.length > 1 && isDatabaseAway(error) ? outcome.cutShort : outcome.failures;
-      place.push(`${name}: ${describe(error)}`);
+      place.push(`${name}: ${describeError(error)}`);
     };
   await Promise.all(
     kinds.map(async (fault) => {
       const record: FaultRecord = { name: fault.name, started: now() };
       records.push(record);
       const heal: Heal | void = await fault
-        .inject(arena, random.fork(`${fault.name} ${outcome.at}`))
+        .inject(cluster, random.fork(`${fault.name} ${outcome.at}`))
         .catch(note(fault.name));
       await delay(fault.holdMs ?? defaultHoldMs);
       await Promise.resolve(heal?.()).catch(note(fault.name));
@@ -75,16 +76,14 @@ export async function runFaults(
   const healed = now();
   while (now() - healed < recoveryLimitMs) {
     await delay(50);
-    if (now() - healed >= goodputWindowMs && book.goodput(goodputWindowMs) >= normal * recoveredShare) {
-      return { ...outcome, tally: book.takeTally(), recovery: Math.max(0, (now() - healed - goodputWindowMs) / 1000) };
+    if (now() - healed >= goodputWindowMs && operationLog.goodput(goodputWindowMs) >= normal * recoveredShare) {
+      return {
+        ...outcome,
+        tally: operationLog.takeTally(),
+        recovery: Math.max(0, (now() - healed - goodputWindowMs) / 1000),
+      };
     }
   }
   outcome.failures.push(`${outcome.names}: work did not go on as before within ${recoveryLimitMs / 1000} s`);
-  return { ...outcome, tally: book.takeTally() };
-}
-
-/** An error and what it came from. */
-export function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`;
+  return { ...outcome, tally: operationLog.takeTally() };
 }

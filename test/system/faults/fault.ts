@@ -1,5 +1,5 @@
-import type { Arena } from './arena.ts';
-import type { Random } from './random.ts';
+import type { TestCluster } from './test-cluster.ts';
+import type { SeededRandom } from '../harness/seeded-random.ts';
 
 /** Makes good again what a fault did; resolves when that is done. */
 export type Heal = () => Promise<void> | void;
@@ -14,6 +14,6 @@ export interface Fault {
   /** Never together with another: what both would do need not be survived. */
   isAlone?: true;
   /** Why it cannot be done here; undefined where it can. */
-  unavailable?: (arena: Arena) => string | undefined;
-  inject(arena: Arena, random: Random): Promise<Heal | void>;
+  unavailable?: (cluster: TestCluster) => string | undefined;
+  inject(cluster: TestCluster, random: SeededRandom): Promise<Heal | void>;
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { flag, positiveNumber, text, wholeNumber } from '../harness/option-values.ts';
 import { faults } from './kinds/fault-table.ts';
 import type { Fault } from './fault.ts';
 
@@ -14,7 +15,7 @@ export interface FaultsOptions {
   isList: boolean;
   /** Leave logs, history and data where they are. */
   isKept: boolean;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 export const usage = `Usage: make faults ARGS='...'
@@ -30,8 +31,6 @@ export const usage = `Usage: make faults ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseFaultsOptions(args: string[]): FaultsOptions {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
   const { values } = parseArgs({
     args,
     options: {
@@ -46,14 +45,14 @@ export function parseFaultsOptions(args: string[]): FaultsOptions {
     },
   });
   return {
-    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : whole('seed', values.seed),
-    seconds: positive('seconds', values.seconds ?? '180'),
-    hours: values.hours === undefined ? 0 : positive('hours', values.hours),
+    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : wholeNumber('seed', values.seed),
+    seconds: positiveNumber('seconds', values.seconds ?? '180'),
+    hours: values.hours === undefined ? 0 : positiveNumber('hours', values.hours),
     kinds: values.faults === undefined ? faults : values.faults.split(',').map(kindOf),
     pairs: values.pairs ?? false,
     isList: values.list ?? false,
     isKept: values.keep ?? false,
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    summaryFile: values.summary,
   };
 }
 
@@ -61,16 +60,4 @@ function kindOf(name: string): Fault {
   const found = faults.find((fault) => fault.name === name);
   if (found === undefined) throw new Error(`there is no fault ${name}; --list names them`);
   return found;
-}
-
-function positive(name: string, text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new Error(`--${name} must be a positive number, not ${text}`);
-  return value;
-}
-
-function whole(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not ${text}`);
-  return value;
 }

@@ -4,11 +4,12 @@
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkHistory } from './checker/check-history.ts';
+import { checkHistory } from '../harness/history/checker/check-history.ts';
 import { parseFaultsOptions, usage, type FaultsOptions } from './faults-options.ts';
+import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { heading, outcomeLine, verdictText } from './report.ts';
 import { runRound, untried, type RoundResult } from './round.ts';
-import { sampleModels } from './workload/sample-models.ts';
+import { sampleModels } from '../harness/workload/sample-models.ts';
 
 interface Score {
   kinds: Set<string>;
@@ -18,10 +19,6 @@ interface Score {
   passed: number;
   failed: number;
   failures: string[];
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
 
 /** One round and its verdict. */
@@ -74,21 +71,10 @@ function keep({ folder, history }: RoundResult, verdict: object): void {
   print(`\nlogs, history and verdict are in ${folder}`);
 }
 
-async function main(args: string[]): Promise<number> {
-  let options: FaultsOptions;
-  try {
-    options = parseFaultsOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
+async function run(options: FaultsOptions): Promise<Outcome | undefined> {
   if (options.isList) {
     for (const { name, intent } of options.kinds) print(`${name.padEnd(24)} ${intent}`);
-    return 0;
-  }
-  if (process.platform !== 'linux') {
-    process.stderr.write('The faults are made with signals, /proc and tmpfs, and need Linux.\n');
-    return 2;
+    return undefined;
   }
   const score: Score = {
     kinds: new Set(),
@@ -105,20 +91,17 @@ async function main(args: string[]): Promise<number> {
     await tryRound(options, { seed: options.seed + round, pairs: options.pairs || round > 0 }, score);
     round += 1;
   } while (performance.now() < deadline);
-  if (options.summaryFile !== undefined)
-    writeFileSync(
-      options.summaryFile,
-      JSON.stringify({
-        passed: score.passed,
-        failed: score.failed,
-        failures: score.failures.map((failure) => `faults, seed ${options.seed}: ${failure}`),
-      }),
-    );
   print(`\n${score.failed === 0 ? 'everything held' : `${score.failed} FAILED`}`);
   print(
     `faults: ${score.kinds.size} kinds, ${score.operations} operations, ${score.events} events, ${score.violations} violations, seed ${options.seed}`,
   );
-  return score.failed === 0 ? 0 : 1;
+  const failures = score.failures.map((failure) => `faults, seed ${options.seed}: ${failure}`);
+  return { passed: score.passed, failed: score.failed, failures };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({
+  usage,
+  parse: parseFaultsOptions,
+  needsLinux: 'The faults are made with signals, /proc and tmpfs, and need Linux.',
+  run,
+});

@@ -1,15 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ServerProcess, type ExitStatus } from '../harness/server-process.ts';
 import { freePort } from '../harness/free-port.ts';
 import type { FaultPostgres } from './fault-postgres.ts';
 import { FaultProxy } from './fault-proxy.ts';
-import { until } from './until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
-const program = fileURLToPath(new URL('../../../dist/cmd/svc/main.js', import.meta.url));
 const clockShift = new URL('clock-shift.mjs', import.meta.url).href;
 const readyTimeoutMs = 90_000;
 /** Longer than the server's own time limit for an end. */
@@ -42,14 +38,13 @@ export class Replica {
   readonly unexpectedEnds: string[] = [];
   readonly #options: ReplicaOptions;
   readonly #clockFile: string;
-  #child: ChildProcess | undefined;
+  #server: ServerProcess | undefined;
   #isMeantToRun = false;
   #hasBeenReady = false;
 
   static async start(options: ReplicaOptions): Promise<Replica> {
     const proxy = await FaultProxy.start(options.postgres.socketPath);
     const replica = new Replica(options, proxy, await freePort());
-    await mkdir(replica.#dataDir, { recursive: true });
     try {
       replica.launch();
       await replica.ready();
@@ -71,11 +66,7 @@ export class Replica {
   }
 
   get pid(): number {
-    return this.#child?.pid ?? 0;
-  }
-
-  get #dataDir(): string {
-    return join(this.#options.folder, this.name);
+    return this.#server?.pid ?? 0;
   }
 
   /** Sets the server's wall clock ahead, or back. */
@@ -85,63 +76,57 @@ export class Replica {
 
   /** Starts the process, where there is none. */
   launch(): void {
-    if (this.#child !== undefined) return;
-    const { postgres, token } = this.#options;
-    const log = openSync(this.logFile, 'a');
-    const args = [
-      '--enable-source-maps',
-      `--import=${clockShift}`,
-      program,
-      'apiserver',
-      `--svc.server.port=${this.port}`,
-      `--svc.data.dir=${this.#dataDir}`,
-      `--svc.database.url=${postgres.url(this.proxy.port, this.name)}`,
-      `--svc.security.initial-admin-token=${token}`,
-      `--svc.storage.log-max-size=${logMaxSize}`,
-    ];
-    // No variable of the shell may change what is tried.
-    const child = spawn(process.execPath, args, {
-      cwd: this.#dataDir,
+    if (this.#server !== undefined) return;
+    const { folder, postgres, token } = this.#options;
+    const server = new ServerProcess({
+      name: this.name,
+      folder,
+      command: 'apiserver',
+      args: [
+        `--svc.server.port=${this.port}`,
+        `--svc.data.dir=${join(folder, this.name)}`,
+        `--svc.database.url=${postgres.url(this.proxy.port, this.name)}`,
+        `--svc.security.initial-admin-token=${token}`,
+        `--svc.storage.log-max-size=${logMaxSize}`,
+      ],
+      nodeArgs: ['--enable-source-maps', `--import=${clockShift}`],
       env: { FAULTS_CLOCK: this.#clockFile },
-      stdio: ['ignore', log, log],
+      stopTimeoutMs,
     });
-    closeSync(log);
-    this.#child = child;
+    this.#server = server;
     this.#isMeantToRun = true;
     this.#hasBeenReady = false;
-    child.once('exit', (code, signal) => {
-      if (this.#child !== child) return;
-      this.#child = undefined;
-      if (!this.#isMeantToRun) return;
-      // A start without a database fails, as it should.
-      if (this.#hasBeenReady || code !== 1)
-        this.unexpectedEnds.push(`${this.name} ended by itself with ${signal ?? `code ${code}`}`);
-      // As a supervisor would, so that the rest of the run is worth something.
-      setTimeout(() => this.#isMeantToRun && this.launch(), relaunchMs);
-    });
+    void server.exited.then((status) => this.#ended(server, status));
+  }
+
+  #ended(server: ServerProcess, status: ExitStatus): void {
+    if (this.#server !== server) return;
+    this.#server = undefined;
+    if (!this.#isMeantToRun) return;
+    // A start without a database fails, as it should.
+    if (this.#hasBeenReady || status !== 1)
+      this.unexpectedEnds.push(
+        `${this.name} ended by itself with ${typeof status === 'number' ? `code ${status}` : status}`,
+      );
+    // As a supervisor would, so that the rest of the run is worth something.
+    setTimeout(() => this.#isMeantToRun && this.launch(), relaunchMs);
   }
 
   /** Sends a signal that is to be survived: SIGSTOP, SIGCONT. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    this.#child?.kill(signal);
+    this.#server?.signal(signal);
   }
 
   /** Ends the process: SIGKILL at once, SIGTERM as it likes. Resolves with whether it went by the rules. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<boolean> {
-    const child = this.#child;
     this.#isMeantToRun = false;
-    if (child === undefined) return true;
-    const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
-    child.kill(signal);
-    const late = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-    const [code, by] = await exited;
-    clearTimeout(late);
-    return signal === 'SIGKILL' || code === 0 || (by !== 'SIGKILL' && code === 1);
+    const status = await this.#server?.stop(signal);
+    return status === undefined || signal === 'SIGKILL' || status === 0 || status === 1;
   }
 
   /** Resolves when it answers that it is ready. */
   async ready(): Promise<void> {
-    await until(`${this.name} is ready`, readyTimeoutMs, () => this.isReady());
+    await pollUntil(() => this.isReady(), { what: `${this.name} is ready`, timeoutMs: readyTimeoutMs });
     this.#hasBeenReady = true;
   }
 

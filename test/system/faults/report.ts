@@ -1,4 +1,4 @@
-import type { Verdict } from './checker/check-history.ts';
+import type { Verdict } from '../harness/history/checker/check-history.ts';
 import type { FaultOutcome } from './fault-run.ts';
 import type { RoundResult } from './round.ts';
 

@@ -3,19 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newPersonalToken } from '#pkg/identity/index';
-import type { Arena } from './arena.ts';
-import { concludeHistory, makeGround } from './conclusion.ts';
-import { Crowd } from './crowd.ts';
+import type { TestCluster } from './test-cluster.ts';
+import { concludeHistory, defineSampleModels } from '../harness/workload/conclude-history.ts';
+import { Workload } from '../harness/workload/workload.ts';
 import { FaultPostgres } from './fault-postgres.ts';
 import { runFaults, type FaultOutcome } from './fault-run.ts';
 import type { Fault } from './fault.ts';
-import type { FaultRecord, History, ModelChangeRecord } from './history.ts';
+import type { FaultRecord, History, ModelChangeRecord } from '../harness/history/history.ts';
 import { faults } from './kinds/fault-table.ts';
-import { Random } from './random.ts';
-import { Recorder } from './recorder.ts';
-import { wrongLines } from './replica-log.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
+import { ChangeLogRecorder } from '../harness/workload/change-log-recorder.ts';
+import { untilInterrupted } from '../harness/run-main.ts';
+import { errorLines } from '../harness/server-log.ts';
 import { Replica } from './replica.ts';
-import { now } from './workload/instant.ts';
+import { now } from '../harness/history/instant.ts';
 
 const warmUpMs = 3000;
 
@@ -51,7 +52,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
     for (const name of ['replica-a', 'replica-b'])
       replicas.push(await Replica.start({ name, folder, postgres, token }));
     const round = new Round(options, { postgres, replicas: replicas as [Replica, Replica], token, folder });
-    return await Promise.race([round.run(), interruption()]);
+    return await untilInterrupted(round.run());
   } finally {
     await Promise.all(replicas.map((replica) => replica.stop()));
     await postgres.stop();
@@ -59,19 +60,12 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   }
 }
 
-/** Rejects on Ctrl-C, so that what was started is stopped. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
-  });
-}
-
 class Round {
   readonly #options: RoundOptions;
   readonly #folder: string;
-  readonly #arena: Arena;
-  readonly #crowd: Crowd;
-  readonly #random: Random;
+  readonly #cluster: TestCluster;
+  readonly #workload: Workload;
+  readonly #random: SeededRandom;
   readonly #records: FaultRecord[] = [];
   readonly #outcomes: FaultOutcome[] = [];
   readonly #problems: string[] = [];
@@ -79,27 +73,32 @@ class Round {
 
   constructor(
     options: RoundOptions,
-    { postgres, replicas, token, folder }: Pick<Arena, 'postgres' | 'replicas'> & { token: string; folder: string },
+    {
+      postgres,
+      replicas,
+      token,
+      folder,
+    }: Pick<TestCluster, 'postgres' | 'replicas'> & { token: string; folder: string },
   ) {
     this.#options = options;
     this.#folder = folder;
-    this.#random = new Random(options.seed);
-    this.#crowd = new Crowd({ targets: replicas, token, random: this.#random });
-    const { operator, writers, watchers } = this.#crowd;
+    this.#random = new SeededRandom(options.seed);
+    this.#workload = new Workload({ targets: replicas, token, random: this.#random });
+    const { operator, writers, watchers } = this.#workload;
     const modelChanges: ModelChangeRecord[] = [];
-    this.#arena = { postgres, replicas, operator, writers, watchers, modelChanges };
+    this.#cluster = { postgres, replicas, operator, writers, watchers, modelChanges };
   }
 
   async run(): Promise<RoundResult> {
-    const { postgres, replicas, modelChanges } = this.#arena;
-    const recorder = await Recorder.start(postgres);
-    await makeGround({ crowd: this.#crowd, replicas, modelChanges });
-    this.#crowd.start();
+    const { postgres, replicas, modelChanges } = this.#cluster;
+    const recorder = await ChangeLogRecorder.start(postgres);
+    await defineSampleModels({ workload: this.#workload, replicas, modelChanges });
+    this.#workload.start();
     await delay(warmUpMs);
-    await this.#injectAll(this.#crowd.book.goodput(warmUpMs / 2));
+    await this.#injectAll(this.#workload.operationLog.goodput(warmUpMs / 2));
     const history = await concludeHistory({
       seed: this.#options.seed,
-      crowd: this.#crowd,
+      workload: this.#workload,
       recorder,
       database: postgres,
       replicas,
@@ -108,14 +107,14 @@ class Round {
       problems: this.#problems,
     });
     for (const { logFile, unexpectedEnds } of replicas) {
-      this.#problems.push(...unexpectedEnds, ...(await wrongLines(logFile)));
+      this.#problems.push(...unexpectedEnds, ...(await errorLines(logFile)));
     }
-    const { book, watchers } = this.#crowd;
+    const { operationLog, watchers } = this.#workload;
     return {
       history,
       outcomes: this.#outcomes,
       problems: this.#problems,
-      operations: book.operations.length,
+      operations: operationLog.operations.length,
       events: watchers.reduce((sum, watcher) => sum + watcher.events, 0),
       folder: this.#folder,
     };
@@ -125,16 +124,16 @@ class Round {
   async #injectAll(normal: number): Promise<void> {
     const { kinds, pairs, seconds, onFault } = this.#options;
     const random = this.#random.fork('faults');
-    const book = this.#crowd.book;
+    const operationLog = this.#workload.operationLog;
     const deadline = now() + seconds * 1000 - warmUpMs;
     let left = random.shuffled(kinds);
     for (let isFirst = true; isFirst || now() < deadline;) {
       const together = pairs && left.slice(0, 2).every(({ isAlone }) => isAlone !== true);
       const chosen = left.splice(0, together ? 2 : 1);
       const outcome = await runFaults(chosen, {
-        arena: this.#arena,
+        cluster: this.#cluster,
         random,
-        book,
+        operationLog,
         records: this.#records,
         normal,
         began: this.#began,

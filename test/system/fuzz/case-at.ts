@@ -1,5 +1,5 @@
 import type { Area, FuzzCase } from './fuzz-case.ts';
-import { Random } from './random.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
 import type { World } from './world.ts';
 
 export interface CaseSource<W = World> {
@@ -10,7 +10,7 @@ export interface CaseSource<W = World> {
 
 /** The case of a number: the same for the same seed, areas and world, whatever ran before. */
 export function caseAt<W>(number: number, { seed, areas, world }: CaseSource<W>): FuzzCase {
-  const random = new Random(`${seed}/${number}`);
+  const random = new SeededRandom(`${seed}/${number}`);
   const sum = areas.reduce((total, { weight }) => total + weight, 0);
   let point = random.fraction() * sum;
   const area = areas.find(({ weight }) => (point -= weight) < 0) ?? areas.at(-1)!;

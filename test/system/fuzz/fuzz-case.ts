@@ -1,32 +1,12 @@
-import type { Random } from './random.ts';
-import type { Answer } from './wire/answer.ts';
+import type { WireRequest } from '../harness/wire/wire-request.ts';
+import type { SeededRandom } from '../harness/seeded-random.ts';
+import type { Answer } from '../harness/wire/answer.ts';
 import type { World } from './world.ts';
-
-/** One request as it is to go over the wire. */
-export interface FuzzRequest {
-  method: string;
-  /** Written as it stands, byte for character. */
-  target: string;
-  /** Without Host, Authorization and Content-Length, which are added where they are not among these. */
-  headers: [name: string, value: string][];
-  body?: Buffer;
-  /** No Authorization is added. */
-  isAnonymous?: boolean;
-  /** Bytes instead of all of the above, on a connection of their own; `$TOKEN` in them is the token. */
-  raw?: readonly Buffer[];
-  /**
-   * What comes after raw bytes: the end of the sending side, once the server is quiet; nothing, so that the server must
-   * end it; nothing after the first answer. Default `close`.
-   */
-  ending?: 'close' | 'wait' | 'first answer';
-  /** An answer that may not end by itself: its beginning is read, then the connection closed. */
-  stream?: boolean;
-}
 
 /** What one case sends, in order, and what only its area knows about the answers. */
 export interface FuzzCase {
   area: string;
-  requests: FuzzRequest[];
+  requests: WireRequest[];
   /** `never`: nothing it sends may change anything, whatever is answered. */
   changes: 'never' | 'maybe';
   /** A server may take long to end these, as time limits are what they try. */
@@ -40,26 +20,12 @@ export interface Area<W = World> {
   name: string;
   /** How often it is chosen, next to the others. */
   weight: number;
-  generate(random: Random, world: W): Omit<FuzzCase, 'area'>;
+  generate(random: SeededRandom, world: W): Omit<FuzzCase, 'area'>;
 }
 
 /** A name for an object, of few, so that a run of millions leaves few objects behind; a case may write to no other. */
-export function caseName(random: Random): string {
+export function caseName(random: SeededRandom): string {
   return `f${random.below(500)}`;
-}
-
-export function get(target: string, headers: FuzzRequest['headers'] = []): FuzzRequest {
-  return { method: 'GET', target, headers };
-}
-
-export function json(
-  method: string,
-  target: string,
-  body: string | Buffer | object,
-  headers: FuzzRequest['headers'] = [],
-): FuzzRequest {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return { method, target, headers: [['Content-Type', 'application/json'], ...headers], body: bytes };
 }
 
 /** `a=b&c=d`, each part percent-encoded, lone surrogates replaced. */
@@ -70,7 +36,7 @@ export function query(pairs: readonly (readonly [string, string])[]): string {
 const malformedEscapes = ['%', '%2', '%zz', '%ff', '%C3', '%C0%80', '%ED%A0%80', '%F4%90%80%80'];
 
 /** A target one of whose parameters, by value or by name, has a malformed escape. */
-export function malformedEscape(random: Random, target: string): string {
+export function malformedEscape(random: SeededRandom, target: string): string {
   const escape = random.pick(malformedEscapes);
   return `${target}${target.includes('?') ? '&' : '?'}${random.pick([`watch=${escape}`, `limit=${escape}`, `x=1${escape}`, `${escape}=1`, escape])}`;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { text, wholeNumber } from '../harness/option-values.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { services, type Service } from './services.ts';
 
 export interface FuzzOptions {
@@ -15,7 +16,7 @@ export interface FuzzOptions {
   services: readonly Service[];
   areas: readonly string[];
   dataParent: string;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 export const usage = `Usage: make fuzz ARGS='...'
@@ -32,7 +33,6 @@ export const usage = `Usage: make fuzz ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseFuzzOptions(args: string[]): FuzzOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
     options: {
@@ -60,14 +60,13 @@ export function parseFuzzOptions(args: string[]): FuzzOptions {
   return {
     services: chosen,
     seed: values.seed ?? randomBytes(6).toString('hex'),
-    seconds: count('seconds', values.seconds ?? '120'),
-    concurrency: count('concurrency', values.concurrency ?? '32'),
+    seconds: wholeNumber('seconds', values.seconds ?? '120'),
+    concurrency: wholeNumber('concurrency', values.concurrency ?? '32'),
     areas,
-    // A temporary folder of root's own would be closed to PostgreSQL's user.
-    dataParent: values.data ?? (process.getuid?.() === 0 ? '/tmp' : tmpdir()),
-    ...(values.case === undefined ? {} : { number: count('case', values.case) }),
-    ...(values.requests === undefined ? {} : { requests: count('requests', values.requests) }),
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    dataParent: values.data ?? defaultDataParent,
+    ...(values.case === undefined ? {} : { number: wholeNumber('case', values.case) }),
+    ...(values.requests === undefined ? {} : { requests: wholeNumber('requests', values.requests) }),
+    summaryFile: values.summary,
   };
 }
 
@@ -75,9 +74,4 @@ function areaOf(name: string): string {
   const area = name.trim();
   if (!services.some(({ areas }) => areas.includes(area))) throw new Error(`there is no area ${name}`);
   return area;
-}
-
-function count(name: string, text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw new Error(`--${name} must be a whole number`);
-  return Number(text);
 }

@@ -6,8 +6,8 @@ import { HoldCheck } from './hold-check.ts';
 import { runCase, type CaseContext, type CaseRun, type Ran } from './run-case.ts';
 import { shrinkCase } from './shrink-case.ts';
 import { violation, type Violation } from './violation.ts';
-import { showRequest } from './wire/encode-request.ts';
-import { WireClient } from './wire/wire-client.ts';
+import { showRequest } from '../harness/wire/encode-request.ts';
+import { WireClient } from '../harness/wire/wire-client.ts';
 import type { World } from './world.ts';
 
 /**

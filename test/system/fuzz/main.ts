@@ -2,7 +2,7 @@
  * `make fuzz`: hostile requests by the hundred thousand, to both services; every one must be answered as its contract
  * says. Exits 1 on any that is not.
  */
-import { writeFileSync } from 'node:fs';
+import { print, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
 import { parseFuzzOptions, usage, type FuzzOptions } from './fuzz-options.ts';
 import { showCase, type BatchMode } from './fuzz-run.ts';
 import type { FuzzReport } from './fuzz-report.ts';
@@ -10,10 +10,6 @@ import type { Service, ServiceRun } from './services.ts';
 
 const progressMs = 15_000;
 const longestBatchMs = 15_000;
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
 
 /** Attacks one service; `seconds` or `requests` are its share. */
 async function fuzz(service: Service, options: FuzzOptions): Promise<FuzzReport> {
@@ -23,18 +19,11 @@ async function fuzz(service: Service, options: FuzzOptions): Promise<FuzzReport>
       if (options.number === undefined) await runBatches(attack, options);
       else print(await showSingle(attack, options.number));
     };
-    await Promise.race([work(), interruption()]);
+    await untilInterrupted(work());
     return await attack.run.finish();
   } finally {
     await attack.server.stop();
   }
-}
-
-/** Rejects on a signal, so that what was started is stopped. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
-  });
 }
 
 async function runBatches({ run, server }: ServiceRun, { seconds, requests }: FuzzOptions): Promise<void> {
@@ -96,34 +85,23 @@ async function fuzzAll(options: FuzzOptions): Promise<FuzzReport[]> {
   return reports;
 }
 
-function summaryOf(reports: readonly FuzzReport[]): FuzzReport['summary'] {
-  const all = reports.map(({ summary }) => summary);
+async function runSuite(options: FuzzOptions): Promise<Outcome> {
+  const reports = await fuzzAll(options);
+  const sum = (count: (report: FuzzReport) => number): number =>
+    reports.reduce((all, report) => all + count(report), 0);
+  print(
+    `fuzz: ${sum(({ requests }) => requests)} requests, ${sum(({ findings }) => findings.size)} violations, seed ${options.seed}`,
+  );
   return {
-    passed: all.reduce((sum, { passed }) => sum + passed, 0),
-    failed: all.reduce((sum, { failed }) => sum + failed, 0),
-    failures: all.flatMap(({ failures }) => failures),
+    passed: sum(({ summary }) => summary.passed),
+    failed: sum(({ summary }) => summary.failed),
+    failures: reports.flatMap(({ summary }) => summary.failures),
   };
 }
 
-async function main(args: string[]): Promise<number> {
-  let options: FuzzOptions;
-  try {
-    options = parseFuzzOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
-  if (process.platform !== 'linux') {
-    process.stderr.write('The meter of the event loop reads /proc and needs Linux.\n');
-    return 2;
-  }
-  const reports = await fuzzAll(options);
-  const findings = reports.reduce((sum, report) => sum + report.findings.size, 0);
-  print(
-    `fuzz: ${reports.reduce((sum, { requests }) => sum + requests, 0)} requests, ${findings} violations, seed ${options.seed}`,
-  );
-  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify(summaryOf(reports)));
-  return findings === 0 ? 0 : 1;
-}
-
-process.exitCode = await main(process.argv.slice(2));
+await runMain({
+  usage,
+  parse: parseFuzzOptions,
+  needsLinux: 'The meter of the event loop reads /proc and needs Linux.',
+  run: runSuite,
+});

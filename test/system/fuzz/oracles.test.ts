@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { BadServer, type Fault } from './bad-server.ts';
-import { get, json, type Area, type FuzzCase, type FuzzRequest } from './fuzz-case.ts';
+import { get, json, type WireRequest } from '../harness/wire/wire-request.ts';
+import type { Area, FuzzCase } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { HoldCheck } from './hold-check.ts';
@@ -162,7 +162,7 @@ test('what an area knows of its own answers counts', async () => {
   expect(await findings(targetOf(await start(() => 'well')), 'free', [judging])).toEqual(['wrong answer']);
 });
 
-test.each<[FuzzRequest, string | undefined]>([
+test.each<[WireRequest, string | undefined]>([
   [get('/x?watch=%'), 'wrong answer'],
   [get('/x%ff'), 'wrong answer'],
   [get('/x?a=%25%C3%A9'), undefined],
@@ -206,11 +206,12 @@ describe('a hold of the event loop', () => {
     const program =
       'const spin = (ms) => { const start = process.cpuUsage(); for (;;) { const { user, system } = process.cpuUsage(start); if (user + system > ms * 1000) return; } }; setTimeout(() => { spin(200); setTimeout(() => process.exit(), 100); }, 100);';
     const child = spawn(process.execPath, ['--import', meter, '-e', program], {
-      stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    const lines: string[] = [];
-    for await (const line of createInterface(child.stdio[3] as Readable)) lines.push(line);
-    expect(Math.max(...lines.map((line) => Number(line.split(' ')[2])))).toBeGreaterThan(150);
+    const holds: Hold[] = [];
+    child.on('message', (message) => holds.push(message as Hold));
+    await once(child, 'close');
+    expect(Math.max(...holds.map(({ cpu }) => cpu))).toBeGreaterThan(150);
   });
 });
 

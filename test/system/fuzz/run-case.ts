@@ -1,9 +1,10 @@
-import type { FuzzCase, FuzzRequest } from './fuzz-case.ts';
+import type { WireRequest } from '../harness/wire/wire-request.ts';
+import type { FuzzCase } from './fuzz-case.ts';
 import type { OutcomeJudge } from './oracles/judge-outcome.ts';
 import type { State, StateDigest } from './oracles/state-digest.ts';
 import { violation, type Violation } from './violation.ts';
-import type { Answer } from './wire/answer.ts';
-import type { Outcome, WireClient } from './wire/wire-client.ts';
+import type { Answer } from '../harness/wire/answer.ts';
+import type { Outcome, WireClient } from '../harness/wire/wire-client.ts';
 
 export interface CaseRun {
   found?: Violation;
@@ -49,7 +50,7 @@ function takeState(digest: StateDigest, settles: boolean): Promise<State> {
 }
 
 /** Or was it the server's own work on definitions, which came to its end just then? */
-async function changesOthers(client: WireClient, digest: StateDigest, request: FuzzRequest): Promise<boolean> {
+async function changesOthers(client: WireClient, digest: StateDigest, request: WireRequest): Promise<boolean> {
   for (let i = 0; i < 2; i += 1) {
     const before = await digest.settled();
     await client.send(request);
@@ -58,13 +59,13 @@ async function changesOthers(client: WireClient, digest: StateDigest, request: F
   return true;
 }
 
-function mustNotChange({ changes }: FuzzCase, { target, raw }: FuzzRequest, { answers }: Outcome): boolean {
+function mustNotChange({ changes }: FuzzCase, { target, raw }: WireRequest, { answers }: Outcome): boolean {
   if (changes === 'never') return true;
   if (raw === undefined && /[?&]dryRun=All(?:&|$)/.test(target)) return true;
   return answers.length > 0 && answers.every(({ status }) => status >= 400);
 }
 
-function describe({ method, target, raw }: FuzzRequest, { answers }: Outcome): string {
+function describe({ method, target, raw }: WireRequest, { answers }: Outcome): string {
   const statuses = answers.map(({ status }) => status).join(', ');
   return `${raw === undefined ? `${method} ${target.slice(0, 200)}` : 'raw bytes'}, answered ${statuses === '' ? 'not at all' : statuses}`;
 }

@@ -1,6 +1,6 @@
 import { areas } from './areas/index.ts';
-import { accessCalls } from './access/access-calls.ts';
-import { prepareAccessWorld, secretsOf, type AccessWorld } from './access/access-world.ts';
+import { unlimitedAccess } from '../harness/unlimited-access.ts';
+import { prepareAccessUsers, secretsOf, type AccessUsers } from '../harness/access-users.ts';
 import { accessAreas } from './access/areas/index.ts';
 import { caseAt } from './case-at.ts';
 import type { Area, FuzzCase } from './fuzz-case.ts';
@@ -9,7 +9,7 @@ import { readAccessState } from './oracles/access-state.ts';
 import { accessJudge } from './oracles/judge-access.ts';
 import { platformJudge } from './oracles/judge-platform.ts';
 import { readPlatformState } from './oracles/platform-state.ts';
-import { ServerProcess, type AttackedService } from './server/server-process.ts';
+import { AttackedServer, type AttackedService } from './server/attacked-server.ts';
 import { prepareWorld } from './world.ts';
 
 export const serviceNames = ['platform', 'access'] as const;
@@ -17,7 +17,7 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** A run against a server of its own. */
 export interface ServiceRun {
-  server: ServerProcess;
+  server: AttackedServer;
   run: Pick<FuzzRun, 'batch' | 'single' | 'finish' | 'report'>;
   caseAt: (number: number) => FuzzCase;
 }
@@ -58,10 +58,7 @@ export const accessService: AttackedService = {
     '--svc.server.port=0',
     '--svc.server.tls.port=0',
     '--svc.access.tls.port=0',
-    '--svc.access.throttle.anonymous=1000000000',
-    '--svc.http.max-wrong-credentials=0',
-    '--svc.access.throttle.user=1000000000',
-    '--svc.access.login.ip-limit=1000000',
+    ...unlimitedAccess,
     '--svc.access.signature.max-skew=0s',
   ],
   readState: readAccessState,
@@ -91,14 +88,14 @@ export const services: readonly Service[] = [
 interface Attack<W> {
   service: AttackedService;
   areas: readonly Area<W>[];
-  prepare: (server: ServerProcess) => Promise<W>;
+  prepare: (server: AttackedServer) => Promise<W>;
 }
 
 async function startRun<W>(
   { seed, areas: names, concurrency, dataParent }: ServiceRunOptions,
   { service, areas: all, prepare }: Attack<W>,
 ): Promise<ServiceRun> {
-  const server = await ServerProcess.start(dataParent, service);
+  const server = await AttackedServer.start(dataParent, service);
   try {
     const source = { seed, areas: all.filter(({ name }) => names.includes(name)), world: await prepare(server) };
     return {
@@ -112,9 +109,12 @@ async function startRun<W>(
   }
 }
 
-async function prepareAccess(server: ServerProcess): Promise<AccessWorld> {
-  const calls = accessCalls(server.port, (username) => server.command('private-token', 'create', `--user=${username}`));
-  const world = await prepareAccessWorld(calls, server.adminPassword);
+async function prepareAccess(server: AttackedServer): Promise<AccessUsers> {
+  const world = await prepareAccessUsers({
+    accessPort: server.port,
+    adminPassword: () => Promise.resolve(server.adminPassword),
+    createPrivateToken: (username) => server.command('private-token', 'create', `--user=${username}`),
+  });
   server.token = world.token;
   server.secrets = [...server.secrets, ...secretsOf(world)];
   return world;

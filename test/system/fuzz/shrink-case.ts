@@ -1,4 +1,5 @@
-import type { FuzzCase, FuzzRequest } from './fuzz-case.ts';
+import type { WireRequest } from '../harness/wire/wire-request.ts';
+import type { FuzzCase } from './fuzz-case.ts';
 
 /** Trials for one finding; each is a request or a few. */
 const maxTrials = 300;
@@ -13,7 +14,7 @@ export async function shrinkCase(
 ): Promise<FuzzCase> {
   let best = failing;
   let trials = 0;
-  const attempt = async (requests: FuzzRequest[]): Promise<boolean> => {
+  const attempt = async (requests: WireRequest[]): Promise<boolean> => {
     if (trials >= maxTrials) return false;
     trials += 1;
     const candidate = { ...best, requests };
@@ -24,9 +25,9 @@ export async function shrinkCase(
   for (let at = best.requests.length - 1; at >= 0; at -= 1)
     if (best.requests.length > 1) await attempt(best.requests.filter((_, each) => each !== at));
   for (let at = 0; at < best.requests.length; at += 1) {
-    const replace = (change: Partial<FuzzRequest>): Promise<boolean> =>
+    const replace = (change: Partial<WireRequest>): Promise<boolean> =>
       attempt(best.requests.map((request, each) => (each === at ? { ...request, ...change } : request)));
-    const current = (): FuzzRequest => best.requests[at]!;
+    const current = (): WireRequest => best.requests[at]!;
     await shrinkList(
       () => current().headers,
       (headers) => replace({ headers }),

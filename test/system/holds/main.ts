@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { text, wholeNumber } from '../harness/option-values.ts';
+import { runMain, type Outcome } from '../harness/run-main.ts';
 import { bodyCases } from './cases/bodies.ts';
 import { definitionCases } from './cases/definitions.ts';
 import { objectCases } from './cases/objects.ts';
@@ -20,18 +21,31 @@ const usage = `Usage: make holds ARGS='...'
   --summary=FILE  write how many cases passed and failed, for CI
 `;
 
+interface HoldsOptions {
+  only: string;
+  every: number;
+  models: number;
+  parent: string;
+  summaryFile: string | undefined;
+}
+
+function parse(args: string[]): HoldsOptions {
+  const { values } = parseArgs({ args, options: { only: text, every: text, models: text, data: text, summary: text } });
+  return {
+    only: values.only ?? '',
+    every: wholeNumber('every', values.every ?? '1', 1),
+    models: wholeNumber('models', values.models ?? '1000'),
+    parent: values.data ?? tmpdir(),
+    summaryFile: values.summary,
+  };
+}
+
 /**
- * Prints how long each of the worst inputs holds the event loop; false where one does longer than it may. On a slower
+ * Prints how long each of the worst inputs holds the event loop; one that does so longer than it may is a failure. On a slower
  * processor limits are longer.
  */
-async function holds(): Promise<boolean> {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { only: text, every: text, models: text, data: text, summary: text } });
-  const parent = values.data ?? tmpdir();
-  const every = Number(values.every ?? '1');
-  if (!Number.isInteger(every) || every < 1)
-    throw new Error(`--every is ${values.every}, which is no whole number from 1 on`);
-  const wanted = ({ name }: HoldCase): boolean => name.includes(values.only ?? '');
+async function run({ only, every, models, parent }: HoldsOptions): Promise<Outcome> {
+  const wanted = ({ name }: HoldCase): boolean => name.includes(only);
   const rows: HoldRow[] = [];
   const cases = [bodyCases(), realDefinitionCases(), definitionCases(), objectCases(), patchCases(), readCases()]
     .flat()
@@ -65,7 +79,6 @@ async function holds(): Promise<boolean> {
   } finally {
     await server.stop();
   }
-  const models = Number(values.models ?? '1000');
   if (models > 0)
     await measureModels({
       parent,
@@ -76,12 +89,7 @@ async function holds(): Promise<boolean> {
   const failures = rows
     .filter((row) => isLate(row) || /\b5\d\d\b/.test(row.statuses))
     .map(({ name, cpuMs, limitMs, statuses }) => `holds: ${name}: ${cpuMs.toFixed(0)} ms of ${limitMs}, ${statuses}`);
-  if (values.summary !== undefined)
-    writeFileSync(
-      values.summary,
-      JSON.stringify({ passed: rows.length - failures.length, failed: failures.length, failures }),
-    );
-  return failures.length === 0;
+  return { passed: rows.length - failures.length, failures };
 }
 
 function isLate({ cpuMs, limitMs }: HoldRow): boolean {
@@ -92,9 +100,4 @@ function line([name, ...others]: string[]): string {
   return `${name!.padEnd(64)} ${others.map((other) => other.padStart(9)).join(' ')}`;
 }
 
-try {
-  process.exitCode = (await holds()) ? 0 : 1;
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${usage}`);
-  process.exitCode = 2;
-}
+await runMain({ usage, parse, run });

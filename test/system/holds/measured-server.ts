@@ -1,16 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { openSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { freePort } from '../harness/free-port.ts';
+import { ApiServer } from '../harness/api-server.ts';
 
-const program = fileURLToPath(new URL('../../../dist/cmd/svc/main.js', import.meta.url));
-const meter = new URL('turn-meter.mjs', import.meta.url).href;
-const startTimeoutMs = 120_000;
-const stopTimeoutMs = 60_000;
 /** What an answer leaves to be done, such as telling watchers, belongs to its request. */
 const aftermathMs = 250;
 
@@ -36,29 +28,11 @@ export interface Answer {
 export class MeasuredServer {
   /** Of the start itself, the loading of modules left out. */
   readonly startHold: Hold;
-  readonly #child: ChildProcess;
-  readonly #url: string;
-  readonly #token: string;
-  readonly #dataDir: string;
+  readonly #api: ApiServer;
 
-  private constructor({
-    child,
-    url,
-    token,
-    dataDir,
-    startHold,
-  }: {
-    child: ChildProcess;
-    url: string;
-    token: string;
-    dataDir: string;
-    startHold: Hold;
-  }) {
+  private constructor(api: ApiServer, startHold: Hold) {
+    this.#api = api;
     this.startHold = startHold;
-    this.#child = child;
-    this.#url = url;
-    this.#token = token;
-    this.#dataDir = dataDir;
   }
 
   /** In a new folder in `parent`, or with the data of one that was stopped with `keep`. */
@@ -66,66 +40,35 @@ export class MeasuredServer {
     const dataDir = kept ?? (await mkdtemp(join(parent, 'svc-holds-')));
     // PostgreSQL may run as another user than we.
     await chmod(dataDir, 0o755);
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const log = openSync(join(dataDir, 'server.log'), 'a');
-    const args = [
-      '--import',
-      meter,
-      program,
-      'serve',
-      `--svc.server.port=${new URL(url).port}`,
-      `--svc.data.dir=${dataDir}`,
-    ];
-    const child = spawn(process.execPath, args, {
-      cwd: dataDir,
-      env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
-      stdio: ['ignore', log, log, 'ipc'],
+    const api = await ApiServer.start({
+      command: 'serve',
+      dataDir,
+      preload: new URL('../harness/turn-meter.mjs', import.meta.url),
+      beforeReady: async (process, url) => {
+        await process.ready(`${url}/livez`);
+        await process.ask('begin');
+      },
     });
-    try {
-      await untilReady(child, url, dataDir, '/livez');
-      await tell(child, 'begin');
-      await untilReady(child, url, dataDir);
-      const startHold = await tell(child, 'end');
-      return new MeasuredServer({
-        child,
-        url,
-        dataDir,
-        startHold,
-        token: (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim(),
-      });
-    } catch (error) {
-      child.kill('SIGKILL');
-      throw error;
-    }
+    return new MeasuredServer(api, await api.process.ask('end'));
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#api.pid;
   }
 
-  async request({ method, path, body, headers }: MeasuredRequest): Promise<Answer> {
-    const all = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json', ...headers };
-    const response = await fetch(`${this.#url}${path}`, {
-      method,
-      headers: all,
-      ...(body === undefined ? {} : { body }),
-    });
-    return { status: response.status, text: await response.text() };
+  request({ path, ...request }: MeasuredRequest): Promise<Answer> {
+    return this.#api.request(path, request);
   }
 
   /** A request that must succeed. */
-  async expect(request: MeasuredRequest): Promise<string> {
-    const { status, text } = await this.request(request);
-    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${text.slice(0, 500)}`);
-    return text;
+  expect({ path, ...request }: MeasuredRequest): Promise<string> {
+    return this.#api.fetch(path, request);
   }
 
   /** A watch that is open and read until it is aborted. */
   async watch(path: string, signal: AbortSignal): Promise<void> {
-    const response = await fetch(`${this.#url}${path}`, {
-      headers: { Authorization: `Bearer ${this.#token}` },
-      signal,
-    });
+    const headers = { Authorization: `Bearer ${this.#api.token}` };
+    const response = await fetch(`${this.#api.url}${path}`, { headers, signal });
     const read = async (): Promise<void> => {
       for await (const _ of response.body ?? []);
     };
@@ -135,41 +78,16 @@ export class MeasuredServer {
 
   /** Does `work` and tells the longest hold meanwhile, and in the milliseconds after. */
   async measure<T>(work: () => Promise<T>, afterMs = aftermathMs): Promise<{ result: T; hold: Hold }> {
-    await tell(this.#child, 'begin');
+    await this.#api.process.ask('begin');
     const result = await work();
     if (afterMs > 0) await delay(afterMs);
-    return { result, hold: await tell(this.#child, 'end') };
+    return { result, hold: await this.#api.process.ask('end') };
   }
 
   /** Answers the data folder, which is removed unless it is to be kept. */
   async stop({ keep = false }: { keep?: boolean } = {}): Promise<string> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const ended = once(this.#child, 'exit');
-      this.#child.kill('SIGTERM');
-      const late = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);
-      await ended;
-      clearTimeout(late);
-    }
-    if (!keep) await rm(this.#dataDir, { recursive: true, force: true });
-    return this.#dataDir;
-  }
-}
-
-/** Begins or ends a measurement; the answer to the end is the longest hold. */
-async function tell(child: ChildProcess, message: 'begin' | 'end'): Promise<Hold> {
-  const answer = once(child, 'message');
-  child.send(message);
-  const [hold] = (await answer) as [Hold];
-  return hold;
-}
-
-async function untilReady(child: ChildProcess, url: string, dataDir: string, path = '/readyz'): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs;
-  for (;;) {
-    const answer = await fetch(`${url}${path}`).catch(() => undefined);
-    if (answer?.ok === true) return;
-    if (child.exitCode !== null || Date.now() > deadline)
-      throw new Error(`the server did not start:\n${await readFile(join(dataDir, 'server.log'), 'utf8')}`);
-    await delay(10);
+    await this.#api.stop();
+    if (!keep) await rm(this.#api.dataDir, { recursive: true, force: true });
+    return this.#api.dataDir;
   }
 }

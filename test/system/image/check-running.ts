@@ -2,8 +2,8 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newPersonalToken } from '#pkg/identity/index';
 import type { BuildInfo } from '../../../hack/builds/build-info.mjs';
-import { until } from '../faults/until.ts';
-import { Loopback } from '../rollout/loopback.ts';
+import { pollUntil } from '../harness/poll-until.ts';
+import { LoopbackAddresses } from '../harness/loopback.ts';
 import { ContainedProgram, type ContainedOptions } from './contained-program.ts';
 import { repository } from '../../../hack/image/dockerfile.ts';
 import { PasswordPostgres } from './password-postgres.ts';
@@ -29,7 +29,7 @@ export async function checkRunning(
   const token = newPersonalToken();
   await mkdir(mounted);
   await cp(join(repository, 'config/samples/plugins/blog'), join(mounted, 'plugins/blog'), { recursive: true });
-  const loopback = new Loopback();
+  const loopback = new LoopbackAddresses();
   const addresses = {
     apiserver: loopback.take(),
     'access-server': loopback.take(),
@@ -119,20 +119,25 @@ async function expectEnd(program: ContainedProgram, code: number, says: RegExp):
 
 async function ready(url: string, servers: readonly ContainedProgram[]): Promise<void> {
   const over = (): ContainedProgram | undefined => servers.find((server) => server.hasEnded);
-  await until(`${url} is ready`, startTimeoutMs, async () => over() !== undefined || (await fetch(`${url}/readyz`)).ok);
+  await pollUntil(async () => over() !== undefined || (await fetch(`${url}/readyz`)).ok, {
+    what: `${url} is ready`,
+    timeoutMs: startTimeoutMs,
+  });
   const ended = over();
   if (ended !== undefined) throw new Error(`a program ended:\n${ended.output.slice(-3000)}`);
 }
 
 async function usePlugin(api: string, bearer: string): Promise<void> {
   const plugin = `${api}/apis/plugin.svc.run/v1alpha1/plugins/blog`;
-  await until('the plugin is seen', startTimeoutMs, async () => (await ask(plugin, { bearer })).status === 200);
+  await pollUntil(async () => (await ask(plugin, { bearer })).status === 200, {
+    what: 'the plugin is seen',
+    timeoutMs: startTimeoutMs,
+  });
   await ask(plugin, { method: 'PATCH', body: { spec: { enabled: true } }, bearer });
-  await until(
-    'the plugin runs',
-    startTimeoutMs,
-    async () => (await ask(plugin, { bearer })).body['status']?.['phase'] === 'Started',
-  );
+  await pollUntil(async () => (await ask(plugin, { bearer })).body['status']?.['phase'] === 'Started', {
+    what: 'the plugin runs',
+    timeoutMs: startTimeoutMs,
+  });
   const post = {
     apiVersion: 'blog.example.com/v1',
     kind: 'Post',
@@ -155,9 +160,10 @@ async function usePlugin(api: string, bearer: string): Promise<void> {
     events += value;
   }
   await reader.cancel();
-  await until('the post is listed', startTimeoutMs, async () =>
-    JSON.stringify((await ask(`${api}${blog}/posts`, { bearer })).body).includes('"first"'),
-  );
+  await pollUntil(async () => JSON.stringify((await ask(`${api}${blog}/posts`, { bearer })).body).includes('"first"'), {
+    what: 'the post is listed',
+    timeoutMs: startTimeoutMs,
+  });
 }
 
 interface Call {

@@ -3,7 +3,7 @@
  * each must be let in or turned away as the contract says, which `model/` holds. Exits 1 on any that is not. See
  * docs/security.md.
  */
-import { writeFileSync } from 'node:fs';
+import { print, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
 import { startTestPostgres } from '../../../pkg/testenv/test-postgres.ts';
 import { MatrixRun } from './matrix-run.ts';
 import { parseMatrixOptions, usage, type MatrixOptions } from './matrix-options.ts';
@@ -12,32 +12,12 @@ import type { MatrixReport } from './report.ts';
 /** Cells between two lines of progress. */
 const batch = 10_000;
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-async function main(args: string[]): Promise<number> {
-  let options: MatrixOptions;
-  try {
-    options = parseMatrixOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
+async function runSuite(options: MatrixOptions): Promise<Outcome> {
   print(`seed ${options.seed}`);
   const report = await runOn(options);
   print(report.toString());
   const { passed, failed, failures } = report;
-  if (options.summaryFile !== undefined)
-    writeFileSync(
-      options.summaryFile,
-      JSON.stringify({
-        passed,
-        failed,
-        failures: failures.map((failure) => `matrix, seed ${options.seed}: ${failure}`),
-      }),
-    );
-  return failed === 0 ? 0 : 1;
+  return { passed, failed, failures: failures.map((failure) => `matrix, seed ${options.seed}: ${failure}`) };
 }
 
 /** On a PostgreSQL of its own. */
@@ -56,7 +36,7 @@ async function runOn({ seed, concurrency, cells, only }: MatrixOptions): Promise
       privateTokens: 12,
     });
     try {
-      await Promise.race([only === undefined ? sendAll(run, cells) : run.send(only, only + 1), interrupted()]);
+      await untilInterrupted(only === undefined ? sendAll(run, cells) : run.send(only, only + 1));
       return run.report;
     } finally {
       await run.stop();
@@ -64,12 +44,6 @@ async function runOn({ seed, concurrency, cells, only }: MatrixOptions): Promise
   } finally {
     await postgres.stop();
   }
-}
-
-function interrupted(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
-  });
 }
 
 async function sendAll(run: MatrixRun, cells: number): Promise<void> {
@@ -84,4 +58,4 @@ async function sendAll(run: MatrixRun, cells: number): Promise<void> {
   for (const name of run.untried) run.report.problem('a credential that was in no cell', name);
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse: parseMatrixOptions, run: runSuite });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { text, wholeNumber } from '../harness/option-values.ts';
 
 export interface MatrixOptions {
   seed: string;
@@ -7,7 +8,7 @@ export interface MatrixOptions {
   /** Only this cell. */
   only?: number;
   concurrency: number;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 export const usage = `Usage: make matrix ARGS='...'
@@ -20,21 +21,15 @@ export const usage = `Usage: make matrix ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseMatrixOptions(args: string[]): MatrixOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
     options: { seed: text, cells: text, cell: text, concurrency: text, summary: text },
   });
   return {
     seed: values.seed ?? randomBytes(6).toString('hex'),
-    cells: count('cells', values.cells ?? '100000'),
-    concurrency: Math.max(1, count('concurrency', values.concurrency ?? '32')),
-    ...(values.cell === undefined ? {} : { only: count('cell', values.cell) }),
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    cells: wholeNumber('cells', values.cells ?? '100000'),
+    concurrency: Math.max(1, wholeNumber('concurrency', values.concurrency ?? '32')),
+    ...(values.cell === undefined ? {} : { only: wholeNumber('cell', values.cell) }),
+    summaryFile: values.summary,
   };
-}
-
-function count(name: string, text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new Error(`--${name} must be a whole number`);
-  return Number(text);
 }

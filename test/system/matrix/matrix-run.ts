@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { Random } from '../fuzz/random.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
 import { accessCell, type AccessCells } from './cells/access-cells.ts';
 import { accessRoutes } from './cells/access-routes.ts';
 import type { Cell } from './cells/cell.ts';
@@ -45,7 +45,7 @@ export class MatrixRun {
         servers,
         client,
         pool,
-        random: new Random(`${seed} world`),
+        random: new SeededRandom(`${seed} world`),
         chance,
         privateTokens,
         hasPlugin,
@@ -104,7 +104,7 @@ export class MatrixRun {
       concurrency: this.#options.concurrency,
       throwaways: new Throwaways(this.pool, this.#access.facts.orgs.a),
     });
-    for (const line of this.#servers.errors.splice(0)) report.problem('a server logged an error', line);
+    for (const line of this.#servers.takeErrors()) report.problem('a server logged an error', line);
   }
 
   /** Credentials that no cell has tried. */
@@ -120,7 +120,7 @@ export class MatrixRun {
 
   *#cells(from: number, to: number): Generator<Cell, undefined> {
     for (let number = from; number < to; number += 1) {
-      const random = new Random(`${this.#options.seed} ${number}`);
+      const random = new SeededRandom(`${this.#options.seed} ${number}`);
       // Even ones are the access service's, so that the routes of each come in turn.
       const cell =
         number % 2 === 0

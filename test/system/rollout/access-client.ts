@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { NoAnswer, ApiClient, type ApiAnswer, type ApiRequest } from '../faults/workload/api-client.ts';
-import { now } from '../faults/workload/instant.ts';
+import { NoAnswer, ApiClient, type ApiAnswer, type ApiRequest } from '../harness/api-client.ts';
+import { now } from '../harness/history/instant.ts';
 
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
 /** Requests of one user are throttled by the minute; so few are not. */

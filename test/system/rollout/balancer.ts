@@ -1,12 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { until } from '../faults/until.ts';
+import { HaproxyProcess } from '../harness/haproxy-process.ts';
 
 const slotCount = 8;
-const startTimeoutMs = 15_000;
 const commandTimeoutMs = 5_000;
 
 /** One address and port, behind which there are servers that come and go. */
@@ -25,7 +21,7 @@ export interface Frontend {
 export class Balancer {
   readonly #folder: string;
   readonly #slots = new Map<string, (string | undefined)[]>();
-  #child: ChildProcess | undefined;
+  #haproxy: HaproxyProcess | undefined;
 
   static async start(folder: string, frontends: readonly Frontend[]): Promise<Balancer> {
     const balancer = new Balancer(folder);
@@ -34,28 +30,10 @@ export class Balancer {
         name,
         Array.from({ length: slotCount }, () => undefined),
       );
-    const config = join(folder, 'haproxy.cfg');
-    writeFileSync(config, configText(balancer.#socket, frontends));
-    const log = openSync(join(folder, 'haproxy.log'), 'a');
-    const child = spawn('haproxy', ['-db', '-f', config], {
-      env: { PATH: '/usr/sbin:/usr/bin' },
-      stdio: ['ignore', log, log],
+    balancer.#haproxy = await HaproxyProcess.start(folder, configText(balancer.#socket, frontends), {
+      isReady: async () => (await balancer.#command('show info')).includes('Uptime'),
     });
-    closeSync(log);
-    balancer.#child = child;
-    child.once('error', () => (balancer.#child = undefined));
-    child.once('exit', () => (balancer.#child = undefined));
-    try {
-      await until('haproxy answers', startTimeoutMs, async () => {
-        if (balancer.#child === undefined)
-          throw new Error(`haproxy ended, or is not installed; its words are in ${folder}`);
-        return (await balancer.#command('show info')).includes('Uptime');
-      });
-      return balancer;
-    } catch (error) {
-      await balancer.stop();
-      throw error;
-    }
+    return balancer;
   }
 
   private constructor(folder: string) {
@@ -92,11 +70,7 @@ export class Balancer {
   }
 
   async stop(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await this.#haproxy?.stop();
   }
 
   #slotsOf(frontend: string): (string | undefined)[] {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../harness/free-port.ts';
 import { Balancer, type Frontend } from './balancer.ts';
 import { Deployment, type Release } from './deployment.ts';
-import { Loopback } from './loopback.ts';
+import { LoopbackAddresses } from '../harness/loopback.ts';
 import type { Service } from './manifests.ts';
 import { servicePort } from './pod-files.ts';
 import type { Pod } from './pod.ts';
@@ -43,7 +43,7 @@ export class Cluster {
   /** Resolves when every pod is ready. */
   static async start({ folder, release: render, replicas = {} }: ClusterOptions): Promise<Cluster> {
     await mkdir(folder, { recursive: true });
-    const loopback = new Loopback();
+    const loopback = new LoopbackAddresses();
     const databaseHost = loopback.take();
     const databaseUrl = PostgresPair.url(databaseHost);
     const release = await render(databaseUrl);

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Loopback } from './loopback.ts';
+import type { LoopbackAddresses } from '../harness/loopback.ts';
 import type { Manifests } from './manifests.ts';
 import { Pod, type ContainerEnd } from './pod.ts';
 
@@ -16,7 +16,7 @@ export interface DeploymentOptions {
   name: string;
   release: Release;
   folder: string;
-  loopback: Loopback;
+  loopback: LoopbackAddresses;
   services: ReadonlyMap<string, string>;
   onReady: (pod: Pod, isReady: boolean) => void;
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, NoAnswer } from '../faults/workload/api-client.ts';
-import { EventLines } from '../faults/workload/event-lines.ts';
-import { now } from '../faults/workload/instant.ts';
-import type { WireObject } from '../faults/workload/sample-models.ts';
+import { ApiClient, NoAnswer } from '../harness/api-client.ts';
+import { LineSplitter } from '../harness/line-splitter.ts';
+import { now } from '../harness/history/instant.ts';
+import type { WireObject } from '../harness/workload/sample-models.ts';
 
 const pauseMs = 100;
 const streamSeconds = 20;
@@ -103,7 +103,7 @@ export class Follower {
       if (this.#isOver) answer.destroy();
       return;
     }
-    const lines = new EventLines();
+    const lines = new LineSplitter();
     this.#stream = answer;
     answer.on('data', (bytes: Buffer) => {
       for (const line of lines.take(bytes)) if (line.trim() !== '') this.#hear(JSON.parse(line) as WireEvent);

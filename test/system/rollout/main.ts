@@ -2,35 +2,19 @@
  * Runs the chart on this machine, on PostgreSQL with a standby, and upgrades it, kills its processes and fails its
  * database over under load: `make rollout`. See docs/reliability.md#replicas-and-failover.
  */
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from '../faults/fault-run.ts';
+import { describeError } from '../harness/describe-error.ts';
+import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { verdictLines } from './verdict-lines.ts';
 import { parseRolloutOptions, usage, type RolloutOptions } from './rollout-options.ts';
 import { runRollout } from './run-rollout.ts';
-import { Report } from './scenario.ts';
+import { RolloutReport } from './scenario.ts';
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-async function main(args: string[]): Promise<number> {
-  let options: RolloutOptions;
-  try {
-    options = parseRolloutOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
-  if (process.platform !== 'linux') {
-    process.stderr.write(
-      "Pods are given addresses of their own in 127.0.0.0/8, and PostgreSQL and haproxy are Debian's: this needs Linux.\n",
-    );
-    return 2;
-  }
+async function run(options: RolloutOptions): Promise<Outcome> {
   const began = performance.now();
-  const report = new Report(print);
+  const report = new RolloutReport(print);
   const folder = await mkdtemp(join(tmpdir(), 'svc-rollout-'));
   // PostgreSQL runs as another user than we.
   await chmod(folder, 0o755);
@@ -38,18 +22,9 @@ async function main(args: string[]): Promise<number> {
   try {
     await runRollout(options, { folder, report, onVerdict: (verdict) => verdictLines(verdict).forEach(print) });
   } catch (error) {
-    report.check('the run comes to its end', false, describe(error));
+    report.check('the run comes to its end', false, describeError(error));
   }
   const { passed, violations } = report;
-  if (options.summaryFile !== undefined)
-    await writeFile(
-      options.summaryFile,
-      JSON.stringify({
-        passed,
-        failed: violations.length,
-        failures: violations.map((violation) => `rollout, seed ${options.seed}: ${violation}`),
-      }),
-    );
   if (options.isKept || violations.length > 0) print(`\nlogs and data are in ${folder}`);
   else await rm(folder, { recursive: true, force: true });
   print(`\n${violations.length === 0 ? 'everything held' : `${violations.length} FAILED`}`);
@@ -57,9 +32,14 @@ async function main(args: string[]): Promise<number> {
   print(
     `rollout: ${options.only.length} scenarios, ${passed} checks held, ${violations.length} did not, in ${Math.round((performance.now() - began) / 1000)} s, seed ${options.seed}`,
   );
-  return violations.length === 0 ? 0 : 1;
+  return { passed, failures: violations.map((violation) => `rollout, seed ${options.seed}: ${violation}`) };
 }
 
-const code = await main(process.argv.slice(2));
-// A scenario that was given up may still wait for what does not come any more.
-process.exit(code);
+// It ends the process: a scenario that was given up may still wait for what does not come any more.
+await runMain({
+  usage,
+  parse: parseRolloutOptions,
+  needsLinux:
+    "Pods are given addresses of their own in 127.0.0.0/8, and PostgreSQL and haproxy are Debian's: this needs Linux.",
+  run,
+});

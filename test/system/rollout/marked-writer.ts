@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, NoAnswer } from '../faults/workload/api-client.ts';
-import { now } from '../faults/workload/instant.ts';
-import { bodyOf, pathOf, type SampleModel, type WireObject } from '../faults/workload/sample-models.ts';
+import { ApiClient, NoAnswer } from '../harness/api-client.ts';
+import { now } from '../harness/history/instant.ts';
+import { bodyOf, pathOf, type SampleModel, type WireObject } from '../harness/workload/sample-models.ts';
 
 const names = 12;
 const pauseMs = 10;

@@ -1,8 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
+import { ServerProcess, type ExitStatus } from '../harness/server-process.ts';
 import type { ContainerSpec, PodTemplate } from './manifests.ts';
 import { prepareContainer, type ContainerView, type PodPlace } from './pod-files.ts';
 import { probe, probeUrl } from './probing.ts';
@@ -43,7 +42,7 @@ export class Pod {
   readonly ends: ContainerEnd[] = [];
   readonly #options: PodOptions;
   readonly #view: ContainerView;
-  #child: ChildProcess | undefined;
+  #server: ServerProcess | undefined;
   #probes = new AbortController();
   #isReady = false;
   #isEnding = false;
@@ -67,7 +66,7 @@ export class Pod {
     this.container = container;
     this.labels = metadata.labels ?? {};
     this.#options = options;
-    this.logFile = join(folder, 'log');
+    this.logFile = join(folder, 'pod.log');
     mkdirSync(folder, { recursive: true });
     this.#view = prepareContainer(container, spec, options);
   }
@@ -77,7 +76,7 @@ export class Pod {
   }
 
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.#server?.pid;
   }
 
   get env(): Readonly<Record<string, string>> {
@@ -85,29 +84,31 @@ export class Pod {
   }
 
   start(): void {
-    const log = openSync(this.logFile, 'a');
-    const program = join(this.build, 'dist/cmd/svc/main.js');
-    // No variable of the shell may change what is tried.
-    const child = spawn(process.execPath, ['--enable-source-maps', program, ...this.#view.args], {
-      cwd: this.#options.folder,
+    const [command = '', ...args] = this.#view.args;
+    const server = new ServerProcess({
+      build: this.build,
+      command,
+      args,
+      folder: this.#options.folder,
+      name: 'pod',
+      nodeArgs: ['--enable-source-maps'],
       env: { ...this.#view.env, HOSTNAME: this.name },
-      stdio: ['ignore', log, log],
+      stopTimeoutMs: (this.#options.template.spec.terminationGracePeriodSeconds ?? 30) * 1000,
     });
-    closeSync(log);
-    this.#child = child;
+    this.#server = server;
     this.#probes = new AbortController();
-    void this.#probe(child, this.#probes.signal);
-    child.once('exit', (code, signal) => this.#ended(child, { code, signal }));
+    void this.#probe(server, this.#probes.signal);
+    void server.exited.then((status) => this.#ended(server, endOf(status)));
   }
 
   /** Resolves when it is ready. */
   async ready(timeoutMs = readyTimeoutMs): Promise<void> {
-    await until(`${this.name} is ready; its log is ${this.logFile}`, timeoutMs, () => this.#isReady);
+    await pollUntil(() => this.#isReady, { what: `${this.name} is ready; its log is ${this.logFile}`, timeoutMs });
   }
 
   /** The process is killed (SIGKILL), and started again by the rules. False where there was none. */
   kill(): boolean {
-    return this.#child?.kill('SIGKILL') === true;
+    return this.#server?.signal('SIGKILL') === true;
   }
 
   /** The pod is deleted: SIGTERM, and SIGKILL after its grace period. Resolves with how it ended. */
@@ -115,11 +116,10 @@ export class Pod {
     this.#isEnding = true;
     clearTimeout(this.#restart);
     this.#setReady(false);
-    const child = this.#child;
-    if (child === undefined) return { code: 0, signal: null };
+    if (this.#server === undefined) return { code: 0, signal: null };
     const began = performance.now();
-    const [code, signal] = await this.#terminate(child);
-    return { code, signal, tookMs: Math.round(performance.now() - began) };
+    const status = await this.#server.stop();
+    return { ...endOf(status), tookMs: Math.round(performance.now() - began) };
   }
 
   /** At once, without a word: the end of a run. */
@@ -127,28 +127,12 @@ export class Pod {
     this.#isEnding = true;
     clearTimeout(this.#restart);
     this.#probes.abort();
-    const child = this.#child;
-    if (child === undefined) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await this.#server?.stop('SIGKILL');
   }
 
-  async #terminate(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
-    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    child.kill('SIGTERM');
-    const late = setTimeout(
-      () => child.kill('SIGKILL'),
-      (this.#options.template.spec.terminationGracePeriodSeconds ?? 30) * 1000,
-    );
-    const ended = await exited;
-    clearTimeout(late);
-    return ended;
-  }
-
-  #ended(child: ChildProcess, end: ContainerEnd): void {
-    if (this.#child !== child) return;
-    this.#child = undefined;
+  #ended(server: ServerProcess, end: ContainerEnd): void {
+    if (this.#server !== server) return;
+    this.#server = undefined;
     this.#probes.abort();
     this.#setReady(false);
     if (this.#isEnding) return;
@@ -157,7 +141,7 @@ export class Pod {
     this.#backOffMs = Math.min(longestBackOffMs, this.#backOffMs === 0 ? firstBackOffMs : this.#backOffMs * 2);
   }
 
-  async #probe(child: ChildProcess, signal: AbortSignal): Promise<void> {
+  async #probe(server: ServerProcess, signal: AbortSignal): Promise<void> {
     const { startupProbe, readinessProbe, livenessProbe } = this.container;
     if (startupProbe !== undefined) {
       const started = new AbortController();
@@ -172,13 +156,13 @@ export class Pod {
         },
       });
       if (signal.aborted) return;
-      if (!hasStarted) return void (await this.#terminate(child));
+      if (!hasStarted) return void (await server.stop());
     }
     const watch = (spec: typeof readinessProbe, tell: (isPassing: boolean) => void): Promise<void> | undefined =>
       spec === undefined ? undefined : probe(spec, { url: probeUrl(spec, this.container, this.ip), signal, tell });
     await Promise.all([
       watch(readinessProbe, (isPassing) => this.#setReady(isPassing && !this.#isEnding)),
-      watch(livenessProbe, (isPassing) => void (isPassing || this.#terminate(child))),
+      watch(livenessProbe, (isPassing) => void (isPassing || server.stop())),
     ]);
   }
 
@@ -187,4 +171,8 @@ export class Pod {
     this.#isReady = isReady;
     this.#options.onReady(this, isReady);
   }
+}
+
+function endOf(status: ExitStatus): ContainerEnd {
+  return typeof status === 'number' ? { code: status, signal: null } : { code: null, signal: status };
 }

@@ -5,7 +5,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
 const run = promisify(execFile);
 export const postgresPort = 5432;
@@ -116,11 +116,14 @@ export class PostgresNode {
     closeSync(log);
     this.#child = child;
     child.once('exit', () => (this.#child = undefined));
-    await until(`${this.name} takes connections`, startTimeoutMs, async () => {
-      if (this.#child !== child) throw new Error(`${this.name} ended; its log is in ${this.#folder}`);
-      await this.query('SELECT 1');
-      return true;
-    });
+    await pollUntil(
+      async () => {
+        if (this.#child !== child) throw new Error(`${this.name} ended; its log is in ${this.#folder}`);
+        await this.query('SELECT 1');
+        return true;
+      },
+      { what: `${this.name} takes connections`, timeoutMs: startTimeoutMs },
+    );
   }
 
   /**
@@ -155,10 +158,13 @@ export class PostgresNode {
   async set(setting: string, value: string): Promise<void> {
     await this.query(`ALTER SYSTEM SET ${setting} = '${value.replaceAll("'", "''")}'`);
     await this.query('SELECT pg_reload_conf()');
-    await until(`${this.name} has ${setting} = ${value}`, startTimeoutMs, async () => {
-      const [row] = await this.query<{ value: string }>('SELECT current_setting($1) AS value', [setting]);
-      return row?.value === value;
-    });
+    await pollUntil(
+      async () => {
+        const [row] = await this.query<{ value: string }>('SELECT current_setting($1) AS value', [setting]);
+        return row?.value === value;
+      },
+      { what: `${this.name} has ${setting} = ${value}`, timeoutMs: startTimeoutMs },
+    );
   }
 
   /** All its processes at once (SIGKILL), as when its machine is gone. */

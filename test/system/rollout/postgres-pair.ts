@@ -1,7 +1,7 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 import { PostgresNode, postgresPort, postgresUser } from './postgres-node.ts';
 
 const database = 'svc';
@@ -86,24 +86,29 @@ export class PostgresPair {
       "SELECT pg_create_physical_replication_slot('standby', true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = 'standby')",
     );
     await standby.follow(primary, 'standby');
-    await until(`${standby.name} streams`, patienceMs, async () => (await this.#streaming()) !== undefined);
+    await pollUntil(async () => (await this.#streaming()) !== undefined, {
+      what: `${standby.name} streams`,
+      timeoutMs: patienceMs,
+    });
   }
 
   /** From now on a commit is acknowledged when the standby has it on its disk, or no longer waits for it. */
   async setSynchronous(isSynchronous: boolean): Promise<void> {
     await this.#primary.set('synchronous_standby_names', isSynchronous ? `ANY 1 (${this.standby.name})` : '');
     if (isSynchronous)
-      await until(
-        `${this.standby.name} is synchronous`,
-        patienceMs,
-        async () => (await this.#streaming()) === 'quorum',
-      );
+      await pollUntil(async () => (await this.#streaming()) === 'quorum', {
+        what: `${this.standby.name} is synchronous`,
+        timeoutMs: patienceMs,
+      });
   }
 
   /** The standby hears nothing any more; what it would have to hear is kept for it. */
   async detachStandby(): Promise<void> {
     await this.standby.set('primary_conninfo', '');
-    await until(`${this.standby.name} hears nothing`, patienceMs, async () => (await this.#streaming()) === undefined);
+    await pollUntil(async () => (await this.#streaming()) === undefined, {
+      what: `${this.standby.name} hears nothing`,
+      timeoutMs: patienceMs,
+    });
   }
 
   /** All of the primary is killed, the standby is promoted, and the service leads there. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { flag, oneOf, text, wholeNumber } from '../harness/option-values.ts';
 
 export const scenarioNames = ['upgrade', 'kill', 'failover-synchronous', 'failover-asynchronous', 'measure'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
@@ -14,7 +15,7 @@ export interface RolloutOptions {
   build: string;
   /** Leave logs and data where they are. */
   isKept: boolean;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -31,8 +32,6 @@ export const usage = `Usage: make rollout ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseRolloutOptions(args: string[]): RolloutOptions {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
   const { values } = parseArgs({
     args,
     options: { only: text, quick: flag, from: text, build: text, seed: text, keep: flag, summary: text },
@@ -44,24 +43,12 @@ export function parseRolloutOptions(args: string[]): RolloutOptions {
         ? isQuick
           ? scenarioNames.slice(0, 4)
           : scenarioNames
-        : values.only.split(',').map(scenarioOf),
+        : values.only.split(',').map((name) => oneOf('scenario', name, scenarioNames)),
     isQuick,
-    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : whole('seed', values.seed),
+    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : wholeNumber('seed', values.seed),
     from: values.from ?? 'HEAD~1',
     build: values.build ?? root,
     isKept: values.keep ?? false,
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    summaryFile: values.summary,
   };
-}
-
-function scenarioOf(name: string): ScenarioName {
-  const found = scenarioNames.find((each) => each === name);
-  if (found === undefined) throw new Error(`there is no scenario ${name}; there are ${scenarioNames.join(', ')}`);
-  return found;
-}
-
-function whole(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not ${text}`);
-  return value;
 }

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Verdict } from '../faults/checker/check-history.ts';
-import { wrongLines } from '../faults/replica-log.ts';
+import type { Verdict } from '../harness/history/checker/check-history.ts';
+import { errorLines } from '../harness/server-log.ts';
 import { buildOfCommit } from '../harness/build-of-commit.ts';
 import { Cluster } from './cluster.ts';
 import { newCredentials, renderRelease } from './render-release.ts';
 import type { RolloutOptions, ScenarioName } from './rollout-options.ts';
-import type { Report, Stage } from './scenario.ts';
+import type { RolloutReport, Stage } from './scenario.ts';
 import { failoverAsynchronous } from './scenarios/failover-asynchronous.ts';
 import { failoverSynchronous } from './scenarios/failover-synchronous.ts';
 import { kill } from './scenarios/kill.ts';
@@ -30,7 +30,7 @@ const ofFailovers = /history that this process follows is gone|the lease could n
 export interface RunOptions {
   /** Ours alone; the caller removes it. */
   folder: string;
-  report: Report;
+  report: RolloutReport;
   onVerdict: (verdict: Verdict) => void;
 }
 
@@ -102,7 +102,7 @@ export async function runRollout(options: RolloutOptions, { folder, report, onVe
 interface Ground {
   folder: string;
   build: string;
-  report: Report;
+  report: RolloutReport;
   replicas?: number;
 }
 
@@ -125,7 +125,7 @@ async function onCluster(
     const pods = cluster.deployments.flatMap(({ allPods }) => allPods);
     await cluster.stop();
     for (const { name, logFile } of pods) {
-      const wrong = (await wrongLines(logFile)).filter((line) => !ofFailovers.test(line));
+      const wrong = (await errorLines(logFile)).filter((line) => !ofFailovers.test(line));
       report.check(`${name} logs no error`, wrong.length === 0, wrong.slice(0, 3).join('; ').slice(0, 600));
     }
   }

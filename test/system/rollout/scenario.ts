@@ -1,3 +1,4 @@
+import { CheckReport } from '../harness/check-report.ts';
 import type { Cluster } from './cluster.ts';
 import type { Release } from './deployment.ts';
 import type { Credentials } from './render-release.ts';
@@ -11,36 +12,13 @@ export interface Stage {
   /** What is installed at the beginning, and what it is upgraded to. */
   releases: { from: Release; to: Release };
   isQuick: boolean;
-  report: Report;
+  report: RolloutReport;
 }
 
-/** Collects what a run did and found. */
-export class Report {
-  readonly violations: string[] = [];
-  /** Checks that held. */
-  passed = 0;
-  readonly #print: (line: string) => void;
-
-  constructor(print: (line: string) => void) {
-    this.#print = print;
-  }
-
-  say(line: string): void {
-    this.#print(line);
-  }
-
-  /** `what` is a promise; where it does not hold it is a violation, with `because`. */
-  check(what: string, holds: boolean, because = ''): void {
-    if (holds) this.passed += 1;
-    else {
-      this.violations.push(because === '' ? what : `${what}: ${because}`);
-      this.#print(`  VIOLATED ${what}${because === '' ? '' : `: ${because}`}`);
-    }
-  }
-
-  /** One line of what clients saw. */
+/** Also prints what clients saw. */
+export class RolloutReport extends CheckReport {
   tally(name: string, { answered, failures, seconds }: Tally): void {
-    this.#print(
+    this.say(
       `  ${name.padEnd(44)} ${String(answered).padStart(7)} answered, ${String(failures.length).padStart(4)} failed, in ${seconds.toFixed(1)} s`,
     );
   }

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkHistory, type Verdict } from '../faults/checker/check-history.ts';
-import { concludeHistory, makeGround, type Witnessed } from '../faults/conclusion.ts';
-import { Crowd } from '../faults/crowd.ts';
-import type { FaultRecord, ModelChangeRecord, Operation } from '../faults/history.ts';
-import { Random } from '../faults/random.ts';
-import { Recorder } from '../faults/recorder.ts';
-import type { Target } from '../faults/workload/fault-client.ts';
-import { now } from '../faults/workload/instant.ts';
+import { checkHistory, type Verdict } from '../harness/history/checker/check-history.ts';
+import { concludeHistory, defineSampleModels, type RecordedRun } from '../harness/workload/conclude-history.ts';
+import { Workload } from '../harness/workload/workload.ts';
+import type { FaultRecord, ModelChangeRecord, Operation } from '../harness/history/history.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
+import { ChangeLogRecorder } from '../harness/workload/change-log-recorder.ts';
+import type { Target } from '../harness/workload/recording-client.ts';
+import { now } from '../harness/history/instant.ts';
 import { AccessClient } from './access-client.ts';
 import type { Cluster } from './cluster.ts';
 import type { Credentials } from './render-release.ts';
@@ -37,7 +37,7 @@ export interface Tally {
  * at the end.
  */
 export class Traffic {
-  readonly #run: Witnessed;
+  readonly #run: RecordedRun;
   readonly #access: readonly AccessClient[];
   readonly problems: string[] = [];
 
@@ -46,15 +46,15 @@ export class Traffic {
     { credentials, seed }: { credentials: Credentials; seed: number },
   ): Promise<Traffic> {
     const balancer: Target = { name: 'the load balancer', port: cluster.port('apiserver') };
-    const crowd = new Crowd({
+    const workload = new Workload({
       targets: [balancer],
       token: credentials.adminToken,
-      random: new Random(seed),
+      random: new SeededRandom(seed),
       writers,
       readers,
     });
     const modelChanges: ModelChangeRecord[] = [];
-    const recorder = await Recorder.start(cluster.pair);
+    const recorder = await ChangeLogRecorder.start(cluster.pair);
     const access = Array.from(
       { length: accessClients },
       (_, i) =>
@@ -68,16 +68,16 @@ export class Traffic {
     );
     const problems: string[] = [];
     const traffic = new Traffic(
-      { seed, crowd, recorder, database: cluster.pair, replicas: [balancer], modelChanges, faults: [], problems },
+      { seed, workload, recorder, database: cluster.pair, replicas: [balancer], modelChanges, faults: [], problems },
       access,
     );
-    await makeGround({ crowd, replicas: [balancer], modelChanges });
-    crowd.start();
+    await defineSampleModels({ workload, replicas: [balancer], modelChanges });
+    workload.start();
     for (const client of access) client.start();
     return traffic;
   }
 
-  private constructor(run: Witnessed, access: readonly AccessClient[]) {
+  private constructor(run: RecordedRun, access: readonly AccessClient[]) {
     this.#run = run;
     this.#access = access;
     this.problems = run.problems;
@@ -106,7 +106,7 @@ export class Traffic {
    * Milliseconds.
    */
   gaps(since: number): { from: number; to: number }[] {
-    const times = this.#run.crowd.book.operations
+    const times = this.#run.workload.operationLog.operations
       .filter((operation) => operation.completed >= since && isWrite(operation) && operation.outcome.type === 'ok')
       .map(({ completed }) => completed);
     const all = [since, ...times.toSorted((a, b) => a - b), now()];
@@ -118,13 +118,14 @@ export class Traffic {
 
   /** Writes that took effect and were acknowledged after this moment, whenever they were asked for. */
   acknowledgedSince(moment: number): number {
-    return this.#run.crowd.book.operations.filter((operation) => operation.completed >= moment && isCommit(operation))
-      .length;
+    return this.#run.workload.operationLog.operations.filter(
+      (operation) => operation.completed >= moment && isCommit(operation),
+    ).length;
   }
 
   /** Has a write been acknowledged that was asked for after this moment? */
   hasWrittenSince(moment: number): boolean {
-    return this.#run.crowd.book.operations.some(
+    return this.#run.workload.operationLog.operations.some(
       (operation) => operation.invoked >= moment && isWrite(operation) && operation.outcome.type === 'ok',
     );
   }
@@ -134,18 +135,18 @@ export class Traffic {
     await Promise.all(this.#access.map((client) => client.stop()));
     const history = await concludeHistory(this.#run);
     const {
-      crowd: { book, watchers },
+      workload: { operationLog, watchers },
     } = this.#run;
     return {
       verdict: checkHistory(history),
-      operations: book.operations.length,
+      operations: operationLog.operations.length,
       events: watchers.reduce((sum, watcher) => sum + watcher.events, 0),
     };
   }
 
   /** For a run that is given up. */
   async abandon(): Promise<void> {
-    await Promise.all([...this.#access.map((client) => client.stop()), this.#run.crowd.stop()]);
+    await Promise.all([...this.#access.map((client) => client.stop()), this.#run.workload.stop()]);
   }
 
   #done(): number {
@@ -154,8 +155,8 @@ export class Traffic {
 
   #tally(from: number, to: number, accessDone: number): Tally {
     const isWithin = (at: number): boolean => at >= from && at <= to;
-    const { book, watchers } = this.#run.crowd;
-    const operations = book.operations.filter(({ completed }) => isWithin(completed));
+    const { operationLog, watchers } = this.#run.workload;
+    const operations = operationLog.operations.filter(({ completed }) => isWithin(completed));
     const failures: Failure[] = operations.flatMap((operation) => {
       const what = failureOf(operation);
       return what === undefined

@@ -1,4 +1,4 @@
-import type { Verdict } from '../faults/checker/check-history.ts';
+import type { Verdict } from '../harness/history/checker/check-history.ts';
 
 const shown = 6;
 /** Of what was examined, what says how much a run proves. */

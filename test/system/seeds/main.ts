@@ -2,16 +2,12 @@
  * Runs the controllers of the sample plugin under faults, once for each seed: `make seeds`. Stops at the first run that
  * does not end as it must, prints its seed, and exits 1. See docs/plugins.md.
  */
-import { writeFileSync } from 'node:fs';
+import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { startTestPostgres } from '../../../pkg/testenv/index.ts';
 import { SeededBlogs } from './seeded-blogs.ts';
 import { parseSeedsOptions, usage, type SeedsOptions } from './seeds-options.ts';
 
 const progressMs = 10_000;
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
 
 /** How many runs passed; throws what the first that failed threw. */
 async function runAll({ runs, seed, concurrency }: SeedsOptions): Promise<number> {
@@ -57,21 +53,10 @@ function rate(runs: number, began: number): string {
   return (runs / ((performance.now() - began) / 1000)).toFixed(1);
 }
 
-async function main(args: string[]): Promise<number> {
-  let options: SeedsOptions;
-  try {
-    options = parseSeedsOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
+async function run(options: SeedsOptions): Promise<Outcome> {
   print(`seed ${options.seed}: ${options.runs} runs, ${options.concurrency} at once`);
-  const summarize = (summary: { passed: number; failed: number; failures?: string[] }): void => {
-    if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify(summary));
-  };
   try {
-    summarize({ passed: await runAll(options), failed: 0 });
-    return 0;
+    return { passed: await runAll(options), failures: [] };
   } catch (error) {
     const failure =
       error instanceof Error && error.name === 'FaultyRunError'
@@ -79,9 +64,8 @@ async function main(args: string[]): Promise<number> {
         : String(error instanceof Error ? error.stack : error);
     print(failure);
     print("FAILED; again with make seeds ARGS='--runs=1 --seed=...'");
-    summarize({ passed: 0, failed: 1, failures: [`seeds: ${failure}`] });
-    return 1;
+    return { passed: 0, failures: [`seeds: ${failure}`] };
   }
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse: parseSeedsOptions, run });

@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { text, wholeNumber } from '../harness/option-values.ts';
 
 export interface SeedsOptions {
   runs: number;
   /** Of the first run; those that follow have the next ones. */
   seed: number;
   concurrency: number;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 export const usage = `Usage: make seeds ARGS='...'
@@ -18,17 +19,11 @@ export const usage = `Usage: make seeds ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseSeedsOptions(args: string[]): SeedsOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({ args, options: { runs: text, seed: text, concurrency: text, summary: text } });
   return {
-    runs: count('runs', values.runs ?? '10000'),
-    seed: count('seed', values.seed ?? String(randomInt(1_000_000_000))),
-    concurrency: Math.max(1, count('concurrency', values.concurrency ?? '8')),
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    runs: wholeNumber('runs', values.runs ?? '10000'),
+    seed: wholeNumber('seed', values.seed ?? String(randomInt(1_000_000_000))),
+    concurrency: Math.max(1, wholeNumber('concurrency', values.concurrency ?? '8')),
+    summaryFile: values.summary,
   };
-}
-
-function count(name: string, text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new Error(`--${name} must be a whole number`);
-  return Number(text);
 }

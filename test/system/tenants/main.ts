@@ -2,13 +2,14 @@
  * One tenant attacks an API server in a control group of the chart's limit with what they are allowed to send; the
  * server lives, and another tenant does not notice: `make tenants`. Exits 1 where it is otherwise.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { print, runMain, type Outcome } from '../harness/run-main.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiProcess } from '../../../bench/api-process.ts';
-import { BenchDatabase } from '../../../bench/bench-database.ts';
-import { newIdentity } from '../../../bench/bench-identity.ts';
-import { Worker } from '../../../bench/worker.ts';
-import { Report } from '../rollout/scenario.ts';
+import { ApiServer } from '../harness/api-server.ts';
+import { EmbeddedPostgresProcess } from '../harness/embedded-postgres-process.ts';
+import { readMemory, readPeak } from '../harness/process-usage.ts';
+import { newIdentity } from '../harness/user-identity.ts';
+import { WorkerProcess } from '../harness/worker-process.ts';
+import { CheckReport } from '../harness/check-report.ts';
 import { idleKindsIn, type AttackTally } from './attack-tally.ts';
 import type { AttackJob } from './hostile-load.ts';
 import { MemoryGroup } from './memory-group.ts';
@@ -27,12 +28,11 @@ interface Tokens {
 }
 
 /** By a server that manages access, which the one under attack does not. */
-async function newTokens(database: BenchDatabase): Promise<Tokens> {
-  const api = await ApiProcess.start({ database, command: 'serve' });
+async function newTokens(database: EmbeddedPostgresProcess): Promise<Tokens> {
+  const api = await ApiServer.start({ parent: database.folder, databaseUrl: database.url(), command: 'serve' });
   try {
-    const server = { api, databaseUrl: database.url() };
     const pat = async (username: string): Promise<string> =>
-      (await newIdentity(server, username)).pat.slice('Authorization: '.length);
+      (await newIdentity(api, username)).pat.slice('Authorization: '.length);
     const tokens = { attacker: await pat(attackerName), neighbour: await pat(neighbourName) };
     await prepareTenants(api, [attackerName, neighbourName]);
     return tokens;
@@ -41,14 +41,21 @@ async function newTokens(database: BenchDatabase): Promise<Tokens> {
   }
 }
 
-async function run(options: TenantsOptions, group: MemoryGroup, report: Report): Promise<void> {
-  const database = await BenchDatabase.start(options.dataParent);
-  const attacker = new Worker<AttackJob, AttackTally>('./hostile-load.ts');
-  let api: ApiProcess | undefined;
+async function run(options: TenantsOptions, group: MemoryGroup, report: CheckReport): Promise<void> {
+  const database = await EmbeddedPostgresProcess.start({
+    parent: options.dataParent,
+    settings: { max_connections: '300' },
+  });
+  const attacker = new WorkerProcess<AttackJob, AttackTally>(new URL('hostile-load.ts', import.meta.url));
+  let api: ApiServer | undefined;
   let neighbour: Neighbour | undefined;
   try {
     const tokens = await newTokens(database);
-    api = await ApiProcess.start({ database, groupFile: group.joinFile });
+    api = await ApiServer.start({
+      parent: database.folder,
+      databaseUrl: database.url(),
+      groupFile: group.joinFile,
+    });
     neighbour = await Neighbour.start({ port: api.port, authorization: tokens.neighbour, namespace: neighbourName });
     const quiet = await neighbour.work(options.quietSeconds);
     report.say(`alone:    ${shown(quiet)}`);
@@ -80,23 +87,23 @@ async function run(options: TenantsOptions, group: MemoryGroup, report: Report):
   }
 }
 
-interface Outcome {
+interface Observations {
   options: TenantsOptions;
   group: MemoryGroup;
-  report: Report;
-  api: ApiProcess;
+  report: CheckReport;
+  api: ApiServer;
   quiet: Experience;
   experience: Experience;
   tally: AttackTally;
 }
 
-async function judge({ options, group, report, api, quiet, experience, tally }: Outcome): Promise<void> {
+async function judge({ options, group, report, api, quiet, experience, tally }: Observations): Promise<void> {
   const kills = await group.kills();
   report.check('the system ended no process for want of memory', kills === 0, `${kills} times`);
-  report.check('the server runs on', api.isRunning, await logOf(api));
-  if (api.isRunning)
+  report.check('the server runs on', api.process.isRunning, api.process.log().slice(-2000));
+  if (api.process.isRunning)
     report.say(
-      `largest resident memory ${await peakOf(api.pid)} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`,
+      `largest resident memory ${Math.round(readPeak(api.pid))} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`,
     );
   const failures = failuresIn(experience);
   report.check('each request of the neighbour succeeded', failures.length === 0, failures.join(', '));
@@ -118,37 +125,13 @@ function shown({ requests, statuses, p50, p99, longest, p99Of }: Experience): st
   return `${requests} requests, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, longest ${longest.toFixed(0)} ms; p99 of ${[...p99Of].map(([kind, ms]) => `${kind} ${ms.toFixed(0)}`).join(', ')}; ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(', ')}`;
 }
 
-async function peakOf(pid: number): Promise<number> {
-  return mebibytesOf(pid, 'VmHWM');
-}
-
 async function restOf(pid: number): Promise<number> {
   await delay(5000);
-  return mebibytesOf(pid, 'VmRSS');
+  return Math.round(readMemory({ server: pid }).server);
 }
 
-async function mebibytesOf(pid: number, name: string): Promise<number> {
-  const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Math.round(Number(kilobytes) / 1024);
-}
-
-async function logOf({ dataDir }: ApiProcess): Promise<string> {
-  return (await readFile(`${dataDir}/server.log`, 'utf8')).slice(-2000);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-async function main(args: string[]): Promise<number> {
-  let options: TenantsOptions;
-  try {
-    options = parseTenantsOptions(args);
-  } catch (error) {
-    print(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
-  const report = new Report(print);
+async function runInGroup(options: TenantsOptions): Promise<Outcome> {
+  const report = new CheckReport(print);
   let group: MemoryGroup | undefined;
   try {
     group = await MemoryGroup.create(`svc-tenants-${process.pid}`, options.memoryBytes);
@@ -156,9 +139,7 @@ async function main(args: string[]): Promise<number> {
     print(
       `\n### NOT RUN, as no control group can be made here (it takes root, and /sys/fs/cgroup writable): ${(error as Error).message}\n`,
     );
-    if (options.summaryFile !== undefined)
-      await writeFile(options.summaryFile, JSON.stringify({ passed: 0, failed: 0, failures: [] }));
-    return 0;
+    return { passed: 0, failures: [] };
   }
   try {
     await run(options, group, report);
@@ -173,10 +154,8 @@ async function main(args: string[]): Promise<number> {
   }
   const { passed, violations } = report;
   const failures = violations.map((violation) => `tenants: ${violation}`);
-  if (options.summaryFile !== undefined)
-    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
   print(`tenants: ${passed} held, ${failures.length} FAILED`);
-  return failures.length === 0 ? 0 : 1;
+  return { passed, failures };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse: parseTenantsOptions, run: runInGroup });

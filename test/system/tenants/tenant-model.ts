@@ -1,4 +1,4 @@
-import type { ApiProcess } from '../../../bench/api-process.ts';
+import type { ApiServer } from '../harness/api-server.ts';
 
 export const group = 'tenants.svc.example';
 export const plural = 'documents';
@@ -47,7 +47,7 @@ export function documentOf(name: string, spec: object): object {
 }
 
 /** The model, and a namespace for each user in which they alone may do everything. */
-export async function prepareTenants(api: ApiProcess, users: readonly string[]): Promise<void> {
+export async function prepareTenants(api: ApiServer, users: readonly string[]): Promise<void> {
   const post = (path: string, body: object): Promise<string> =>
     api.fetch(path, { method: 'POST', body: JSON.stringify(body) });
   await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);

@@ -1,5 +1,6 @@
-import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { flag, text, wholeNumber } from '../harness/option-values.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 
 export interface TenantsOptions {
   seconds: number;
@@ -11,7 +12,7 @@ export interface TenantsOptions {
   /** Kinds of the attack's requests; absent: all. */
   only?: readonly string[];
   dataParent: string;
-  summaryFile?: string;
+  summaryFile: string | undefined;
 }
 
 export const usage = `Usage: make tenants ARGS='...'
@@ -26,32 +27,25 @@ export const usage = `Usage: make tenants ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseTenantsOptions(args: string[]): TenantsOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
     options: {
       seconds: text,
       quiet: text,
       memory: text,
-      untimed: { type: 'boolean' },
+      untimed: flag,
       only: text,
       data: text,
       summary: text,
     },
   });
   return {
-    seconds: count('seconds', values.seconds ?? '300'),
-    quietSeconds: count('quiet', values.quiet ?? '15'),
-    memoryBytes: count('memory', values.memory ?? '1024') * 1024 ** 2,
+    seconds: wholeNumber('seconds', values.seconds ?? '300', 1),
+    quietSeconds: wholeNumber('quiet', values.quiet ?? '15', 1),
+    memoryBytes: wholeNumber('memory', values.memory ?? '1024', 1) * 1024 ** 2,
     assertsTime: values.untimed !== true,
-    // A temporary folder of root's own would be closed to PostgreSQL's user.
-    dataParent: values.data ?? (process.getuid?.() === 0 ? '/tmp' : tmpdir()),
+    dataParent: values.data ?? defaultDataParent,
     ...(values.only === undefined ? {} : { only: values.only.split(';') }),
-    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+    summaryFile: values.summary,
   };
-}
-
-function count(name: string, text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`--${name} must be a whole number above 0`);
-  return Number(text);
 }

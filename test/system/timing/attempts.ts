@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { get, json, type FuzzRequest } from '../fuzz/fuzz-case.ts';
-import type { ServerProcess } from '../fuzz/server/server-process.ts';
+import { get, json, type WireRequest } from '../harness/wire/wire-request.ts';
+import type { ApiServer } from '../harness/api-server.ts';
 
 /** Attempts that fail for one reason; whoever measures them must not learn which. */
 export interface Attempts {
   reason: string;
-  next: () => FuzzRequest;
+  next: () => WireRequest;
 }
 
 /** The first is what the others are compared with. */
@@ -23,7 +23,7 @@ const failuresEach = 6;
 
 /** Logins and signatures that are refused for different reasons, of which no answer and no time may tell. */
 export async function prepareAttempts(
-  server: ServerProcess,
+  server: ApiServer,
   { logins, signatures }: { logins: number; signatures: number },
 ): Promise<Comparison[]> {
   let token = '';
@@ -32,7 +32,7 @@ export async function prepareAttempts(
       'Content-Type': 'application/json',
       ...(token === '' ? {} : { Authorization: `Bearer ${token}` }),
     };
-    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${server.accessPort}${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),
@@ -40,7 +40,7 @@ export async function prepareAttempts(
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Record<string, string>;
   };
-  token = (await post(auth, { username: 'admin', password: server.adminPassword }))['token']!;
+  token = (await post(auth, { username: 'admin', password: await server.adminPassword() }))['token']!;
   const accounts = Math.ceil(logins / failuresEach);
   const named = (prefix: string): string[] => Array.from({ length: accounts }, (_, i) => `${prefix}-${i}`);
   const add = async (prefix: string, more: object): Promise<string[]> => {
@@ -76,7 +76,7 @@ function loginsOf(reason: string, names: readonly string[]): Attempts {
 }
 
 function signaturesOf(reason: string, keyId: () => string): Attempts {
-  const next = (): FuzzRequest => {
+  const next = (): WireRequest => {
     const credentials = `keyId="${keyId()}",algorithm="hmac-sha256",headers="(request-target) date",signature="${randomBytes(32).toString('base64')}"`;
     return get('/api/v1/users/profile/', [
       ['Date', new Date().toUTCString()],

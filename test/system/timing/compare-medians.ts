@@ -1,4 +1,4 @@
-import type { Random } from '../fuzz/random.ts';
+import type { SeededRandom } from '../harness/seeded-random.ts';
 
 export interface MedianDifference {
   /** Medians, in what the samples are in. */
@@ -17,7 +17,11 @@ const tail = 0.0005;
  * By how much two series differ in the middle; the interval by the bootstrap's percentiles, as no distribution is
  * assumed.
  */
-export function compareMedians(first: readonly number[], second: readonly number[], random: Random): MedianDifference {
+export function compareMedians(
+  first: readonly number[],
+  second: readonly number[],
+  random: SeededRandom,
+): MedianDifference {
   const differences = Float64Array.from(
     { length: resamples },
     () => medianOf(resampled(second, random)) - medianOf(resampled(first, random)),
@@ -31,7 +35,7 @@ export function compareMedians(first: readonly number[], second: readonly number
   };
 }
 
-function resampled(values: readonly number[], random: Random): Float64Array {
+function resampled(values: readonly number[], random: SeededRandom): Float64Array {
   return Float64Array.from({ length: values.length }, () => values[random.below(values.length)]!);
 }
 

@@ -3,12 +3,14 @@
  * own; exits 1 where their medians differ by more than chance, a hundredth and 0.1 ms, or their bodies at all. A busy
  * machine makes the interval wide, never the verdict wrong.
  */
-import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Random } from '../fuzz/random.ts';
-import { accessService } from '../fuzz/services.ts';
-import { ServerProcess } from '../fuzz/server/server-process.ts';
-import { WireClient } from '../fuzz/wire/wire-client.ts';
+import { text, wholeNumber } from '../harness/option-values.ts';
+import { runMain, type Outcome } from '../harness/run-main.ts';
+import { SeededRandom } from '../harness/seeded-random.ts';
+import { ApiServer } from '../harness/api-server.ts';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../harness/embedded-postgres-process.ts';
+import { unlimitedAccess } from '../harness/unlimited-access.ts';
+import { WireClient } from '../harness/wire/wire-client.ts';
 import { prepareAttempts, type Comparison } from './attempts.ts';
 import { compareMedians } from './compare-medians.ts';
 
@@ -25,7 +27,7 @@ interface Series {
 }
 
 /** All kinds in each round, in an order of chance, so that whatever disturbs the machine disturbs them all. */
-async function measure({ kinds, each }: Comparison, client: WireClient, random: Random): Promise<Series[]> {
+async function measure({ kinds, each }: Comparison, client: WireClient, random: SeededRandom): Promise<Series[]> {
   const all = kinds.map(({ reason, next }) => ({ reason, next, times: [] as number[], answers: new Set<string>() }));
   for (let round = 0; round < each; round += 1) {
     for (const series of all.map((one) => ({ one, at: random.fraction() })).toSorted((a, b) => a.at - b.at)) {
@@ -43,7 +45,7 @@ async function measure({ kinds, each }: Comparison, client: WireClient, random: 
 function judge(
   what: string,
   [first, ...others]: readonly Series[],
-  random: Random,
+  random: SeededRandom,
 ): { lines: string[]; isWell: boolean } {
   let isWell = true;
   const lines = others.map(({ reason, times, answers }) => {
@@ -58,19 +60,38 @@ function judge(
   return { lines, isWell };
 }
 
-async function main(args: string[]): Promise<number> {
-  const number = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { logins: number, signatures: number } });
-  // A temporary folder of root's own would be closed to PostgreSQL's user.
-  const server = await ServerProcess.start(process.getuid?.() === 0 ? '/tmp' : tmpdir(), accessService);
-  const client = new WireClient({ port: server.port, token: '', limitMs: 30_000, slowLimitMs: 30_000 });
-  const random = new Random('timing');
+const usage = `Usage: make timing ARGS='...'
+  --logins=400        refused logins of each kind
+  --signatures=3000   refused signatures of each kind
+`;
+
+interface TimingOptions {
+  logins: number;
+  signatures: number;
+}
+
+function parse(args: string[]): TimingOptions {
+  const { values } = parseArgs({ args, options: { logins: text, signatures: text } });
+  return {
+    logins: wholeNumber('logins', values.logins ?? '400', 1),
+    signatures: wholeNumber('signatures', values.signatures ?? '3000', 1),
+  };
+}
+
+async function run({ logins, signatures }: TimingOptions): Promise<Outcome> {
+  const postgres = await EmbeddedPostgresProcess.start({ settings: unsafeSettings });
+  const server = await ApiServer.start({
+    command: 'serve',
+    parent: postgres.folder,
+    databaseUrl: postgres.url(),
+    // Without a clock, so that a signature is right whenever it is sent.
+    args: [...unlimitedAccess, '--svc.access.signature.max-skew=0s', '--svc.log.level=warn'],
+  });
+  const client = new WireClient({ port: server.accessPort, token: '', limitMs: 30_000, slowLimitMs: 30_000 });
+  const random = new SeededRandom('timing');
   let isWell = true;
   try {
-    for (const comparison of await prepareAttempts(server, {
-      logins: Number(values.logins ?? 400),
-      signatures: Number(values.signatures ?? 3000),
-    })) {
+    for (const comparison of await prepareAttempts(server, { logins, signatures })) {
       const verdict = judge(comparison.what, await measure(comparison, client, random), random);
       for (const line of verdict.lines) process.stdout.write(`${line}\n`);
       isWell &&= verdict.isWell;
@@ -78,9 +99,10 @@ async function main(args: string[]): Promise<number> {
   } finally {
     client.close();
     await server.stop();
+    await postgres.stop();
   }
   process.stdout.write(isWell ? 'timing: nothing is told\n' : 'timing: FAILED\n');
-  return isWell ? 0 : 1;
+  return isWell ? { passed: 1, failures: [] } : { passed: 0, failures: ['timing: something is told'] };
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runMain({ usage, parse, run });

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { until } from '../faults/until.ts';
+import { pollUntil } from '../harness/poll-until.ts';
 
 const STOP_MS = 20_000;
 
@@ -9,8 +9,8 @@ export async function stopPostgresBelow(home: string): Promise<void> {
   for (const pidFile of await pidFiles(home)) {
     const [pid, dataDir] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
     if (dataDir?.startsWith(home) !== true || !signal(Number(pid), 'SIGINT')) continue;
-    await until(`PostgreSQL ${pid} has stopped`, STOP_MS, () => !signal(Number(pid), 0)).catch(() =>
-      signal(Number(pid), 'SIGKILL'),
+    await pollUntil(() => !signal(Number(pid), 0), { what: `PostgreSQL ${pid} has stopped`, timeoutMs: STOP_MS }).catch(
+      () => signal(Number(pid), 'SIGKILL'),
     );
   }
 }

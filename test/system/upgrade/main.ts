@@ -3,17 +3,19 @@
  * this version takes it over, and all must be there. Then the version before runs beside this one on one PostgreSQL,
  * under load. Exits 1 on anything that docs/deploy.md#upgrading promises and does not hold.
  */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { InterruptedError, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
 import { buildOfCommit } from '../harness/build-of-commit.ts';
 import { landings, previousLanding, type Landing } from './landings.ts';
 import { uncoveredStates } from './migration-states.ts';
 import { sideBySide } from './beside/side-by-side.ts';
 import { stopPostgresBelow } from './left-postgres.ts';
 import { nextBuild } from './next-build.ts';
-import { endAll, RunningBuild } from './running-build.ts';
+import { ServerProcess } from '../harness/server-process.ts';
+import { startBuild } from './start-build.ts';
 import { shapeOf } from './shape.ts';
 import { parseUpgradeOptions, usage, type UpgradeRunOptions } from './upgrade-options.ts';
 import { servicesOf, upgradeInPlace } from './upgrade-in-place.ts';
@@ -21,30 +23,27 @@ import { servicesOf, upgradeInPlace } from './upgrade-in-place.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 type Check = readonly [name: string, run: (folder: string) => Promise<{ problems: readonly string[]; facts: string }>];
 
-async function main(args: string[]): Promise<number> {
-  let options: UpgradeRunOptions;
-  try {
-    options = parseUpgradeOptions(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    return 2;
-  }
+async function run(options: UpgradeRunOptions): Promise<Outcome> {
   const home = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-upgrade-'));
   // PostgreSQL's own user has to pass where we are root.
   await chmod(home, 0o711);
   const failures: string[] = [];
   let passed = 0;
+  let wasInterrupted = false;
   try {
     const checks = await checksOf(options, home);
-    for (const [index, [name, run]] of checks.entries()) {
+    for (const [index, [name, check]] of checks.entries()) {
       const folder = join(home, String(index));
       await mkdir(folder);
       const began = performance.now();
-      const { problems, facts } = await Promise.race([run(folder), interrupted]).catch((error: unknown) => ({
-        problems: [String(error instanceof Error ? error.stack : error)],
-        facts: '',
-      }));
-      await endAll();
+      const { problems, facts } = await untilInterrupted(check(folder)).catch((error: unknown) => {
+        wasInterrupted = error instanceof InterruptedError;
+        return {
+          problems: [String(error instanceof Error ? error.stack : error)],
+          facts: '',
+        };
+      });
+      await ServerProcess.killAll();
       await stopPostgresBelow(folder);
       process.stdout.write(
         `${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s) ${facts}\n${problems.map((problem) => `      ${problem}\n`).join('')}`,
@@ -54,15 +53,13 @@ async function main(args: string[]): Promise<number> {
       if (wasInterrupted) break;
     }
   } finally {
-    await endAll();
+    await ServerProcess.killAll();
     await stopPostgresBelow(home);
     if (failures.length === 0) await rm(home, { recursive: true, force: true });
     else process.stdout.write(`logs and data are in ${home}\n`);
   }
   process.stdout.write(`${passed} passed, ${failures.length} failed\n`);
-  if (options.summaryFile !== undefined)
-    await writeFile(options.summaryFile, JSON.stringify({ passed, failed: failures.length, failures }));
-  return failures.length === 0 ? 0 : 1;
+  return { passed, failures };
 }
 
 async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: string): Promise<Check[]> {
@@ -119,22 +116,11 @@ async function checksOf({ quick, from, only, build }: UpgradeRunOptions, home: s
 
 async function freshShape(build: string, folder: string): Promise<string[]> {
   await mkdir(folder);
-  const program = new RunningBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder, name: 'fresh' });
+  const program = startBuild({ build, command: 'serve', args: ['--svc.data.dir=data'], folder, name: 'fresh' });
   await servicesOf(program, folder);
   const shape = await shapeOf(join(folder, 'data'));
-  await program.end('SIGTERM');
+  await program.stop('SIGTERM');
   return shape;
 }
 
-let wasInterrupted = false;
-const interrupted = new Promise<never>((_, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      wasInterrupted = true;
-      reject(new Error('interrupted'));
-    });
-  }
-});
-interrupted.catch(() => {});
-
-process.exit(await main(process.argv.slice(2)));
+await runMain({ usage, parse: parseUpgradeOptions, run });

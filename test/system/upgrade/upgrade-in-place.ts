@@ -1,7 +1,8 @@
 import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiClient } from './api-client.ts';
-import { RunningBuild, takes } from './running-build.ts';
+import type { ServerProcess } from '../harness/server-process.ts';
+import { startBuild, takes } from './start-build.ts';
 import { shapeOf, shapeDifferences } from './shape.ts';
 import { differences, everything } from './world/everything.ts';
 import { fillFirst, fillSecond, useOldWorld } from './world/filled-world.ts';
@@ -42,8 +43,8 @@ export async function upgradeInPlace({
   // Before access management there were no users, and plugins had rights without asking for them.
   const hasUsers = takes(from, 'svc.access.token.ttl');
   if (hasUsers) await cp(join(from, 'config/samples/plugins/blog'), join(folder, 'plugins/blog'), { recursive: true });
-  const serve = (build: string, name: string): RunningBuild =>
-    new RunningBuild({
+  const serve = (build: string, name: string): ServerProcess =>
+    startBuild({
       build,
       command: 'serve',
       args: ['--svc.data.dir=data', '--svc.plugins.dir=plugins'],
@@ -53,7 +54,7 @@ export async function upgradeInPlace({
 
   const first = serve(from, 'old');
   await fillFirst(api(await servicesOf(first, folder)));
-  await first.end(end === 'SIGTERM' ? 'SIGKILL' : 'SIGTERM');
+  await first.stop(end === 'SIGTERM' ? 'SIGKILL' : 'SIGTERM');
   const second = serve(from, 'old-again');
   const services = await servicesOf(second, folder);
   if (hasUsers) await startPlugin(api(services));
@@ -61,7 +62,7 @@ export async function upgradeInPlace({
     ? await addPeople(services, { build: from, folder, args: ['--svc.data.dir=data'] })
     : undefined;
   const world = await fillSecond(api(services));
-  await second.end(end);
+  await second.stop(end);
 
   const began = performance.now();
   const upgraded = serve(to, 'new');
@@ -73,19 +74,19 @@ export async function upgradeInPlace({
   if (hasUsers) await usePlugin(api(now), 'after').catch((error: Error) => problems.push(error.message));
   if (people !== undefined) problems.push(...(await usePeople(now, people)));
   problems.push(...shapeDifferences(shape, await shapeOf(join(folder, 'data'))));
-  const code = await upgraded.end('SIGTERM');
+  const code = await upgraded.stop('SIGTERM');
   if (code !== 0) problems.push(`the new version ended with ${code}`);
   problems.push(...(await goBack(serve(from, 'back'), from, to)));
   return { problems, facts: `${world.objects.size} objects, ready after ${startMs} ms` };
 }
 
 /** An older program says that it cannot, unless it may work beside each step that the newer one has taken. */
-async function goBack(back: RunningBuild, from: string, to: string): Promise<string[]> {
+async function goBack(back: ServerProcess, from: string, to: string): Promise<string[]> {
   const started = await back.ready().then(
     () => true,
     () => false,
   );
-  const code = started ? await back.end('SIGTERM') : await back.exited;
+  const code = started ? await back.stop('SIGTERM') : await back.exited;
   const known = new Set((await stepsOf(from)).map(({ name }) => name));
   const mayStart = (await stepsOf(to)).every(
     ({ name, beside }) => known.has(name) || (beside !== undefined && known.has(beside)),
@@ -94,12 +95,12 @@ async function goBack(back: RunningBuild, from: string, to: string): Promise<str
     return started
       ? []
       : [
-          `the old version did not start again, though it may work beside what was done to the database: ${back.stderr}`,
+          `the old version did not start again, though it may work beside what was done to the database: ${back.log().slice(-2000)}`,
         ];
   if (started) return ['the old version started on a database that a newer one had changed'];
-  return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.stderr)
+  return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.log().slice(-2000))
     ? []
-    : [`the old version refused the newer database with ${code}: ${back.stderr}`];
+    : [`the old version refused the newer database with ${code}: ${back.log().slice(-2000)}`];
 }
 
 interface Step {
@@ -121,7 +122,7 @@ async function stepsOf(build: string): Promise<Step[]> {
 }
 
 /** Waits until it is ready, by its own word and by the door that load balancers ask at. */
-export async function servicesOf(program: RunningBuild, folder: string): Promise<Services> {
+export async function servicesOf(program: ServerProcess, folder: string): Promise<Services> {
   const { url, accessUrl } = await program.ready();
   const ready = await fetch(`${String(url)}/readyz`);
   if (!ready.ok) throw new Error(`${program.name} said ready, and /readyz answered ${ready.status}`);

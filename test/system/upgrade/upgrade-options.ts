@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { flag, text } from '../harness/option-values.ts';
 
 export interface UpgradeRunOptions {
   /** The most telling versions and less load: for CI. */
@@ -21,10 +22,9 @@ export const usage = `Usage: make upgrade ARGS='...'
 
 /** Throws an Error that says what is wrong. */
 export function parseUpgradeOptions(args: string[]): UpgradeRunOptions {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
-    options: { quick: { type: 'boolean' }, from: text, only: text, build: text, summary: text },
+    options: { quick: flag, from: text, only: text, build: text, summary: text },
   });
   const { only } = values;
   if (only !== undefined && only !== 'in-place' && only !== 'beside') throw new Error('--only is in-place or beside');

@@ -1,7 +1,7 @@
-import type { Arena } from '../arena.ts';
+import type { TestCluster } from '../test-cluster.ts';
 import type { Fault } from '../fault.ts';
 import { kill, type Backend } from '../fault-postgres.ts';
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { pausing } from './pausing.ts';
 
 const frozenMs = 5000;
@@ -16,8 +16,8 @@ function isListener({ query }: Backend): boolean {
 }
 
 async function chooseBackend(
-  { postgres }: Arena,
-  random: Random,
+  { postgres }: TestCluster,
+  random: SeededRandom,
   wanted: (backend: Backend) => boolean,
 ): Promise<number | undefined> {
   return random.shuffled((await postgres.backends()).filter(wanted))[0]?.pid;
@@ -28,10 +28,10 @@ function killed(name: string, whose: string, wanted: (backend: Backend) => boole
     name,
     intent: `A session of PostgreSQL that ${whose} is killed (SIGKILL): PostgreSQL throws out everybody and recovers; unknown outcomes are resolved.`,
     holdMs: 500,
-    inject: async (arena, random) => {
-      const pid = await chooseBackend(arena, random, wanted);
+    inject: async (cluster, random) => {
+      const pid = await chooseBackend(cluster, random, wanted);
       if (pid !== undefined) kill(pid, 'SIGKILL');
-      return () => arena.postgres.answers();
+      return () => cluster.postgres.answers();
     },
   };
 }
@@ -41,8 +41,8 @@ function frozen(name: string, whose: string, wanted: (backend: Backend) => boole
     name,
     intent: `A session of PostgreSQL that ${whose} stands still for 5 s (SIGSTOP), with whatever it has locked: who waits for it goes on afterwards.`,
     holdMs: frozenMs,
-    inject: async (arena, random) => {
-      const pid = await chooseBackend(arena, random, wanted);
+    inject: async (cluster, random) => {
+      const pid = await chooseBackend(cluster, random, wanted);
       if (pid === undefined) return undefined;
       kill(pid, 'SIGSTOP');
       return () => void kill(pid, 'SIGCONT');

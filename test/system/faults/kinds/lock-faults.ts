@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { databaseFailure } from '#pkg/database/index';
-import type { Arena } from '../arena.ts';
+import type { TestCluster } from '../test-cluster.ts';
 import type { Fault } from '../fault.ts';
 import { pausing } from './pausing.ts';
-import { group, notes, things, type SampleModel } from '../workload/sample-models.ts';
+import { group, notes, things, type SampleModel } from '../../harness/workload/sample-models.ts';
 
 /** PostgreSQL's name of a model's table. */
-async function tableOf({ postgres }: Arena, { plural }: SampleModel): Promise<string> {
+async function tableOf({ postgres }: TestCluster, { plural }: SampleModel): Promise<string> {
   const [row] = await postgres.query<{ id: number }>(
     'SELECT id FROM platform.models WHERE api_group = $1 AND resource = $2',
     [group, plural],
@@ -24,18 +24,18 @@ function ignoreConflict(error: unknown): void {
 function held(
   name: string,
   intent: string,
-  begin: (session: pg.Client, arena: Arena) => Promise<unknown>,
+  begin: (session: pg.Client, cluster: TestCluster) => Promise<unknown>,
   holdMs = 3000,
 ): Fault {
   return {
     name,
     intent,
     holdMs,
-    inject: async (arena) => {
-      const session = await arena.postgres.session(async (client) => {
+    inject: async (cluster) => {
+      const session = await cluster.postgres.session(async (client) => {
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
         await client.query("SET LOCAL lock_timeout = '5s'");
-        await begin(client, arena).catch(ignoreConflict);
+        await begin(client, cluster).catch(ignoreConflict);
       });
       return async () => {
         try {
@@ -52,8 +52,8 @@ export const lockFaults: readonly Fault[] = [
   held(
     'rows-locked',
     'A transaction of someone else holds the hot rows: writes of others go on.',
-    async (session, arena) => {
-      await session.query(`SELECT FROM ${await tableOf(arena, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
+    async (session, cluster) => {
+      await session.query(`SELECT FROM ${await tableOf(cluster, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
     },
   ),
   held(
@@ -71,17 +71,17 @@ export const lockFaults: readonly Fault[] = [
   held(
     'table-locked',
     "A model's table is locked by an administrator's statement: other models go on.",
-    async (session, arena) => {
-      await session.query(`LOCK TABLE ${await tableOf(arena, notes)} IN ACCESS EXCLUSIVE MODE`);
+    async (session, cluster) => {
+      await session.query(`LOCK TABLE ${await tableOf(cluster, notes)} IN ACCESS EXCLUSIVE MODE`);
     },
   ),
   {
     name: 'vacuum-full',
     intent: "An administrator rewrites a model's table and the log (VACUUM FULL), over and over.",
-    inject: async (arena) =>
+    inject: async (cluster) =>
       pausing(500, async () => {
-        await arena.postgres.query(`VACUUM FULL ${await tableOf(arena, things)}`);
-        await arena.postgres.query('VACUUM FULL platform.change_log');
+        await cluster.postgres.query(`VACUUM FULL ${await tableOf(cluster, things)}`);
+        await cluster.postgres.query('VACUUM FULL platform.change_log');
       }),
   },
   {
@@ -89,9 +89,9 @@ export const lockFaults: readonly Fault[] = [
     intent:
       'Transactions of someone else lock rows and revisions in another order than the servers do: PostgreSQL ends one or the other, and the write is tried again.',
     holdMs: 3000,
-    inject: async (arena) => {
-      const table = await tableOf(arena, things);
-      return pausing(100, () => lockBackwards(arena, table));
+    inject: async (cluster) => {
+      const table = await tableOf(cluster, things);
+      return pausing(100, () => lockBackwards(cluster, table));
     },
   },
 ];
@@ -100,7 +100,7 @@ export const lockFaults: readonly Fault[] = [
  * Holds the lock of revisions, which the servers take last, until they wait for it, and goes for the rows, which they
  * take first.
  */
-async function lockBackwards({ postgres }: Arena, table: string): Promise<void> {
+async function lockBackwards({ postgres }: TestCluster, table: string): Promise<void> {
   const session = await postgres.connect();
   try {
     await session.query('BEGIN');

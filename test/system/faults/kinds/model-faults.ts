@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresStore } from '#pkg/storage/index';
 import { Database, silentLog } from '#pkg/database/index';
 import type { Fault } from '../fault.ts';
-import { declareIndex, dropModel, makeModel } from '../definitions.ts';
+import { declareIndex, dropModel, makeModel } from '../../harness/workload/define-models.ts';
 import { pausing } from './pausing.ts';
 import { revive } from './replica-faults.ts';
-import { readList } from '../workload/read-list.ts';
-import { fleeting, things } from '../workload/sample-models.ts';
+import { readList } from '../../harness/workload/read-list.ts';
+import { fleeting, things } from '../../harness/workload/sample-models.ts';
 
 const listsByNewIndex = 10;
 /** Younger history is kept: servers that keep up never miss any. */
@@ -19,9 +19,9 @@ export const modelFaults: readonly Fault[] = [
     intent:
       'An index is added to a model full of objects: it is built while writes go on, and lists by it are right from the first.',
     holdMs: 500,
-    inject: async (arena, random) => {
-      await declareIndex(arena, things, true);
-      const { operator } = arena;
+    inject: async (cluster, random) => {
+      await declareIndex(cluster, things, true);
+      const { operator } = cluster;
       for (let i = 0; i < listsByNewIndex; i += 1) {
         const fields = [{ field: 'spec.extra', operator: 'in' as const, values: [`c-${random.below(5)}`] }];
         await readList(operator, {
@@ -37,17 +37,17 @@ export const modelFaults: readonly Fault[] = [
     name: 'index-removed',
     intent: 'An index is taken from a model under load: writes go on, and lists by it are refused.',
     holdMs: 500,
-    inject: async (arena) => declareIndex(arena, things, false),
+    inject: async (cluster) => declareIndex(cluster, things, false),
   },
   {
     name: 'model-dropped',
     intent:
       'A model is deleted with all its objects under load, every watcher is told of each, and it is made anew and empty under the same name.',
     holdMs: 500,
-    inject: async (arena) => {
-      await dropModel(arena, fleeting);
+    inject: async (cluster) => {
+      await dropModel(cluster, fleeting);
       await delay(300);
-      await makeModel(arena, fleeting);
+      await makeModel(cluster, fleeting);
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { Arena } from '../arena.ts';
+import type { TestCluster } from '../test-cluster.ts';
 import type { Fault } from '../fault.ts';
 import type { ProxyMode } from '../fault-proxy.ts';
 import { pausing } from './pausing.ts';
@@ -21,7 +21,8 @@ export const networkFaults: readonly Fault[] = [
   {
     name: 'connections-cut',
     intent: 'All connections to PostgreSQL are cut between a statement and its answer, over and over.',
-    inject: async ({ replicas }: Arena) => pausing(250, () => Promise.all(replicas.map(({ proxy }) => proxy.cut()))),
+    inject: async ({ replicas }: TestCluster) =>
+      pausing(250, () => Promise.all(replicas.map(({ proxy }) => proxy.cut()))),
   },
   badWay(
     'connections-slow',

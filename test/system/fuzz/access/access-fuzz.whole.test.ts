@@ -12,14 +12,13 @@ import { accessJudge } from '../oracles/judge-access.ts';
 import { StateDigest } from '../oracles/state-digest.ts';
 import { accessService } from '../services.ts';
 import { violation } from '../violation.ts';
-import { accessCalls } from './access-calls.ts';
-import { prepareAccessWorld, secretsOf, type AccessWorld } from './access-world.ts';
+import { prepareAccessUsers, secretsOf, type AccessUsers } from '../../harness/access-users.ts';
 import { accessAreas } from './areas/index.ts';
 
 let home: TestDatabase;
 let folder: string;
 let target: FuzzTarget;
-let world: AccessWorld;
+let world: AccessUsers;
 
 beforeAll(async () => {
   home = await createTestDatabase();
@@ -38,7 +37,11 @@ beforeAll(async () => {
     await command.exited;
     return command.stdout.trim();
   };
-  world = await prepareAccessWorld(accessCalls(port, createPrivateToken), password);
+  world = await prepareAccessUsers({
+    accessPort: port,
+    adminPassword: () => Promise.resolve(password),
+    createPrivateToken,
+  });
   let seen = 0;
   target = {
     port,

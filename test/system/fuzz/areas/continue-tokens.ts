@@ -1,5 +1,6 @@
-import { get, percent, type Area } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { percent, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import type { World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
@@ -7,7 +8,7 @@ type Token = Record<string, unknown>;
 
 const numbers = [0, -1, 1, 1.5, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e300, -0];
 
-function forgedValue(random: Random): unknown {
+function forgedValue(random: SeededRandom): unknown {
   return random.one<unknown>(
     () => random.pick(numbers),
     () => hostileText(random),
@@ -22,7 +23,7 @@ function forgedValue(random: Random): unknown {
 }
 
 /** A token of the server's own with some of its members changed, so that it passes the first look. */
-function forge(random: Random, token: string): string {
+function forge(random: SeededRandom, token: string): string {
   const value = JSON.parse(Buffer.from(token, 'base64url').toString()) as Token;
   for (let i = random.between(1, 2); i > 0; i -= 1) {
     const name = random.pick([...Object.keys(value), 'total', '__proto__', 'x']);
@@ -34,7 +35,7 @@ function forge(random: Random, token: string): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-function tokenFor(random: Random, world: World): { search: string; token: string } {
+function tokenFor(random: SeededRandom, world: World): { search: string; token: string } {
   const { search, token } = random.pick(world.continueTokens);
   const mutated = random.one(
     () => token,

@@ -1,6 +1,7 @@
-import { get, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { get, json, type WireRequest } from '../../harness/wire/wire-request.ts';
+import type { Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { extremeSchema, schema } from './hostile-schema.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
@@ -28,7 +29,7 @@ const jsonPaths = [
   '.spec.[*]',
 ];
 
-function index(random: Random, number: number): object {
+function index(random: SeededRandom, number: number): object {
   return {
     name: random.pick([`i${number}`, 'i', 'metadata.name', '__proto__', '', hostileText(random)]),
     path: random.chance(0.6) ? random.pick(['spec.a', 'spec.a[*]', 'spec.b', 'metadata.name']) : random.pick(jsonPaths),
@@ -39,7 +40,7 @@ function index(random: Random, number: number): object {
   };
 }
 
-function version(random: Random, name: string, storage: boolean): object {
+function version(random: SeededRandom, name: string, storage: boolean): object {
   const right = random.chance(0.6);
   const spec = right
     ? extremeSchema(random)
@@ -106,7 +107,7 @@ function version(random: Random, name: string, storage: boolean): object {
   };
 }
 
-function definition(random: Random, plural: string, group: string): object {
+function definition(random: SeededRandom, plural: string, group: string): object {
   const versions = random.chance(0.9)
     ? [version(random, 'v1', true)]
     : [
@@ -141,7 +142,7 @@ function definition(random: Random, plural: string, group: string): object {
 }
 
 /** Conditions and facts that only the server may state. */
-function forgedStatus(random: Random, name: string): FuzzRequest {
+function forgedStatus(random: SeededRandom, name: string): WireRequest {
   const condition = random.pick<unknown>([
     { type: 'Established', status: 'False' },
     { type: 'Established', status: 1 },
@@ -173,7 +174,7 @@ function forgedStatus(random: Random, name: string): FuzzRequest {
   };
 }
 
-function objectOf(random: Random, kind: string, group: string): string {
+function objectOf(random: SeededRandom, kind: string, group: string): string {
   const text = random.pick(['a', 'ab', 'x']).repeat(random.pick([1, 30, 1000, random.chance(0.1) ? 100_000 : 100]));
   const spec = random.one(
     () => JSON.stringify({ a: text }),

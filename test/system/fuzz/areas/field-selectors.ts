@@ -1,6 +1,7 @@
-import { get, query, type Area } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { query, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
 export const indexNames = [
@@ -34,11 +35,11 @@ const values = [
   'null',
 ];
 
-function field(random: Random): string {
+function field(random: SeededRandom): string {
   return random.chance(0.85) ? random.pick(indexNames) : hostileText(random);
 }
 
-function value(random: Random): string {
+function value(random: SeededRandom): string {
   return random.one(
     () => random.pick(values),
     () => random.pick(values),
@@ -47,7 +48,7 @@ function value(random: Random): string {
   );
 }
 
-function clause(random: Random): string {
+function clause(random: SeededRandom): string {
   return random.one(
     () => `${field(random)}${random.pick(['=', '==', '!=', '>', '>=', '<', '<=', '^=', '=~', '=<'])}${value(random)}`,
     () => `${random.pick(['', '!'])}${field(random)}`,
@@ -56,7 +57,7 @@ function clause(random: Random): string {
   );
 }
 
-export function fieldSelector(random: Random): string {
+export function fieldSelector(random: SeededRandom): string {
   const text = random.some(random.chance(0.02) ? 120 : 3, () => clause(random)).join(',');
   return random.chance(0.2) ? mutateText(random, text) : text;
 }

@@ -1,6 +1,7 @@
-import { get, type Area, type FuzzCase, type FuzzRequest } from '../fuzz-case.ts';
+import { get, type WireRequest } from '../../harness/wire/wire-request.ts';
+import type { Area, FuzzCase } from '../fuzz-case.ts';
 import { caseName } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
@@ -35,7 +36,7 @@ const mediaTypes = [
 ];
 
 /** The characters a header can carry; others are tried on bare sockets. */
-function headerText(random: Random): string {
+function headerText(random: SeededRandom): string {
   const text = random.chance(0.5) ? hostileText(random) : mutateText(random, random.pick(mediaTypes));
   return Buffer.from(text)
     .toString('latin1')
@@ -77,7 +78,7 @@ const headerNames = [
   'Max-Forwards',
 ];
 
-function header(random: Random): [string, string] {
+function header(random: SeededRandom): [string, string] {
   return random.one<[string, string]>(
     () => ['Accept', random.chance(0.6) ? random.pick(mediaTypes) : headerText(random)],
     () => [
@@ -147,12 +148,12 @@ const cookies = [
   'svc_sessionid',
 ];
 
-function withoutPermission(random: Random, world: World): Omit<FuzzCase, 'area'> {
+function withoutPermission(random: SeededRandom, world: World): Omit<FuzzCase, 'area'> {
   const value = random.chance(0.2)
     ? `Bearer ${mutateText(random, world.token)}`.replaceAll(/[^\x20-\x7e]/g, '')
     : random.pick(authorizations);
   const isCookie = random.chance(0.2);
-  const headers: FuzzRequest['headers'] = isCookie
+  const headers: WireRequest['headers'] = isCookie
     ? [
         ['Cookie', random.pick(cookies)],
         ['X-CSRFToken', 'x'],
@@ -161,7 +162,7 @@ function withoutPermission(random: Random, world: World): Omit<FuzzCase, 'area'>
     : [['Authorization', value === `Bearer ${world.token}` ? 'x' : value]];
   const method = random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
   const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.from('{}') };
-  const request: FuzzRequest = {
+  const request: WireRequest = {
     method,
     target: random.pick([
       world.posts,
@@ -194,7 +195,7 @@ export const headers: Area = {
     if (random.chance(0.25)) return withoutPermission(random, world);
     const list = random.some(random.chance(0.05) ? random.pick([100, 255, 260, 400]) : 4, () => header(random));
     const name = caseName(random);
-    const post: FuzzRequest = {
+    const post: WireRequest = {
       method: 'POST',
       target: world.frees,
       headers: list,

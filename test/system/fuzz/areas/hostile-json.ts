@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 
 /** Numbers as a body may write them; JSON has no others, however many programs cannot read them. */
@@ -100,7 +100,7 @@ const malformed: readonly string[] = [
 ];
 
 /** JSON text: scalars, containers, repeated and prototype keys, escapes of every kind. */
-export function jsonText(random: Random, depth = 4): string {
+export function jsonText(random: SeededRandom, depth = 4): string {
   if (depth <= 0 || random.chance(0.5))
     return random.one(
       () => random.pick(numberLiterals),
@@ -132,12 +132,12 @@ const keys = [
   '\\ud800',
 ];
 
-function jsonKey(random: Random): string {
+function jsonKey(random: SeededRandom): string {
   return random.chance(0.8) ? `"${random.pick(keys)}"` : jsonString(random);
 }
 
 /** Some characters as they are, some escaped, half a surrogate pair among them. */
-export function jsonString(random: Random): string {
+export function jsonString(random: SeededRandom): string {
   const text = hostileText(random);
   if (random.chance(0.5)) return JSON.stringify(text);
   return `"${Array.from(text)
@@ -153,7 +153,7 @@ function escaped(character: string): string {
 }
 
 /** A whole body that is well-formed nowhere, or beyond a limit: depth, number of values, size, encoding. */
-export function hostileJsonBody(random: Random, around: (value: string) => string): Buffer {
+export function hostileJsonBody(random: SeededRandom, around: (value: string) => string): Buffer {
   return random.one(
     () => Buffer.from(random.pick(malformed)),
     () => Buffer.from(around(random.pick(malformed))),
@@ -198,7 +198,7 @@ function nested(depth: number, opening: string): string {
 }
 
 /** Many values, keys or characters in one. */
-function wide(random: Random): string {
+function wide(random: SeededRandom): string {
   const count = random.pick([1000, 30_000, 99_990, 200_000]);
   return random.one(
     () => `[${'1,'.repeat(count)}1]`,

@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileText } from './hostile-text.ts';
 
 export type Schema = Record<string, unknown>;
@@ -67,7 +67,7 @@ export const hostilePatterns: readonly string[] = [
 const types = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null', '', 'Object', 'any'];
 
 /** Schemas right and wrong, small; nested by `depth`. */
-export function schema(random: Random, depth: number): Schema {
+export function schema(random: SeededRandom, depth: number): Schema {
   const children = (): Schema => (depth <= 0 ? { type: 'string' } : schema(random, depth - 1));
   const value = (): unknown =>
     random.pick<unknown>([0, 1, -1, 1.5, 1e308, '', 'a', null, true, [], {}, [1], { a: 1 }, hostileText(random)]);
@@ -147,7 +147,7 @@ export function schema(random: Random, depth: number): Schema {
 }
 
 /** Schemas that are right, and as large, deep or combined as one may try. */
-export function extremeSchema(random: Random): Schema {
+export function extremeSchema(random: SeededRandom): Schema {
   return random.one<Schema>(
     () => nested(random.pick([10, 40, 90]), (inner) => ({ type: 'object', properties: { a: inner } })),
     () => nested(random.pick([10, 40]), (inner) => ({ type: 'array', items: inner })),

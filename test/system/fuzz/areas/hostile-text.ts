@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 
 /** Texts that have broken programs before; each is one value, wherever it is put. */
 export const hostileTexts: readonly string[] = [
@@ -93,7 +93,7 @@ export const hostileTexts: readonly string[] = [
 ];
 
 /** One of them, a mixture, or characters at random. */
-export function hostileText(random: Random): string {
+export function hostileText(random: SeededRandom): string {
   return random.one(
     () => random.pick(hostileTexts),
     () => random.pick(hostileTexts) + random.pick(hostileTexts),
@@ -110,13 +110,13 @@ const alphabets = [
   '{}[]:,"&*!|>%@`#-?',
 ];
 
-export function randomText(random: Random, most: number): string {
+export function randomText(random: SeededRandom, most: number): string {
   const characters = Array.from(random.pick(alphabets));
   return random.some(most, () => random.pick(characters)).join('');
 }
 
 /** The text with a few of its characters dropped, doubled, replaced or swapped. */
-export function mutateText(random: Random, text: string): string {
+export function mutateText(random: SeededRandom, text: string): string {
   let result = text;
   for (let i = random.between(1, 3); i > 0; i -= 1) {
     const at = random.below(result.length + 1);
@@ -133,7 +133,7 @@ export function mutateText(random: Random, text: string): string {
 }
 
 /** The same for bytes: what comes of it may be no UTF-8. */
-export function mutateBytes(random: Random, bytes: Buffer): Buffer {
+export function mutateBytes(random: SeededRandom, bytes: Buffer): Buffer {
   const at = random.below(bytes.length + 1);
   const cut = random.chance(0.5) ? random.below(4) : 0;
   const inserted = random.one(

@@ -1,10 +1,11 @@
-import { caseName, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 
 /** The value as the spec, or some other part, of an object of this name. */
-export function objectAround(random: Random, kind: string, name: string): (value: string) => string {
+export function objectAround(random: SeededRandom, kind: string, name: string): (value: string) => string {
   const place = random.pick(['spec', 'spec', 'spec', 'metadata', 'labels', 'status', 'name', 'top']);
   const head = `"apiVersion":"${group}/v1","kind":"${kind}"`;
   return (value) => {
@@ -18,7 +19,7 @@ export function objectAround(random: Random, kind: string, name: string): (value
   };
 }
 
-export function anyWrite(random: Random, world: World, name: string, body: Buffer): FuzzRequest {
+export function anyWrite(random: SeededRandom, world: World, name: string, body: Buffer): WireRequest {
   const collection = random.pick([world.frees, world.frees, world.posts, world.notes]);
   const suffix = random.pick([
     '',

@@ -1,8 +1,9 @@
-import { get, query, type Area } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { query, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
-function key(random: Random): string {
+function key(random: SeededRandom): string {
   return random.one(
     () => 'lang',
     () => 'example.com/n',
@@ -11,7 +12,7 @@ function key(random: Random): string {
   );
 }
 
-function value(random: Random): string {
+function value(random: SeededRandom): string {
   return random.one(
     () => 'en',
     () => 'de',
@@ -21,7 +22,7 @@ function value(random: Random): string {
   );
 }
 
-function clause(random: Random): string {
+function clause(random: SeededRandom): string {
   const values = (): string =>
     random.some(random.chance(0.02) ? 1100 : 4, () => value(random)).join(random.pick([',', ', ', ' ,']));
   return random.one(
@@ -32,7 +33,7 @@ function clause(random: Random): string {
   );
 }
 
-export function labelSelector(random: Random): string {
+export function labelSelector(random: SeededRandom): string {
   const text = random
     .some(random.chance(0.02) ? 120 : 3, () => clause(random))
     .join(random.pick([',', ',', ' , ', ',,', ';']));

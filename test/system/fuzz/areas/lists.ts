@@ -1,10 +1,11 @@
-import { get, malformedEscape, query, type Area } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { malformedEscape, query, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { fieldSelector, indexNames } from './field-selectors.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 import { labelSelector } from './label-selectors.ts';
 
-function sort(random: Random): string {
+function sort(random: SeededRandom): string {
   const one = (): string =>
     `${random.chance(0.9) ? random.pick(indexNames) : hostileText(random)}${random.pick(['', ',asc', ',desc', ', desc', ',up', ','])}`;
   return random.chance(0.1) ? mutateText(random, one()) : one();
@@ -32,7 +33,7 @@ const counts = [
   '99999999999999999999',
 ];
 
-function count(random: Random): string {
+function count(random: SeededRandom): string {
   return random.chance(0.9) ? random.pick(counts) : hostileText(random);
 }
 

@@ -1,4 +1,5 @@
-import { get, json, percent, wellFormed, type Area, type FuzzCase } from '../fuzz-case.ts';
+import { get, json } from '../../harness/wire/wire-request.ts';
+import { percent, wellFormed, type Area, type FuzzCase } from '../fuzz-case.ts';
 import { group } from '../world.ts';
 import { hostileText } from './hostile-text.ts';
 

@@ -1,5 +1,6 @@
-import { caseName, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import { json, type WireRequest } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { hostileJsonBody, jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
 import { group } from '../world.ts';
@@ -37,14 +38,14 @@ const tokens = [
   'apiVersion',
 ];
 
-function pointer(random: Random): string {
+function pointer(random: SeededRandom): string {
   if (random.chance(0.05)) return `/spec${'/a'.repeat(random.pick([100, 3000, 50_000]))}`;
   if (random.chance(0.05)) return hostileText(random);
   const parts = random.some(4, () => (random.chance(0.9) ? random.pick(tokens) : hostileText(random)));
   return (random.chance(0.7) ? '/spec' : '') + parts.map((part) => `/${part}`).join('');
 }
 
-function operation(random: Random): string {
+function operation(random: SeededRandom): string {
   const op = random.pick(['add', 'add', 'replace', 'remove', 'move', 'copy', 'copy', 'test', 'Add', '', '__proto__']);
   const members = [`"op":${JSON.stringify(op)}`, `"path":${JSON.stringify(pointer(random))}`];
   if (random.chance(0.8)) members.push(`"value":${jsonText(random, 3)}`);
@@ -54,7 +55,7 @@ function operation(random: Random): string {
 }
 
 /** Each copy doubles what is there, unless somebody counts. */
-function doubling(random: Random): string {
+function doubling(random: SeededRandom): string {
   const copies = Array.from(
     { length: random.pick([5, 16, 30, 200]) },
     () => '{"op":"copy","from":"/spec","path":"/spec/a"}',
@@ -62,13 +63,13 @@ function doubling(random: Random): string {
   return `[{"op":"add","path":"/spec","value":{"a":[1,2,3],"b":"x"}},${copies.join(',')}]`;
 }
 
-function jsonPatch(random: Random): string {
+function jsonPatch(random: SeededRandom): string {
   return random.chance(0.05)
     ? doubling(random)
     : `[${random.some(random.chance(0.003) ? 12_000 : 5, () => operation(random)).join(',')}]`;
 }
 
-function patch(random: Random, target: string): FuzzRequest {
+function patch(random: SeededRandom, target: string): WireRequest {
   const [type, body] = random.one<[string, string | Buffer]>(
     () => ['application/json-patch+json', jsonPatch(random)],
     () => ['application/json-patch+json', jsonPatch(random)],

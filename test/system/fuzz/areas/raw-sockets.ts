@@ -1,5 +1,6 @@
-import { caseName, type Area, type FuzzRequest } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 
@@ -87,7 +88,7 @@ const garbage = [
   'GET / HTTP/1.0\r\n\r\n',
 ];
 
-function head(random: Random, { posts, frees }: World): string {
+function head(random: SeededRandom, { posts, frees }: World): string {
   const line = random.pick([
     `POST ${frees} HTTP/1.1`,
     `POST ${frees} HTTP/1.1`,
@@ -101,7 +102,7 @@ function head(random: Random, { posts, frees }: World): string {
   return `${line}\r\n${random.chance(0.97) ? 'Host: fuzz\r\n' : ''}${credential}Content-Type: application/json\r\n`;
 }
 
-function bytes(random: Random, world: World): string {
+function bytes(random: SeededRandom, world: World): string {
   const name = caseName(random);
   const body = JSON.stringify({ apiVersion: `${group}/v1`, kind: 'Free', metadata: { name }, spec: { a: 'b' } });
   const request = (): string => head(random, world) + random.pick(framings(body));
@@ -119,7 +120,7 @@ function bytes(random: Random, world: World): string {
 }
 
 /** An honest request with something behind it, which must not change what the first is answered. */
-function honestFirst(random: Random, world: World): FuzzRequest {
+function honestFirst(random: SeededRandom, world: World): WireRequest {
   const honest = `GET ${world.posts}/p1 HTTP/1.1\r\nHost: fuzz\r\n${credential}\r\n`;
   return {
     method: 'GET',

@@ -1,7 +1,8 @@
-import { caseName, get, json, type Area } from '../fuzz-case.ts';
+import { get, json } from '../../harness/wire/wire-request.ts';
+import { caseName, type Area } from '../fuzz-case.ts';
 import { exactDifference, parseExact, type ExactJson } from '../oracles/exact-json.ts';
 import { group } from '../world.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { jsonText } from './hostile-json.ts';
 
 type Members = { [key: string]: ExactJson };

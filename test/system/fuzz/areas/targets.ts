@@ -1,5 +1,6 @@
-import type { Area, FuzzRequest } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
+import type { Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group, type World } from '../world.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
 
@@ -96,7 +97,7 @@ function paths({ posts, notes }: World): string[] {
   ];
 }
 
-function target(random: Random, world: World): string {
+function target(random: SeededRandom, world: World): string {
   const path = random.pick(paths(world));
   const at = random.below(path.length + 1);
   return random.one(
@@ -158,7 +159,7 @@ export const targets: Area = {
     if (plain && random.chance(0.5))
       return { changes: 'never', requests: [{ method, target: wanted, headers: [], stream: true }] };
     const lines = `${method} ${wanted} HTTP/1.1\r\nHost: fuzz\r\nAuthorization: Bearer $TOKEN\r\nConnection: close\r\n\r\n`;
-    const request: FuzzRequest = {
+    const request: WireRequest = {
       method,
       target: wanted,
       headers: [],

@@ -1,5 +1,6 @@
-import { caseName, json, wellFormed, type Area } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import { json } from '../../harness/wire/wire-request.ts';
+import { caseName, wellFormed, type Area } from '../fuzz-case.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { group } from '../world.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText } from './hostile-text.ts';
@@ -18,7 +19,7 @@ const dates = [
   '2026-01-01T24:00:00Z',
 ];
 
-function members(random: Random): string[] {
+function members(random: SeededRandom): string[] {
   const text = (): string => JSON.stringify(wellFormed(hostileText(random)).replaceAll('\0', ''));
   const long = (): string =>
     JSON.stringify(random.pick(['a', 'a-', '-', 'é', 'a@']).repeat(random.pick([10, 1000, 30_000])));

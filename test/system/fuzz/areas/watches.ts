@@ -1,4 +1,5 @@
-import { get, malformedEscape, query, type Area } from '../fuzz-case.ts';
+import { get } from '../../harness/wire/wire-request.ts';
+import { malformedEscape, query, type Area } from '../fuzz-case.ts';
 import { hostileText } from './hostile-text.ts';
 import { labelSelector } from './label-selectors.ts';
 

@@ -1,12 +1,12 @@
 import { caseName, type Area } from '../fuzz-case.ts';
-import type { Random } from '../random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { anyWrite, objectAround } from './json-bodies.ts';
 import { jsonText } from './hostile-json.ts';
 import { hostileText, mutateBytes } from './hostile-text.ts';
 import { group } from '../world.ts';
 
 /** Lists of aliases of lists of aliases: nine levels of nine stand for a billion. */
-function bomb(random: Random): string {
+function bomb(random: SeededRandom): string {
   const levels = random.pick([2, 4, 9, 20]);
   const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
   for (let i = 1; i <= levels; i += 1)
@@ -100,7 +100,7 @@ const pieces: readonly string[] = [
   'a: \u2028b',
 ];
 
-function yamlSpec(random: Random): string {
+function yamlSpec(random: SeededRandom): string {
   return random.one(
     () => random.pick(pieces),
     () => [random.pick(pieces), random.pick(pieces)].join('\n  '),

@@ -1,8 +1,8 @@
-import type { FuzzRequest } from '../fuzz-case.ts';
-import type { Answer } from '../wire/answer.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
+import type { Answer } from '../../harness/wire/answer.ts';
 
 /** What must not have succeeded, whatever the request is about; undefined where nothing speaks against it. */
-export function acceptedMistake({ method, target, raw }: FuzzRequest, { status }: Answer): string | undefined {
+export function acceptedMistake({ method, target, raw }: WireRequest, { status }: Answer): string | undefined {
   if (raw !== undefined || status >= 400) return undefined;
   if (!isDecodable(target)) return `a malformed percent escape was answered ${status}`;
   if (method === 'PATCH' && /[?&]force(?:[=&]|$)/.test(target))

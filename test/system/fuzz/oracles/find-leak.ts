@@ -1,4 +1,4 @@
-import type { Answer } from '../wire/answer.ts';
+import type { Answer } from '../../harness/wire/answer.ts';
 
 /** Traces of the program in an answer: stacks, the engine's own messages, SQL, files. No case sends any of them. */
 const traces: readonly RegExp[] = [

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { get, type FuzzRequest } from '../fuzz-case.ts';
+import { get, type WireRequest } from '../../harness/wire/wire-request.ts';
 import type { Rule } from '../violation.ts';
-import type { Answer } from '../wire/answer.ts';
+import type { Answer } from '../../harness/wire/answer.ts';
 import { accessJudge } from './judge-access.ts';
 
 const api = get('/api/v1/users/users/');
 const page = get('/login/');
-const raw: FuzzRequest = { ...api, raw: [Buffer.from('GET')] };
+const raw: WireRequest = { ...api, raw: [Buffer.from('GET')] };
 const json = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 const html = { ...json, 'content-type': 'text/html; charset=utf-8' };
 const challenge = { ...json, 'www-authenticate': 'Bearer realm="api"' };
@@ -21,7 +21,7 @@ function answerOf(status: number, body: string, headers: Record<string, string> 
   };
 }
 
-const cases: [string, FuzzRequest, Answer, Rule | undefined][] = [
+const cases: [string, WireRequest, Answer, Rule | undefined][] = [
   ['a list', api, answerOf(200, '[]'), undefined],
   ['a detail', api, answerOf(404, '{"detail":"x","code":"not_found"}'), undefined],
   ['fields', api, answerOf(400, '{"limit":["x"]}'), undefined],

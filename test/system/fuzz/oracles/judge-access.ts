@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { violation, type Violation } from '../violation.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { outcomeJudge } from './judge-outcome.ts';
 import { judgeContent } from './judge-success.ts';
 
@@ -16,7 +16,7 @@ const loginErrors: ReadonlySet<unknown> = new Set(['password_failed', 'block_log
 /** The contract of access management; source: access-api.md. */
 export const accessJudge = outcomeJudge(judgeAnswer);
 
-function judgeAnswer(request: FuzzRequest, answer: Answer): Violation | undefined {
+function judgeAnswer(request: WireRequest, answer: Answer): Violation | undefined {
   const { status } = answer;
   if (status >= 500) return violation('unnamed 5xx', `${status}: ${answer.body.toString('utf8', 0, 300)}`);
   if (!known.has(status)) return violation('unknown status', String(status));
@@ -41,7 +41,7 @@ function judgeAnswer(request: FuzzRequest, answer: Answer): Violation | undefine
   return wrong === undefined ? undefined : violation('failure body', `${wrong}: ${status} ${text.slice(0, 300)}`);
 }
 
-function isApi({ target, raw }: FuzzRequest): boolean {
+function isApi({ target, raw }: WireRequest): boolean {
   return raw === undefined && /^\/api(?:\/|$|\?)/.test(target);
 }
 
@@ -50,7 +50,7 @@ function isUnread({ status, body }: Answer): boolean {
   return body.includes(`"kind":"Status"`) && body.includes(`"status":"Failure"`) && body.includes(`"code":${status}`);
 }
 
-function judgePage(request: FuzzRequest, text: string): string | undefined {
+function judgePage(request: WireRequest, text: string): string | undefined {
   if (isApi(request)) return 'a page in the API';
   return text.startsWith('<!doctype html>') || text.startsWith('<!DOCTYPE html>') ? undefined : 'no page';
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'yaml';
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { violation, type Violation } from '../violation.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 
 /** Which reasons go with which status; source: kubernetes-wire.md, section 3. */
 const reasons: Readonly<Record<number, readonly string[]>> = {
@@ -40,7 +40,7 @@ interface Failure {
 }
 
 /** A failure is a Status (or problem) that says the same as the status line, in words and fields. */
-export function judgeFailure(request: FuzzRequest, answer: Answer): Violation | undefined {
+export function judgeFailure(request: WireRequest, answer: Answer): Violation | undefined {
   const { status, body } = answer;
   if (request.method === 'HEAD' && body.length === 0) return undefined;
   const failure = readFailure(answer);

@@ -1,7 +1,7 @@
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { violation, type Violation } from '../violation.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
-import type { Outcome } from '../wire/wire-client.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
+import type { Outcome } from '../../harness/wire/wire-client.ts';
 import { acceptedMistake } from './accepted-mistake.ts';
 import { findLeak } from './find-leak.ts';
 
@@ -10,11 +10,11 @@ const repeatable: ReadonlySet<string> = new Set(['set-cookie', 'vary', 'warning'
 
 /** The first thing that is wrong with what came of one request, whatever it was. */
 export type OutcomeJudge = (
-  request: FuzzRequest,
+  request: WireRequest,
   outcome: Outcome,
   secrets: readonly string[],
 ) => Violation | undefined;
-export type AnswerJudge = (request: FuzzRequest, answer: Answer) => Violation | undefined;
+export type AnswerJudge = (request: WireRequest, answer: Answer) => Violation | undefined;
 
 /**
  * `judgeAnswer`: by what contract an answer is right, once it is one, no internal error, and tells nothing of the
@@ -25,7 +25,7 @@ export function outcomeJudge(judgeAnswer: AnswerJudge): OutcomeJudge {
 }
 
 function judgeOutcome(
-  request: FuzzRequest,
+  request: WireRequest,
   { answers, failure }: Outcome,
   { secrets, judgeAnswer }: { secrets: readonly string[]; judgeAnswer: AnswerJudge },
 ): Violation | undefined {
@@ -53,7 +53,7 @@ function judgeAny(answer: Answer, secrets: readonly string[]): Violation | undef
   return wrong === undefined ? undefined : violation('headers', wrong);
 }
 
-function judgeAccepted(request: FuzzRequest, answer: Answer): Violation | undefined {
+function judgeAccepted(request: WireRequest, answer: Answer): Violation | undefined {
   const mistake = acceptedMistake(request, answer);
   return mistake === undefined ? undefined : violation('wrong answer', mistake);
 }

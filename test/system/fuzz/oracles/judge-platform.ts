@@ -1,6 +1,6 @@
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { violation, type Violation } from '../violation.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { outcomeJudge } from './judge-outcome.ts';
 import { judgeSuccess } from './judge-success.ts';
@@ -13,7 +13,7 @@ const known = new Set([
 /** The content platform's contract; source: extension-api.md, sections 1, 2 and 4. */
 export const platformJudge = outcomeJudge(judgeAnswer);
 
-function judgeAnswer(request: FuzzRequest, answer: Answer): Violation | undefined {
+function judgeAnswer(request: WireRequest, answer: Answer): Violation | undefined {
   const { status } = answer;
   const location = headerOf(answer, 'location');
   // The page of the documentation is no API path.

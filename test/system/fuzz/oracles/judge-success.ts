@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
-import type { FuzzRequest } from '../fuzz-case.ts';
+import type { WireRequest } from '../../harness/wire/wire-request.ts';
 import { violation, type Violation } from '../violation.ts';
-import { headerOf, type Answer } from '../wire/answer.ts';
+import { headerOf, type Answer } from '../../harness/wire/answer.ts';
 
 const prototypeKey = /"(?:__proto__|constructor|prototype)":/;
 /** Schemas are documents about keys, and may speak of any. */
@@ -11,14 +11,14 @@ const documents = /^\/(?:openapi|docs|apis\/apiextensions\.k8s\.io|api\/docs|api
 /**
  * A success is whole, well-formed and of the type it says, and no object in it holds a key that reaches a prototype.
  */
-export function judgeSuccess(request: FuzzRequest, answer: Answer): Violation | undefined {
+export function judgeSuccess(request: WireRequest, answer: Answer): Violation | undefined {
   if (answer.status === 201 && headerOf(answer, 'location') === undefined && !isDryRun(request))
     return violation('headers', 'a 201 without Location');
   return judgeContent(request, answer);
 }
 
 /** The same of any service: where it was created does not count. */
-export function judgeContent(request: FuzzRequest, answer: Answer): Violation | undefined {
+export function judgeContent(request: WireRequest, answer: Answer): Violation | undefined {
   const { status, complete } = answer;
   if (status === 204 || status === 304 || request.method === 'HEAD') return undefined;
   const type = headerOf(answer, 'content-type')?.split(';', 1)[0];
@@ -41,7 +41,7 @@ export function judgeContent(request: FuzzRequest, answer: Answer): Violation | 
 }
 
 /** What was only tried is nowhere to be found. */
-function isDryRun({ target, raw }: FuzzRequest): boolean {
+function isDryRun({ target, raw }: WireRequest): boolean {
   return raw === undefined && /[?&]dryRun=All(?:&|$)/.test(target);
 }
 

@@ -1,13 +1,13 @@
 /**
- * Loaded into the server by `--import`: tells on file descriptor 3 whenever the event loop was held, as `<began>
- * <ended> <cpu>` in milliseconds.
+ * Loaded into the server by `--import`: sends a message whenever the event loop was held, `{ began, ended, cpu }` in
+ * milliseconds.
  *
  * A timer of a few milliseconds beats once a turn of the loop; the processor time between two beats is that of the
  * longest turn, and at most one interval more. Processor time, not time: on a busy machine a turn lasts as long as the
  * machine likes. The process's own includes its helper threads, the thread's own is told in hundredths of a second: the
  * smaller counts.
  */
-import { readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 const intervalMs = 5;
 const toldMs = 60;
@@ -23,12 +23,13 @@ setInterval(() => {
   const ended = now();
   if (cpu > toldMs) {
     const thread = (threadTicks() - ticks + 1) * tickMs;
-    if (Math.min(cpu, thread) > toldMs) writeSync(3, `${beat} ${ended} ${Math.min(cpu, thread)}\n`);
+    if (Math.min(cpu, thread) > toldMs) process.send({ began: beat, ended, cpu: Math.min(cpu, thread) });
   }
   beat = now();
   usage = process.cpuUsage();
   ticks = threadTicks();
 }, intervalMs).unref();
+process.channel.unref();
 
 function now() {
   return Number(process.hrtime.bigint()) / 1e6;

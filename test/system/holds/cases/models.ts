@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readCpuTime, readMemory } from '../../harness/process-usage.ts';
 import type { HoldRow } from '../hold-case.ts';
 import { MeasuredServer, type MeasuredRequest } from '../measured-server.ts';
 import { collectionOf, create, definition, definitionsPath, group, object } from '../sample-model.ts';
@@ -26,7 +26,7 @@ export async function measureModels({ parent, models, report, print }: ModelsRun
     await create(server, pluralOf(0), object(pluralOf(0), 'one', { spec: { title: 'x' } }));
     await timeReads(server, warmUp);
     print(`models: GET of one object with 1 model: ${(await timeReads(server, reads)).toFixed(3)} ms of CPU`);
-    const before = memoryOf(server);
+    const before = readMemory({ server: server.pid }).server;
     const rows = { first: 0, last: 0, cpuMs: 0, wallMs: 0 };
     for (let position = 1; position < models; position += 1) {
       const started = performance.now();
@@ -49,7 +49,9 @@ export async function measureModels({ parent, models, report, print }: ModelsRun
       limitMs,
     });
     print(`models: GET of one object with ${models} models: ${(await timeReads(server, reads)).toFixed(3)} ms of CPU`);
-    print(`models: memory grew from ${before.toFixed(0)} to ${memoryOf(server).toFixed(0)} MB`);
+    print(
+      `models: memory grew from ${before.toFixed(0)} to ${readMemory({ server: server.pid }).server.toFixed(0)} MB`,
+    );
     await documents(server, 'served for long', report);
     await measuredRow(
       server,
@@ -67,7 +69,7 @@ export async function measureModels({ parent, models, report, print }: ModelsRun
     const started = performance.now();
     server = await MeasuredServer.start(parent, dataDir);
     print(
-      `models: start with ${models}: ready after ${(performance.now() - started).toFixed(0)} ms, ${memoryOf(server).toFixed(0)} MB, longest hold ${server.startHold.cpuMs.toFixed(0)} ms`,
+      `models: start with ${models}: ready after ${(performance.now() - started).toFixed(0)} ms, ${readMemory({ server: server.pid }).server.toFixed(0)} MB, longest hold ${server.startHold.cpuMs.toFixed(0)} ms`,
     );
     await documents(server, 'after a start', report);
     await measuredRow(
@@ -89,7 +91,7 @@ export async function measureModels({ parent, models, report, print }: ModelsRun
   const started = performance.now();
   const again = await MeasuredServer.start(parent, dataDir);
   print(
-    `models: start with none: ready after ${(performance.now() - started).toFixed(0)} ms (the very first: ${(started - empty).toFixed(0)} ms), ${memoryOf(again).toFixed(0)} MB`,
+    `models: start with none: ready after ${(performance.now() - started).toFixed(0)} ms (the very first: ${(started - empty).toFixed(0)} ms), ${readMemory({ server: again.pid }).server.toFixed(0)} MB`,
   );
   await again.stop();
 }
@@ -164,17 +166,9 @@ async function documents(server: MeasuredServer, when: string, report: (row: Hol
 
 /** Milliseconds of the server's processor time for one GET. */
 async function timeReads(server: MeasuredServer, count: number): Promise<number> {
-  const before = cpuMsOf(server);
+  const before = readCpuTime({ server: server.pid }).server;
   for (let i = 0; i < count; i += 1) await server.expect({ method: 'GET', path: `${collectionOf(pluralOf(0))}/one` });
-  return (cpuMsOf(server) - before) / count;
+  return (readCpuTime({ server: server.pid }).server - before) / count;
 }
 
 /** Source: proc(5); user and system time in hundredths of a second. */
-function cpuMsOf({ pid }: MeasuredServer): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function memoryOf({ pid }: MeasuredServer): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-}

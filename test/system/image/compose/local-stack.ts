@@ -1,21 +1,20 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '../../faults/until.ts';
-import { Loopback } from '../../rollout/loopback.ts';
-import { repository } from '../../../../hack/image/dockerfile.ts';
+import { HaproxyProcess } from '../../harness/haproxy-process.ts';
+import { ServerProcess, type ExitStatus } from '../../harness/server-process.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { LoopbackAddresses } from '../../harness/loopback.ts';
 import { deployFolder, programsOf, readComposeFile, type ComposeFile, type Service } from './compose-file.ts';
 
 const waitMs = 60_000;
-const program = join(repository, 'dist/cmd/svc/main.js');
 
 export interface Replica {
   readonly service: string;
   readonly address: string;
-  readonly child: ChildProcess;
-  log: string;
+  readonly process: ServerProcess;
 }
 
 export interface StackOptions {
@@ -35,10 +34,10 @@ export class LocalStack {
   readonly address: string;
   readonly replicas: Replica[] = [];
   readonly #folder: string;
-  readonly #loopback: Loopback;
+  readonly #loopback: LoopbackAddresses;
   readonly #file: ComposeFile;
   readonly #options: StackOptions;
-  #proxy: ChildProcess | undefined;
+  #proxy: HaproxyProcess | undefined;
 
   /** Resolves when every health check passes, through haproxy too. */
   static async start(options: StackOptions): Promise<LocalStack> {
@@ -47,7 +46,7 @@ export class LocalStack {
       await stack.#start();
       return stack;
     } catch (error) {
-      const logs = stack.replicas.map(({ service, log }) => `${service}: ${log.slice(-1500)}`).join('\n');
+      const logs = stack.replicas.map((each) => `${each.service}: ${each.process.log().slice(-1500)}`).join('\n');
       await stack.stop();
       throw new Error(`${(error as Error).message}\n${logs}`, { cause: error });
     }
@@ -55,7 +54,7 @@ export class LocalStack {
 
   private constructor(folder: string, file: ComposeFile, options: StackOptions) {
     this.#folder = folder;
-    this.#loopback = new Loopback();
+    this.#loopback = new LoopbackAddresses();
     this.#file = file;
     this.#options = options;
     this.address = this.#loopback.take();
@@ -81,11 +80,10 @@ export class LocalStack {
       await Promise.all(replicas.map((replica) => this.#healthy(replica)));
     }
     for (const port of [8090, 8091])
-      await until(
-        `haproxy leads to port ${port}`,
-        waitMs,
-        async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok,
-      );
+      await pollUntil(async () => (await fetch(`http://${this.address}:${port}/readyz`)).ok, {
+        what: `haproxy leads to port ${port}`,
+        timeoutMs: waitMs,
+      });
   }
 
   async #startProxy(planned: readonly { service: string; address: string }[]): Promise<void> {
@@ -100,18 +98,9 @@ export class LocalStack {
           .map(({ address }, index) => `  server ${service}${index} ${address}:${port}`)
           .join('\n'),
       );
-    const file = join(this.#folder, 'haproxy.cfg');
-    await writeFile(file, text);
-    const proxy = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    this.#proxy = proxy;
-    await until(
-      'haproxy listens',
-      waitMs,
-      async () => proxy.exitCode !== null || (await fetch(`http://${this.address}:8090/`)).status === 503,
-    );
-    if (proxy.exitCode !== null) throw new Error(`haproxy ended:\n${said}`);
+    this.#proxy = await HaproxyProcess.start(this.#folder, text, {
+      isReady: async () => (await fetch(`http://${this.address}:8090/`)).status === 503,
+    });
   }
 
   async #run({
@@ -136,14 +125,15 @@ export class LocalStack {
     );
     // What the image sets.
     const image = { SVC_SERVER_HOST: address, SVC_ACCESS_HOST: address, SVC_DATA_DIR: join(home, 'data') };
-    const child = spawn(process.execPath, ['--enable-source-maps', program, ...definition.command!], {
-      cwd: home,
+    const [command = '', ...args] = definition.command!;
+    const server = new ServerProcess({
+      command,
+      args,
+      folder: home,
+      nodeArgs: ['--enable-source-maps'],
       env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...image, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const replica: Replica = { service, address, child, log: '' };
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (replica.log += chunk.toString()));
+    const replica: Replica = { service, address, process: server };
     this.replicas.push(replica);
     return replica;
   }
@@ -169,30 +159,24 @@ export class LocalStack {
     const [, command, ...args] = this.#file.services[replica.service]!.healthcheck!.test.map((word) =>
       word.replace('127.0.0.1', replica.address),
     );
-    await until(`${replica.service} is healthy`, waitMs, async () => {
-      if (replica.child.exitCode !== null) throw new Error('it has ended');
-      const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
-      return code === 0;
-    });
+    await pollUntil(
+      async () => {
+        if (!replica.process.isRunning) throw new Error('it has ended');
+        const [code] = (await once(spawn(command!, args, { stdio: 'ignore' }), 'close')) as [number | null];
+        return code === 0;
+      },
+      { what: `${replica.service} is healthy`, timeoutMs: waitMs },
+    );
   }
 
   /** As an engine stops one: SIGTERM, and waiting. Its exit code. */
-  async stopReplica({ child }: Replica): Promise<number | null> {
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-    child.kill('SIGTERM');
-    const [code] = (await once(child, 'exit')) as [number | null];
-    return code;
+  stopReplica({ process: server }: Replica): Promise<ExitStatus> {
+    return server.stop();
   }
 
   async stop(): Promise<void> {
-    for (const child of [
-      ...this.replicas.map((replica) => replica.child),
-      ...(this.#proxy === undefined ? [] : [this.#proxy]),
-    ]) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
+    await Promise.all(this.replicas.map((replica) => replica.process.stop('SIGKILL')));
+    await this.#proxy?.stop();
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

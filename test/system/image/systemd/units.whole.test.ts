@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newPersonalToken } from '#pkg/identity/index';
 import { databaseUrlOf } from '../../../../cmd/svc/start-test-program.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../pkg/testenv/test-database.ts';
-import { until } from '../../faults/until.ts';
-import { Loopback } from '../../rollout/loopback.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { LoopbackAddresses } from '../../harness/loopback.ts';
 import { repository } from '../../../../hack/image/dockerfile.ts';
 import { sampleOptions, Unit } from './unit.ts';
 
@@ -73,7 +73,7 @@ testHere(
   async () => {
     const unit = new Unit('svc@.service');
     // A machine, which is its own load balancer too.
-    const address = new Loopback().take();
+    const address = new LoopbackAddresses().take();
     const sample = sampleFor(address);
     for (const [program, port] of [
       ['apiserver', 8090],
@@ -93,11 +93,10 @@ testHere(
       let said = '';
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await until(
-        `${program} is ready`,
-        60_000,
-        async () => child.exitCode !== null || (await fetch(`http://${address}:${port}/readyz`)).ok,
-      );
+      await pollUntil(async () => child.exitCode !== null || (await fetch(`http://${address}:${port}/readyz`)).ok, {
+        what: `${program} is ready`,
+        timeoutMs: 60_000,
+      });
       expect(child.exitCode === null ? '' : said).toBe('');
     }
 

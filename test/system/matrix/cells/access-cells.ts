@@ -1,4 +1,4 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { judgeAccess, type AccessOperation } from '../model/access-model.ts';
 import { identifyOnAccess, type Identity } from '../model/credential.ts';
 import type { OrgChoice } from '../model/org-choice.ts';
@@ -7,14 +7,14 @@ import type { Verdict } from '../model/verdict.ts';
 import type { Facts } from '../world/facts.ts';
 import type { MatrixRequest } from '../wire/matrix-request.ts';
 import type { Making } from '../world/throwaways.ts';
-import { addCookie, type Wallet } from '../wire/wallet.ts';
+import { addCookie, type CredentialStore } from '../wire/credential-store.ts';
 import type { AccessRoute } from './access-routes.ts';
 import type { Cell } from './cell.ts';
 import { somebody } from './sample.ts';
 
 export interface AccessCells {
   readonly facts: Facts;
-  readonly wallet: Wallet;
+  readonly credentialStore: CredentialStore;
   readonly routes: readonly AccessRoute[];
   /** `<method> <path>` of operations that the served document gives an organization. */
   readonly inOrganization: ReadonlySet<string>;
@@ -26,8 +26,8 @@ const headShare = 0.06;
 /** The cell of a number: routes in turn, all else by chance. */
 export function accessCell(
   number: number,
-  random: Random,
-  { facts, wallet, routes, inOrganization }: AccessCells,
+  random: SeededRandom,
+  { facts, credentialStore, routes, inOrganization }: AccessCells,
 ): Cell {
   const route = routes[number % routes.length]!;
   const choice = organization(random, facts);
@@ -39,7 +39,7 @@ export function accessCell(
   const { person, another, credential } = somebody(
     random,
     facts.people,
-    wallet,
+    credentialStore,
     ({ session, restriction }) => restriction === undefined && (session?.csrf !== 'form' || route.body !== undefined),
   );
   const judged = judgeAccess({ operation, credential, person, another, choice, orgs: facts.orgNames });
@@ -78,7 +78,7 @@ export function accessCell(
         request.headers['Content-Type'] = 'application/json';
       }
       const chosen = withOrganization(request, choice);
-      wallet.present(credential, chosen, { person, another, origin: origins.access });
+      credentialStore.present(credential, chosen, { person, another, origin: origins.access });
       return chosen;
     },
   };
@@ -115,7 +115,7 @@ function idOf(id: string | undefined, person: Person, { userIds, accessKeys }: F
   return id === 'own key' ? accessKeys.get(person.username)! : (id ?? '');
 }
 
-function organization(random: Random, { orgs: { a, b, empty } }: Facts): OrgChoice {
+function organization(random: SeededRandom, { orgs: { a, b, empty } }: Facts): OrgChoice {
   const one = (): string =>
     random.pick([
       a,

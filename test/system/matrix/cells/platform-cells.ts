@@ -1,10 +1,10 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { identifyOnPlatform, type Credential } from '../model/credential.ts';
 import { judgePlatform, requesterOf, type Impersonation, type PlatformQuestion } from '../model/platform-model.ts';
 import { isAllowed, type Attributes, type Requester } from '../model/rbac.ts';
 import type { Facts } from '../world/facts.ts';
 import type { MatrixRequest } from '../wire/matrix-request.ts';
-import type { Wallet } from '../wire/wallet.ts';
+import type { CredentialStore } from '../wire/credential-store.ts';
 import { describe } from './access-cells.ts';
 import type { Cell } from './cell.ts';
 import type { PlatformRoute } from './platform-routes.ts';
@@ -12,7 +12,7 @@ import { somebody } from './sample.ts';
 
 export interface PlatformCells {
   readonly facts: Facts;
-  readonly wallet: Wallet;
+  readonly credentialStore: CredentialStore;
   readonly routes: readonly PlatformRoute[];
 }
 
@@ -24,11 +24,11 @@ const impersonationShare = 0.12;
 const headShare = 0.06;
 
 /** The cell of a number: routes in turn, all else by chance. */
-export function platformCell(number: number, random: Random, world: PlatformCells): Cell {
-  const { facts, wallet, routes } = world;
+export function platformCell(number: number, random: SeededRandom, world: PlatformCells): Cell {
+  const { facts, credentialStore, routes } = world;
   const asked = routes[number % routes.length]!;
-  const { person, another, credential: plain } = somebody(random, facts.people, wallet, () => true);
-  const credential = narrowed(random, plain, wallet.restrictionsOf(person));
+  const { person, another, credential: plain } = somebody(random, facts.people, credentialStore, () => true);
+  const credential = narrowed(random, plain, credentialStore.restrictionsOf(person));
   const server = random.chance(0.5) ? 'platform' : 'basic';
   const impersonation = random.chance(impersonationShare) ? somebodyElse(random, facts) : undefined;
   const review =
@@ -79,14 +79,14 @@ export function platformCell(number: number, random: Random, world: PlatformCell
         headers,
         ...(operation.body === undefined ? {} : { body: JSON.stringify(operation.body) }),
       };
-      wallet.present(credential, request, { person, another, origin: origins[server] });
+      credentialStore.present(credential, request, { person, another, origin: origins[server] });
       return request;
     },
   };
 }
 
 /** Of a resource it asks what GET asks; of a path the verb is the method, as in Kubernetes. */
-function headed(random: Random, route: PlatformRoute): PlatformRoute {
+function headed(random: SeededRandom, route: PlatformRoute): PlatformRoute {
   const { method, asks, isStream } = route;
   if (method !== 'GET' || isStream === true || !random.chance(headShare)) return route;
   return {
@@ -96,7 +96,7 @@ function headed(random: Random, route: PlatformRoute): PlatformRoute {
   };
 }
 
-function narrowed(random: Random, credential: Credential, restrictions: readonly string[]): Credential {
+function narrowed(random: SeededRandom, credential: Credential, restrictions: readonly string[]): Credential {
   const { header } = credential;
   if (
     header?.kind !== 'personal' ||
@@ -108,7 +108,7 @@ function narrowed(random: Random, credential: Credential, restrictions: readonly
   return { ...credential, restriction: random.pick(restrictions) };
 }
 
-function somebodyElse(random: Random, { people, orgs: { a } }: Facts): Impersonation {
+function somebodyElse(random: SeededRandom, { people, orgs: { a } }: Facts): Impersonation {
   const username = random.chance(0.3) ? 'matrix-stranger' : random.pick(people).username;
   return {
     username,
@@ -128,7 +128,7 @@ function requesterIn({ person, credential, impersonation, isBasicOn }: PlatformQ
 
 /** The question instead of the request, about oneself or about somebody else; `of` is who that is. */
 function reviewOf(
-  random: Random,
+  random: SeededRandom,
   attributes: Attributes,
   { people }: Facts,
 ): { route: PlatformRoute; attributes: Attributes; of?: Requester } {

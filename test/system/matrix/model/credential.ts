@@ -6,7 +6,7 @@ import type { Person } from './person.ts';
 export type HeaderKind =
   'bearer' | 'private' | 'signature' | 'message signature' | 'personal' | 'basic' | 'unknown scheme';
 
-/** One way to present oneself; which secret goes with it, and whose, the wallet knows. */
+/** One way to present oneself; which secret goes with it, and whose, the credentialStore knows. */
 export interface Credential {
   readonly name: string;
   /** With `fault` it is one that was never good, or is not any more. */

@@ -1,26 +1,13 @@
-import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { newPersonalToken } from '../../../../pkg/identity/index.ts';
+import { isErrorLine, LogReader } from '../../harness/server-log.ts';
+import { runProgram, ServerProcess, type ProgramOptions } from '../../harness/server-process.ts';
+import { unlimitedAccess } from '../../harness/unlimited-access.ts';
 import { writeDoorsPlugin } from './doors-plugin.ts';
 import type { ServerName } from '../wire/matrix-request.ts';
-
-const root = fileURLToPath(new URL('../../../..', import.meta.url));
-const startTimeoutMs = 90_000;
-const stopTimeoutMs = 60_000;
-/** So that a hundred thousand requests of one address are no flood. */
-const noThrottle = [
-  '--svc.access.throttle.anonymous=1000000000',
-  '--svc.access.throttle.user=1000000000',
-  '--svc.access.login.ip-limit=1000000',
-  '--svc.http.max-wrong-credentials=0',
-];
 
 export interface MatrixServersOptions {
   /** Of a database that nobody else is on. */
@@ -38,12 +25,11 @@ export interface MatrixServersOptions {
 export class MatrixServers {
   readonly adminToken = newPersonalToken();
   readonly adminPassword = randomBytes(12).toString('hex');
-  /** Log lines of level error, and whatever is no log line. */
-  readonly errors: string[] = [];
-  readonly #command: readonly string[];
+  readonly #options: MatrixServersOptions;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #dataDir: string;
-  readonly #children: ChildProcess[] = [];
+  readonly #servers: ServerProcess[] = [];
+  readonly #logs: LogReader[] = [];
   #origins: Readonly<Record<ServerName, string>> = { access: '', platform: '', basic: '' };
 
   static async start(options: MatrixServersOptions): Promise<MatrixServers> {
@@ -54,12 +40,12 @@ export class MatrixServers {
       if (options.hasPlugin) await writeDoorsPlugin(join(dataDir, 'plugins'));
       const [serve, replica] = await Promise.all([
         servers.#run('serve', [
-          ...noThrottle,
+          ...unlimitedAccess,
           '--svc.access.port=0',
           '--svc.server.tls.port=0',
           '--svc.access.tls.port=0',
         ]),
-        servers.#run('apiserver', ['--svc.security.basic-auth.disabled=false', ...noThrottle]),
+        servers.#run('apiserver', ['--svc.security.basic-auth.disabled=false', ...unlimitedAccess]),
       ]);
       servers.#origins = {
         access: String(serve['accessUrl']),
@@ -73,15 +59,12 @@ export class MatrixServers {
     }
   }
 
-  private constructor({ databaseUrl, program }: MatrixServersOptions, dataDir: string) {
+  private constructor(options: MatrixServersOptions, dataDir: string) {
+    this.#options = options;
     this.#dataDir = dataDir;
-    this.#command =
-      program === 'built'
-        ? [join(root, 'dist/cmd/svc/main.js')]
-        : ['--conditions=source', '--import', 'tsx', join(root, 'cmd/svc/main.ts')];
     this.#environment = {
       PATH: process.env['PATH'],
-      SVC_DATABASE_URL: databaseUrl,
+      SVC_DATABASE_URL: options.databaseUrl,
       SVC_SECURITY_INITIAL_ADMIN_TOKEN: this.adminToken,
       SVC_SECURITY_INITIAL_ADMIN_PASSWORD: this.adminPassword,
       SVC_SECURITY_KEY: randomBytes(32).toString('hex'),
@@ -92,56 +75,33 @@ export class MatrixServers {
     return this.#origins;
   }
 
+  /** Log lines of level error, and whatever is no log line, since the last call. */
+  takeErrors(): string[] {
+    return this.#logs.flatMap((log) => log.takeLines()).filter(isErrorLine);
+  }
+
   /** What `svc private-token <verb> --user <name>` prints. */
-  async privateToken(verb: 'create' | 'rotate', user: string): Promise<string> {
-    const child = this.#spawn('private-token', [verb, '--user', user]);
-    const lines: string[] = [];
-    createInterface(child.stdout).on('line', (line) => lines.push(line));
-    const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0 || lines.length !== 1)
-      throw new Error(`svc private-token ${verb} --user ${user} ended with ${code}: ${this.errors.join('\n')}`);
-    return lines[0]!;
+  privateToken(verb: 'create' | 'rotate', user: string): Promise<string> {
+    const args = [verb, '--user', user, `--svc.data.dir=${this.#dataDir}`];
+    return runProgram({ ...this.#program, command: 'private-token', args });
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#children.map(end));
+    await Promise.all(this.#servers.map((server) => server.stop()));
+    for (const log of this.#logs) log.close();
     await rm(this.#dataDir, { recursive: true, force: true });
   }
 
   /** What it says when it is ready. */
-  async #run(verb: string, options: readonly string[]): Promise<Record<string, unknown>> {
-    const child = this.#spawn(verb, [...options, '--svc.server.port=0']);
-    return new Promise((resolve, reject) => {
-      const fail = (): void => reject(new Error(`svc ${verb} did not start:\n${this.errors.join('\n')}`));
-      const late = setTimeout(fail, startTimeoutMs);
-      child.once('exit', fail);
-      createInterface(child.stdout).on('line', (line) => {
-        if (line.includes('"msg":"ready"')) {
-          clearTimeout(late);
-          child.off('exit', fail);
-          resolve(JSON.parse(line) as Record<string, unknown>);
-        } else if (line.includes('"level":"error"')) this.errors.push(line);
-      });
-    });
+  #run(command: string, options: readonly string[]): Promise<Record<string, unknown>> {
+    const args = [...options, '--svc.server.port=0', `--svc.data.dir=${this.#dataDir}`];
+    const server = new ServerProcess({ ...this.#program, command, args, name: command });
+    this.#servers.push(server);
+    this.#logs.push(new LogReader(server.logFile));
+    return server.ready();
   }
 
-  #spawn(verb: string, args: readonly string[]): ChildProcessByStdio<null, Readable, Readable> {
-    const child = spawn(process.execPath, [...this.#command, verb, ...args, `--svc.data.dir=${this.#dataDir}`], {
-      cwd: root,
-      env: this.#environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#children.push(child);
-    createInterface(child.stderr).on('line', (line) => this.errors.push(line));
-    return child;
+  get #program(): Pick<ProgramOptions, 'fromSources' | 'folder' | 'env'> {
+    return { fromSources: this.#options.program === 'sources', folder: this.#dataDir, env: this.#environment };
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  const late = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-  await ended;
-  clearTimeout(late);
 }

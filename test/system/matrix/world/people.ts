@@ -1,4 +1,4 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { defaultOrgId, type OrgRole, type Person, type SystemRole } from '../model/person.ts';
 
 /** Groups on the content platform that people may be in, and that roles are given to. */
@@ -15,7 +15,7 @@ type Sketch = [
 ];
 
 /** Every role alone, the combinations that are easily confused, and `chance` more as it comes. */
-export function inventPeople(random: Random, { a, b }: { a: string; b: string }, chance: number): Person[] {
+export function inventPeople(random: SeededRandom, { a, b }: { a: string; b: string }, chance: number): Person[] {
   const sketches: Sketch[] = [
     ['root', ['SystemAdmin'], {}],
     ['auditor', ['SystemAuditor'], {}],
@@ -61,7 +61,7 @@ export function inventTargets({ a, b }: { a: string; b: string }): { inA: Person
   return { inA: member('target-a', a), inB: member('target-b', b) };
 }
 
-function randomOrgRoles(random: Random, orgs: readonly string[]): Record<string, readonly OrgRole[]> {
+function randomOrgRoles(random: SeededRandom, orgs: readonly string[]): Record<string, readonly OrgRole[]> {
   const roles = (): OrgRole[] => (['OrgAdmin', 'OrgAuditor', 'OrgUser'] as const).filter(() => random.chance(0.3));
   return Object.fromEntries(orgs.map((org) => [org, roles()] as const).filter(([, held]) => held.length > 0));
 }

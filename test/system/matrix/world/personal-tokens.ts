@@ -1,7 +1,7 @@
 import type { Person } from '../model/person.ts';
 import { requesterOf } from '../model/platform-model.ts';
 import { masters, type RoleBook } from '../model/rbac.ts';
-import type { SessionCookies } from '../wire/wallet.ts';
+import type { SessionCookies } from '../wire/credential-store.ts';
 import type { WorldApi } from './world-api.ts';
 
 export const personalTokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';

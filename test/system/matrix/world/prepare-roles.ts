@@ -1,4 +1,4 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { builtInBindings, builtInRoles } from '../model/built-in-roles.ts';
 import { namespaceOf, type Person } from '../model/person.ts';
 import type { Binding, ClusterRole, RoleBook } from '../model/rbac.ts';
@@ -19,7 +19,7 @@ const sentinel = 'matrix-sentinel';
 /** Models with objects, roles of chance and their bindings; answers when every replica decides by all of them. */
 export async function prepareRoles(
   api: WorldApi,
-  random: Random,
+  random: SeededRandom,
   { people, orgs }: { people: readonly Person[]; orgs: Readonly<Record<'a' | 'b' | 'empty', string>> },
 ): Promise<RoleBook> {
   const ofMembers = [orgs.a, orgs.b].map(namespaceOf);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Person } from '../model/person.ts';
-import type { AccessKey } from '../wire/sign-request.ts';
-import type { SessionCookies } from '../wire/wallet.ts';
+import type { AccessKey } from '../../harness/sign-request.ts';
+import type { SessionCookies } from '../wire/credential-store.ts';
 import type { WorldApi } from './world-api.ts';
 
 const v1 = '/api/v1';

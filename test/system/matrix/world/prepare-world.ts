@@ -1,10 +1,10 @@
 import type pg from 'pg';
-import type { Random } from '../../fuzz/random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { defaultOrgId, rootOrgId, type Person } from '../model/person.ts';
 import type { OrgNames } from '../model/org-choice.ts';
 import type { RoleBook } from '../model/rbac.ts';
 import type { MatrixClient } from '../wire/matrix-client.ts';
-import { Wallet, type Purse } from '../wire/wallet.ts';
+import { CredentialStore, type UserCredentials } from '../wire/credential-store.ts';
 import { waitForDoors } from './doors-plugin.ts';
 import type { Facts } from './facts.ts';
 import type { MatrixServers } from './matrix-servers.ts';
@@ -22,7 +22,7 @@ export interface WorldOptions {
   readonly servers: MatrixServers;
   readonly client: MatrixClient;
   readonly pool: pg.Pool;
-  readonly random: Random;
+  readonly random: SeededRandom;
   /** People with roles of chance, beside those with each role alone. */
   readonly chance: number;
   /** How many have a private token, which takes a process each; with 0 there are none in any cell. */
@@ -39,7 +39,7 @@ export async function prepareWorld({
   chance,
   privateTokens,
   hasPlugin,
-}: WorldOptions): Promise<{ facts: Facts; wallet: Wallet }> {
+}: WorldOptions): Promise<{ facts: Facts; credentialStore: CredentialStore }> {
   const api = new WorldApi(client, servers.adminToken);
   const admin = await logIn(api, 'admin', servers.adminPassword);
   const [a = '', b = '', empty = ''] = await someAtOnce(['matrix-a', 'matrix-b', 'matrix-empty'], (name) =>
@@ -60,11 +60,11 @@ export async function prepareWorld({
       ...(hasPrivate ? { privateToken: await servers.privateToken('create', username) } : {}),
     });
   });
-  const purses = new Map(filled.map((purse) => [purse.username, purse]));
+  const byUsername = new Map(filled.map((userCredentials) => [userCredentials.username, userCredentials]));
   const memberOf = (person: Person | string): Member =>
     members.find((each) => each.person.username === (typeof person === 'string' ? person : person.username))!;
-  const toSpoil = purses.get(spoilt)!;
-  purses.set(spoilt, {
+  const toSpoil = byUsername.get(spoilt)!;
+  byUsername.set(spoilt, {
     ...toSpoil,
     ...(await spoilCredentials(toSpoil, {
       api,
@@ -72,7 +72,7 @@ export async function prepareWorld({
       rotatePrivateToken: (user) => servers.privateToken('rotate', user),
     })),
   });
-  purses.set(changed, await changePassword(purses.get(changed)!, api));
+  byUsername.set(changed, await changePassword(byUsername.get(changed)!, api));
   await makePersonalToken(api, memberOf(targets.inA).session, { name: 'matrix-of-another' });
   for (const member of members) if (!member.person.isAlive) await endUser(api, admin, member);
   const [session] = await api.access<{ id: string }[]>('GET', '/api/v1/authentication/sessions/', {
@@ -94,13 +94,13 @@ export async function prepareWorld({
     },
     sessionInA: session!.id,
   };
-  return { facts, wallet: new Wallet(purses) };
+  return { facts, credentialStore: new CredentialStore(byUsername) };
 }
 
 async function fill(
   { person, password, bearer, session, key }: Member,
   { api, book, privateToken }: { api: WorldApi; book: RoleBook; privateToken?: string },
-): Promise<Purse> {
+): Promise<UserCredentials> {
   const personalToken = await makePersonalToken(api, session, { name: 'matrix' });
   const narrowed = await makeNarrowedTokens(api, { person, session, book });
   return {

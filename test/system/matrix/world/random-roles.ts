@@ -1,4 +1,4 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { audienceGroup } from './doors-plugin.ts';
 import type { Binding, ClusterRole, Role, RoleBook, Rule, Subject } from '../model/rbac.ts';
 
@@ -66,7 +66,7 @@ export interface RoleGround {
 }
 
 /** Roles and bindings of all shapes, small enough that most requests are still refused. */
-export function randomRoles(random: Random, ground: RoleGround): RoleBook {
+export function randomRoles(random: SeededRandom, ground: RoleGround): RoleBook {
   const clusterRoles: ClusterRole[] = Array.from({ length: 24 }, (_, i) => ({
     name: `matrix-${i}`,
     ...(random.chance(0.5) ? { labels: { [`matrix.svc.example/part-${random.below(3)}`]: 'true' } } : {}),
@@ -108,7 +108,7 @@ export function randomRoles(random: Random, ground: RoleGround): RoleBook {
   return { clusterRoles, roles, bindings: [...everywhere, ...inNamespaces] };
 }
 
-function rules(random: Random, isForCluster: boolean): Rule[] {
+function rules(random: SeededRandom, isForCluster: boolean): Rule[] {
   return Array.from({ length: 1 + random.below(3) }, () => {
     const own = random.chance(0.06) ? ['*'] : several(random, verbs);
     if (isForCluster && random.chance(0.15))
@@ -125,6 +125,6 @@ function rules(random: Random, isForCluster: boolean): Rule[] {
   });
 }
 
-function several(random: Random, values: readonly string[]): string[] {
+function several(random: SeededRandom, values: readonly string[]): string[] {
   return [...new Set(Array.from({ length: 1 + random.below(4) }, () => random.pick(values)))];
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { AccessKey } from '../wire/sign-request.ts';
-import { basic, type Purse, type SessionCookies } from '../wire/wallet.ts';
+import type { AccessKey } from '../../harness/sign-request.ts';
+import { basic, type UserCredentials, type SessionCookies } from '../wire/credential-store.ts';
 import { logIn, makeKey } from './prepare-users.ts';
 import { makePersonalToken, personalTokens } from './personal-tokens.ts';
 import type { WorldApi } from './world-api.ts';
@@ -19,7 +19,7 @@ interface SpoilParts {
  * them.
  */
 export async function spoilCredentials(
-  { username, password, bearer, session, personalToken, privateToken }: Purse,
+  { username, password, bearer, session, personalToken, privateToken }: UserCredentials,
   { api, pool, rotatePrivateToken }: SpoilParts,
 ): Promise<{ dead: Dead; privateToken?: string }> {
   const inactive = await makeKey(api, bearer, {});
@@ -68,9 +68,9 @@ export async function spoilCredentials(
   return { dead, ...(privateToken === undefined ? {} : { privateToken: await rotatePrivateToken(username) }) };
 }
 
-/** What a change of the password leaves behind; the purse goes on with the new one. */
-export async function changePassword(purse: Purse, api: WorldApi): Promise<Purse> {
-  const { username, password, session, bearer } = purse;
+/** What a change of the password leaves behind; the userCredentials goes on with the new one. */
+export async function changePassword(userCredentials: UserCredentials, api: WorldApi): Promise<UserCredentials> {
+  const { username, password, session, bearer } = userCredentials;
   const fresh = `${password}-new`;
   const other = await api.logIn(username, password);
   await api.access('PUT', '/api/v1/users/profile/password/', {
@@ -78,11 +78,11 @@ export async function changePassword(purse: Purse, api: WorldApi): Promise<Purse
     body: { old_password: password, new_password: fresh, new_password_again: fresh },
   });
   return {
-    ...purse,
+    ...userCredentials,
     password: fresh,
     session: other,
     bearer: await logIn(api, username, fresh),
-    dead: { ...purse.dead, 'bearer: old password': bearer, 'session: old password': session },
+    dead: { ...userCredentials.dead, 'bearer: old password': bearer, 'session: old password': session },
   };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerName } from '../wire/matrix-request.ts';
 import type { MatrixClient } from '../wire/matrix-client.ts';
-import type { SessionCookies } from '../wire/wallet.ts';
+import type { SessionCookies } from '../wire/credential-store.ts';
 
 const untilMs = 30_000;
 const pauseMs = 50;

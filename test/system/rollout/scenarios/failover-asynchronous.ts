@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeModel } from '../../faults/definitions.ts';
-import { Random } from '../../faults/random.ts';
-import { until } from '../../faults/until.ts';
-import { FaultClient } from '../../faults/workload/fault-client.ts';
-import { now } from '../../faults/workload/instant.ts';
-import { OperationBook } from '../../faults/workload/operation-book.ts';
-import { bodyOf, notes, pathOf, type WireObject } from '../../faults/workload/sample-models.ts';
+import { makeModel } from '../../harness/workload/define-models.ts';
+import { SeededRandom } from '../../harness/seeded-random.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { RecordingClient } from '../../harness/workload/recording-client.ts';
+import { now } from '../../harness/history/instant.ts';
+import { OperationLog } from '../../harness/workload/operation-log.ts';
+import { bodyOf, notes, pathOf, type WireObject } from '../../harness/workload/sample-models.ts';
 import type { Cluster } from '../cluster.ts';
 import { Follower } from '../follower.ts';
 import { MarkedWriter, type Acknowledged } from '../marked-writer.ts';
 import type { Credentials } from '../render-release.ts';
-import type { Report } from '../scenario.ts';
+import type { RolloutReport } from '../scenario.ts';
 
 const followerCount = 8;
 const writerCount = 6;
@@ -24,7 +24,7 @@ const recoveryMs = 60_000;
 export interface Ground {
   cluster: Cluster;
   credentials: Credentials;
-  report: Report;
+  report: RolloutReport;
   isQuick: boolean;
 }
 
@@ -39,12 +39,12 @@ export async function failoverAsynchronous({
 }: Ground): Promise<void> {
   const { pair } = cluster;
   const port = cluster.port('apiserver');
-  const operator = new FaultClient({
+  const operator = new RecordingClient({
     id: 1,
     targets: [{ name: 'the load balancer', port }],
     token,
-    random: new Random(1),
-    book: new OperationBook(),
+    random: new SeededRandom(1),
+    operationLog: new OperationLog(),
   });
   await makeModel({ operator, replicas: [{ name: 'the load balancer', port }], modelChanges: [] }, notes);
   const followers = Array.from({ length: followerCount }, () => new Follower({ token, port, path: pathOf(notes) }));
@@ -65,18 +65,21 @@ export async function failoverAsynchronous({
       'svc',
     );
     const keptRevision = Number(kept?.rev);
-    await until('every follower has heard of what is going to be lost', recoveryMs, () =>
-      followers.every(({ position }) => position > keptRevision),
-    );
+    await pollUntil(() => followers.every(({ position }) => position > keptRevision), {
+      what: 'every follower has heard of what is going to be lost',
+      timeoutMs: recoveryMs,
+    });
     const killed = now();
     await pair.failOver();
     const promoted = now();
-    await until('the API servers have been started anew', recoveryMs, () =>
-      cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady),
+    await pollUntil(
+      () => cluster.deployment('apiserver').pods.every(({ ends, isReady }) => ends.length > 0 && isReady),
+      { what: 'the API servers have been started anew', timeoutMs: recoveryMs },
     );
-    await until('writes go on', recoveryMs, () =>
-      writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted),
-    );
+    await pollUntil(() => writers.every(({ acknowledged }) => (acknowledged.at(-1)?.at ?? 0) > promoted), {
+      what: 'writes go on',
+      timeoutMs: recoveryMs,
+    });
     const recovered = now();
     await delay(afterMs);
     await Promise.all(writers.map((writer) => writer.stop()));
@@ -125,15 +128,16 @@ async function checkFollowers({
   followers: readonly Follower[];
   keptRevision: number;
   promoted: number;
-  report: Report;
+  report: RolloutReport;
 }): Promise<void> {
   const [row] = await cluster.pair.query<{ rev: string }>('SELECT max(rev) AS rev FROM platform.change_log');
   const present = await objectsBySql(cluster);
   const isSame = ({ objects }: Follower): boolean =>
     objects.size === present.size && [...objects].every(([name, state]) => present.get(name) === state);
-  await until('every follower holds what the database holds', recoveryMs, () => followers.every(isSame)).catch(
-    () => undefined,
-  );
+  await pollUntil(() => followers.every(isSame), {
+    what: 'every follower holds what the database holds',
+    timeoutMs: recoveryMs,
+  }).catch(() => undefined);
   for (const [i, follower] of followers.entries()) {
     const differing = [...new Set([...follower.objects.keys(), ...present.keys()])].filter(
       (name) => follower.objects.get(name) !== present.get(name),
@@ -164,7 +168,7 @@ async function checkFollowers({
 /** No state of an object is told under a revision that it had already had another state under. */
 function checkRevisions(
   acknowledged: readonly Acknowledged[],
-  { keptRevision, promoted, report }: { keptRevision: number; promoted: number; report: Report },
+  { keptRevision, promoted, report }: { keptRevision: number; promoted: number; report: RolloutReport },
 ): void {
   const owners = new Map<number, Acknowledged>();
   const twice: string[] = [];
@@ -199,9 +203,9 @@ async function checkOldRevisions({
   report,
   port,
 }: {
-  operator: FaultClient;
+  operator: RecordingClient;
   lost: readonly Acknowledged[];
-  report: Report;
+  report: RolloutReport;
   port: number;
 }): Promise<void> {
   const newest = lost.toSorted((a, b) => a.revision - b.revision).at(-1);

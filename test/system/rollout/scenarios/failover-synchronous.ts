@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../faults/until.ts';
-import { now } from '../../faults/workload/instant.ts';
+import { ServerProcess } from '../../harness/server-process.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { now } from '../../harness/history/instant.ts';
 import { postgresPort } from '../postgres-node.ts';
 import type { Stage } from '../scenario.ts';
 
@@ -36,15 +35,21 @@ export async function failoverSynchronous(stage: Stage): Promise<void> {
     async () => {
       await pair.failOver();
       const promoted = now();
-      await until('writes go on after the failover', recoveryMs, () => traffic.hasWrittenSince(promoted));
-      await until('the API servers have been started anew after the failover', recoveryMs, () =>
-        cluster
-          .deployment('apiserver')
-          .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
+      await pollUntil(() => traffic.hasWrittenSince(promoted), {
+        what: 'writes go on after the failover',
+        timeoutMs: recoveryMs,
+      });
+      await pollUntil(
+        () =>
+          cluster
+            .deployment('apiserver')
+            .pods.every((pod) => pod.ends.length > (endsBefore.get(pod) ?? 0) && pod.isReady),
+        { what: 'the API servers have been started anew after the failover', timeoutMs: recoveryMs },
       );
-      await until('every pod is ready after the failover', recoveryMs, () =>
-        cluster.pods.every(({ isReady }) => isReady),
-      );
+      await pollUntil(() => cluster.pods.every(({ isReady }) => isReady), {
+        what: 'every pod is ready after the failover',
+        timeoutMs: recoveryMs,
+      });
       return { promoted, ready: now() };
     },
     { afterMs: settleMs },
@@ -87,7 +92,10 @@ async function waitsForStandby({ cluster, traffic, report }: Stage): Promise<voi
     );
     await standby.start();
     const back = now();
-    await until('writes go on when the standby is back', recoveryMs, () => traffic.hasWrittenSince(back));
+    await pollUntil(() => traffic.hasWrittenSince(back), {
+      what: 'writes go on when the standby is back',
+      timeoutMs: recoveryMs,
+    });
   });
   report.tally(`the synchronous standby away for ${Math.round((standbyNoticeMs + standbyAwayMs) / 1000)} s`, tally);
 }
@@ -98,16 +106,16 @@ async function refusesStandby({ cluster, report, releases }: Stage): Promise<voi
   const cwd = join(cluster.folder, 'misled');
   await mkdir(cwd, { recursive: true });
   const url = `postgres://svc:not-asked-for@${standby.host}:${postgresPort}/svc`;
-  const child = spawn(process.execPath, [join(releases.to.build, 'dist/cmd/svc/main.js'), 'apiserver'], {
-    cwd,
+  const server = new ServerProcess({
+    build: releases.to.build,
+    command: 'apiserver',
+    folder: cwd,
     env: { SVC_DATABASE_URL: url, SVC_SERVER_PORT: '0', SVC_DATA_DIR: cwd },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: startTimeoutMs,
-    killSignal: 'SIGKILL',
   });
-  let words = '';
-  child.stderr.on('data', (bytes: Buffer) => (words += bytes.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
+  const late = setTimeout(() => server.signal('SIGKILL'), startTimeoutMs);
+  const code = await server.exited;
+  clearTimeout(late);
+  const words = server.log();
   report.say(`  on a standby a start fails: ${words.trim()}`);
   report.check(
     'a start on a standby fails with one sentence',

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { until } from '../../faults/until.ts';
-import { now } from '../../faults/workload/instant.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
+import { now } from '../../harness/history/instant.ts';
 import type { Pod } from '../pod.ts';
 import { someOf, type Stage } from '../scenario.ts';
 import { concurrency } from '../traffic.ts';
@@ -39,17 +39,16 @@ async function killOne(stage: Stage, pod: Pod): Promise<void> {
   const ready = async (): Promise<number> => {
     const endsBefore = pod.ends.length;
     pod.kill();
-    await until(`${pod.name} is gone`, readyTimeoutMs, () => pod.ends.length > endsBefore);
+    await pollUntil(() => pod.ends.length > endsBefore, { what: `${pod.name} is gone`, timeoutMs: readyTimeoutMs });
     await pod.ready(readyTimeoutMs);
     return now() - killed;
   };
   const ledAnew = async (): Promise<number | undefined> => {
     if (led.pod !== pod) return undefined;
-    await until(
-      'another process leads the controllers',
-      takeoverMs,
-      async () => ![undefined, led.identity].includes((await leader(stage)).identity),
-    );
+    await pollUntil(async () => ![undefined, led.identity].includes((await leader(stage)).identity), {
+      what: 'another process leads the controllers',
+      timeoutMs: takeoverMs,
+    });
     return now() - killed;
   };
   const {
@@ -76,10 +75,13 @@ async function killOne(stage: Stage, pod: Pod): Promise<void> {
 /** Somebody always does, but for the time of a change. */
 async function untilLed(stage: Stage): Promise<{ identity: string; pod: Pod }> {
   let led: Awaited<ReturnType<typeof leader>> = {};
-  await until('a pod leads the controllers', takeoverMs, async () => {
-    led = await leader(stage);
-    return led.pod !== undefined;
-  });
+  await pollUntil(
+    async () => {
+      led = await leader(stage);
+      return led.pod !== undefined;
+    },
+    { what: 'a pod leads the controllers', timeoutMs: takeoverMs },
+  );
   return led as { identity: string; pod: Pod };
 }
 

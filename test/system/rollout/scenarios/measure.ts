@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeModel } from '../../faults/definitions.ts';
-import { Random } from '../../faults/random.ts';
-import { ApiClient, NoAnswer, type ApiRequest } from '../../faults/workload/api-client.ts';
-import { EventLines } from '../../faults/workload/event-lines.ts';
-import { FaultClient } from '../../faults/workload/fault-client.ts';
-import { now } from '../../faults/workload/instant.ts';
-import { OperationBook } from '../../faults/workload/operation-book.ts';
-import { bodyOf, notes, pathOf, type WireObject } from '../../faults/workload/sample-models.ts';
+import { makeModel } from '../../harness/workload/define-models.ts';
+import { SeededRandom } from '../../harness/seeded-random.ts';
+import { ApiClient, NoAnswer, type ApiRequest } from '../../harness/api-client.ts';
+import { LineSplitter } from '../../harness/line-splitter.ts';
+import { RecordingClient } from '../../harness/workload/recording-client.ts';
+import { now } from '../../harness/history/instant.ts';
+import { OperationLog } from '../../harness/workload/operation-log.ts';
+import { bodyOf, notes, pathOf, type WireObject } from '../../harness/workload/sample-models.ts';
 import type { Pod } from '../pod.ts';
 import type { Ground } from './failover-asynchronous.ts';
 
@@ -24,12 +24,12 @@ const probePauseMs = 50;
  */
 export async function measure({ cluster, credentials: { adminToken: token }, report }: Ground): Promise<void> {
   const port = cluster.port('apiserver');
-  const operator = new FaultClient({
+  const operator = new RecordingClient({
     id: 1,
     targets: [{ name: 'the load balancer', port }],
     token,
-    random: new Random(1),
-    book: new OperationBook(),
+    random: new SeededRandom(1),
+    operationLog: new OperationLog(),
   });
   await makeModel({ operator, replicas: [{ name: 'the load balancer', port }], modelChanges: [] }, notes);
   await operator.api.request({ port, method: 'POST', path: pathOf(notes), body: noteText('read') });
@@ -107,7 +107,7 @@ async function eventDelays(token: string, { writer, teller }: { writer: Pod; tel
     { headers, signal: giveUp.signal },
   );
   const hearing = (async () => {
-    const lines = new EventLines();
+    const lines = new LineSplitter();
     try {
       for await (const bytes of stream.body ?? []) {
         for (const line of lines.take(Buffer.from(bytes))) {

@@ -1,4 +1,4 @@
-import { until } from '../../faults/until.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
 import { ApiClient, type ApiObject, type Json } from '../api-client.ts';
 import { booksDefinition, booksPath, definitionsPath } from '../world/definitions.ts';
 import { logIn } from '../world/people.ts';
@@ -35,11 +35,10 @@ async function modelMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   const spec = { ...(booksDefinition['spec'] as Json), group };
   await one.api.post(definitionsPath, { ...booksDefinition, metadata: { name: `books.${group}` }, spec });
   const path = `/apis/${group}/v1/namespaces/library/books`;
-  await until(
-    `${other.name} serves the model`,
-    SOON_MS,
-    async () => (await other.api.send('GET', path)).status === 200,
-  );
+  await pollUntil(async () => (await other.api.send('GET', path)).status === 200, {
+    what: `${other.name} serves the model`,
+    timeoutMs: SOON_MS,
+  });
   await other.api.post(path, {
     apiVersion: `${group}/v1`,
     kind: 'Book',
@@ -54,11 +53,10 @@ async function modelMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   });
   if (rival.status !== 409) throw new Error(`a unique value was taken twice: ${rival.status}`);
   await other.api.expect('DELETE', `${definitionsPath}/books.${group}`);
-  await until(
-    `${one.name} no longer serves the model`,
-    SOON_MS,
-    async () => (await one.api.send('GET', path)).status === 404,
-  );
+  await pollUntil(async () => (await one.api.send('GET', path)).status === 404, {
+    what: `${one.name} no longer serves the model`,
+    timeoutMs: SOON_MS,
+  });
 }
 
 async function roleMadeOnOne(one: Version, other: Version, { password, mark }: Mark): Promise<void> {
@@ -86,9 +84,12 @@ async function roleMadeOnOne(one: Version, other: Version, { password, mark }: M
   };
   const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/library/rolebindings';
   await one.api.post(bindings, binding);
-  await until(`${other.name} knows the role`, SOON_MS, async () => (await as(other)) === 200);
+  await pollUntil(async () => (await as(other)) === 200, { what: `${other.name} knows the role`, timeoutMs: SOON_MS });
   await other.api.expect('DELETE', `${bindings}/${mark}`);
-  await until(`${one.name} knows that the role is gone`, SOON_MS, async () => (await as(one)) === 403);
+  await pollUntil(async () => (await as(one)) === 403, {
+    what: `${one.name} knows that the role is gone`,
+    timeoutMs: SOON_MS,
+  });
 }
 
 async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Promise<void> {
@@ -99,9 +100,7 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
   const reader = new ApiClient(other.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`);
   await reader.get(`${booksPath}/counter`);
   await other.api.expect('PUT', `${tokensPath}/${mark}/actions/revocation`);
-  await until(
-    `${one.name} knows that the token is revoked`,
-    SOON_MS,
+  await pollUntil(
     async () =>
       (
         await new ApiClient(one.services.platformUrl, `Bearer ${String((made['status'] as Json)['token'])}`).send(
@@ -109,6 +108,7 @@ async function tokenMadeOnOne(one: Version, other: Version, { mark }: Mark): Pro
           booksPath,
         )
       ).status === 401,
+    { what: `${one.name} knows that the token is revoked`, timeoutMs: SOON_MS },
   );
 }
 
@@ -136,9 +136,8 @@ export async function controllersWork(api: ApiClient, mark: string): Promise<voi
     metadata: { name: `owned-${mark}`, ownerReferences },
   });
   await api.expect('DELETE', `${booksPath}/owner-${mark}`);
-  await until(
-    'an owner takes what it owned',
-    60_000,
-    async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404,
-  );
+  await pollUntil(async () => (await api.send('GET', `${booksPath}/owned-${mark}`)).status === 404, {
+    what: 'an owner takes what it owned',
+    timeoutMs: 60_000,
+  });
 }

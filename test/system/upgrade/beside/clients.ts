@@ -1,4 +1,4 @@
-import { until } from '../../faults/until.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
 import type { ApiClient, ApiObject } from '../api-client.ts';
 import { booksPath } from '../world/definitions.ts';
 import { Follower } from './follower.ts';
@@ -74,11 +74,10 @@ export class Clients {
     })) as unknown as ApiObject;
     const problems: string[] = [];
     for (const [index, follower] of this.#followers.entries()) {
-      await until(
-        `watch ${index} hears of the end`,
-        HEARD_MS,
-        () => follower.position === last.metadata.resourceVersion,
-      ).catch((error: Error) => problems.push(error.message));
+      await pollUntil(() => follower.position === last.metadata.resourceVersion, {
+        what: `watch ${index} hears of the end`,
+        timeoutMs: HEARD_MS,
+      }).catch((error: Error) => problems.push(error.message));
       await follower.end();
       problems.push(...follower.problems);
     }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
+import { EmbeddedPostgresProcess, unsafeSettings } from '../../harness/embedded-postgres-process.ts';
 import { newPersonalToken } from '#pkg/identity/index';
-import { until } from '../../faults/until.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
 import type { ApiClient, ApiObject } from '../api-client.ts';
 import { book, booksDefinition, booksPath, definitionsPath, namespacesPath } from '../world/definitions.ts';
 import { agree, controllersWork, leader } from './agreement.ts';
@@ -33,12 +33,13 @@ export async function sideBySide({
   folder,
 }: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
   // Nothing here outlives the run.
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
-  const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, 'postgres'), log: silentLog, settings });
+  const postgres = await EmbeddedPostgresProcess.start({
+    folder: join(folder, 'postgres'),
+    settings: { ...unsafeSettings, max_connections: '300' },
+  });
   try {
-    const { host, user } = postgres.connection;
     const shared: Shared = {
-      databaseUrl: `postgres://${user}@${encodeURIComponent(String(host))}/postgres`,
+      databaseUrl: postgres.url(),
       token: newPersonalToken(),
       password: `three wet boots ${randomBytes(6).toString('hex')}`,
       key: randomBytes(32).toString('hex'),
@@ -49,7 +50,7 @@ export async function sideBySide({
       loadMs,
     });
   } finally {
-    await postgres.stop();
+    await postgres.stop({ keep: true });
   }
 }
 
@@ -97,7 +98,10 @@ async function rollOut(
 async function prepare(api: ApiClient): Promise<string> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   await api.post(definitionsPath, booksDefinition);
-  await until('the model is served', SERVED_MS, async () => (await api.send('GET', booksPath)).status === 200);
+  await pollUntil(async () => (await api.send('GET', booksPath)).status === 200, {
+    what: 'the model is served',
+    timeoutMs: SERVED_MS,
+  });
   const counter = book('counter', 0);
   const made = (await api.post(booksPath, { ...counter, spec: { isbn: 'counter', year: 0 } })) as unknown as ApiObject;
   await controllersWork(api, 'before');
@@ -107,7 +111,10 @@ async function prepare(api: ApiClient): Promise<string> {
 /** The controllers of the version that is left lead, and work. */
 async function handedOver(api: ApiClient, mark: string): Promise<string[]> {
   try {
-    await until('somebody leads the controllers', HANDOVER_MS, async () => (await leader(api)) !== '');
+    await pollUntil(async () => (await leader(api)) !== '', {
+      what: 'somebody leads the controllers',
+      timeoutMs: HANDOVER_MS,
+    });
     await controllersWork(api, mark);
     return [];
   } catch (error) {

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiClient } from '../api-client.ts';
-import { RunningBuild } from '../running-build.ts';
+import type { ServerProcess } from '../../harness/server-process.ts';
+import { startBuild } from '../start-build.ts';
 import type { Services } from '../world/people.ts';
 
 /** What every process on the database has in common. */
@@ -19,9 +20,9 @@ export class Version {
   readonly #build: string;
   readonly #shared: Shared;
   #starts = 0;
-  apiserver!: RunningBuild;
-  accessServer!: RunningBuild;
-  controllerManager!: RunningBuild;
+  apiserver!: ServerProcess;
+  accessServer!: ServerProcess;
+  controllerManager!: ServerProcess;
   services!: Services;
 
   constructor(name: string, build: string, shared: Shared) {
@@ -47,8 +48,8 @@ export class Version {
       `--svc.security.initial-admin-password=${password}`,
       `--svc.security.key=${key}`,
     ];
-    const run = (command: string, args: readonly string[]): RunningBuild =>
-      new RunningBuild({
+    const run = (command: string, args: readonly string[]): ServerProcess =>
+      startBuild({
         build: this.#build,
         command,
         args: [`--svc.data.dir=${command}`, ...args],
@@ -74,7 +75,7 @@ export class Version {
   /** As a rollout ends a pod. Returns what was wrong with it. */
   async stop(): Promise<string[]> {
     const programs = [this.controllerManager, this.accessServer, this.apiserver];
-    const codes = await Promise.all(programs.map((program) => program.end('SIGTERM')));
+    const codes = await Promise.all(programs.map((program) => program.stop('SIGTERM')));
     return codes.flatMap((code, index) => (code === 0 ? [] : [`${programs[index]?.name} ended with ${code}`]));
   }
 }

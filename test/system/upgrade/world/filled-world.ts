@@ -1,5 +1,5 @@
 import { revisionOf, type ApiClient, type ApiObject, type Json } from '../api-client.ts';
-import { until } from '../../faults/until.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
 import {
   book,
   booksDefinition,
@@ -32,17 +32,20 @@ export interface FilledWorld {
 export async function fillFirst(api: ApiClient): Promise<void> {
   await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
   for (const definition of [booksDefinition, ...realDefinitions()]) await api.post(definitionsPath, definition);
-  await until('the definitions are served', READY_MS, async () => {
-    const { items } = (await api.get(definitionsPath)) as {
-      items: { status?: { conditions?: { type: string; status: string }[] } }[];
-    };
-    return items.every(({ status }) =>
-      ['Established', 'IndexesReady'].every(
-        (type) =>
-          status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true,
-      ),
-    );
-  });
+  await pollUntil(
+    async () => {
+      const { items } = (await api.get(definitionsPath)) as {
+        items: { status?: { conditions?: { type: string; status: string }[] } }[];
+      };
+      return items.every(({ status }) =>
+        ['Established', 'IndexesReady'].every(
+          (type) =>
+            status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true,
+        ),
+      );
+    },
+    { what: 'the definitions are served', timeoutMs: READY_MS },
+  );
   for (let number = 0; number < BOOKS; number += 1) await api.post(booksPath, book(`old-${number}`, number));
   await api.post(booksPath, book('held', 1, { finalizers: [`${group}/shelf`] }));
   await api.expect('DELETE', `${booksPath}/held`);
@@ -119,11 +122,10 @@ export async function useOldWorld(api: ApiClient, world: FilledWorld): Promise<s
     freed.status === 200 && gone.status === 404,
   );
   await api.expect('DELETE', `${booksPath}/kept-once`);
-  await until(
-    'an owner from before takes what it owned',
-    READY_MS,
-    async () => (await api.send('GET', `${booksPath}/volume-2`)).status === 404,
-  ).catch((error: Error) => problems.push(error.message));
+  await pollUntil(async () => (await api.send('GET', `${booksPath}/volume-2`)).status === 404, {
+    what: 'an owner from before takes what it owned',
+    timeoutMs: READY_MS,
+  }).catch((error: Error) => problems.push(error.message));
   return problems;
 }
 

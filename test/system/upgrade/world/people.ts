@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiClient, type Json } from '../api-client.ts';
-import { runCommand } from '../running-build.ts';
+import { runProgram } from '../../harness/server-process.ts';
+import { environment } from '../start-build.ts';
 
 const password = 'three wet boots in a row';
 const tokensPath = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
@@ -45,11 +46,11 @@ export async function addPeople({ platformUrl, accessUrl, token }: Services, ope
     { 'x-svc-org': String(id) },
   );
   const bearer = await logIn(accessUrl, 'mia', password);
-  const printed = await runCommand({
+  const printed = await runProgram({
     ...operator,
     command: 'private-token',
     args: ['create', '--user', 'mia', ...operator.args],
-    name: 'private-token',
+    env: environment,
   });
   const privateToken = /[0-9a-f]{40}/.exec(printed)?.[0] ?? '';
   const key = (await new ApiClient(accessUrl, `Bearer ${bearer}`).post(

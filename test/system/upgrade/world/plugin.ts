@@ -1,4 +1,4 @@
-import { until } from '../../faults/until.ts';
+import { pollUntil } from '../../harness/poll-until.ts';
 import type { ApiClient, Json } from '../api-client.ts';
 
 const STARTED_MS = 60_000;
@@ -7,7 +7,10 @@ const postsPath = '/apis/blog.example.com/v1/posts';
 
 /** Starts the sample plugin, and has it publish a post. */
 export async function startPlugin(api: ApiClient): Promise<void> {
-  await until('the plugin is seen', STARTED_MS, async () => (await api.send('GET', pluginPath)).status === 200);
+  await pollUntil(async () => (await api.send('GET', pluginPath)).status === 200, {
+    what: 'the plugin is seen',
+    timeoutMs: STARTED_MS,
+  });
   await api.expect(
     'PATCH',
     pluginPath,
@@ -19,22 +22,20 @@ export async function startPlugin(api: ApiClient): Promise<void> {
 
 /** It runs, and does its work on what is new. */
 export async function usePlugin(api: ApiClient, name: string): Promise<void> {
-  await until(
-    'the plugin has started',
-    STARTED_MS,
-    async () => statusOf(await api.get(pluginPath))['phase'] === 'Started',
-  );
+  await pollUntil(async () => statusOf(await api.get(pluginPath))['phase'] === 'Started', {
+    what: 'the plugin has started',
+    timeoutMs: STARTED_MS,
+  });
   await api.post(postsPath, {
     apiVersion: 'blog.example.com/v1',
     kind: 'Post',
     metadata: { name },
     spec: { title: name, slug: name, tags: ['news'], publish: true },
   });
-  await until(
-    `the plugin publishes ${name}`,
-    STARTED_MS,
-    async () => statusOf(await api.get(`${postsPath}/${name}`))['phase'] === 'Published',
-  );
+  await pollUntil(async () => statusOf(await api.get(`${postsPath}/${name}`))['phase'] === 'Published', {
+    what: `the plugin publishes ${name}`,
+    timeoutMs: STARTED_MS,
+  });
 }
 
 function statusOf(object: Json): Json {

@@ -1,13 +1,14 @@
 import { mutateText } from '../../areas/hostile-text.ts';
-import type { Area, FuzzCase, FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { Answer } from '../../wire/answer.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import type { Area, FuzzCase } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { Answer } from '../../../harness/wire/answer.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import { asCaller, headerText, loginPath, protectedPaths } from './requests.ts';
 
 type Code = 'authentication_failed' | 'not_authenticated';
 interface Wrong {
-  headers: FuzzRequest['headers'];
+  headers: WireRequest['headers'];
   /** Of the 401; undefined where it depends on what came of the text. */
   code: Code | undefined;
 }
@@ -32,15 +33,15 @@ const notOfUs = [
   'constructor',
 ];
 
-function random36(random: Random): string {
+function random36(random: SeededRandom): string {
   return Array.from({ length: 36 }, () => letters[random.below(62)]).join('');
 }
 
-function hex40(random: Random): string {
+function hex40(random: SeededRandom): string {
   return random.bytes(20).toString('hex');
 }
 
-function value(random: Random): string {
+function value(random: SeededRandom): string {
   return random.one(
     () => random36(random),
     () => hex40(random),
@@ -53,7 +54,7 @@ function value(random: Random): string {
 }
 
 /** What lets nobody in. */
-function wrong(random: Random, { credentials }: AccessWorld): Wrong {
+function wrong(random: SeededRandom, { credentials }: AccessUsers): Wrong {
   const scheme = random.pick(ofUs);
   const mutated = (): string => {
     const [name, text] = credentials[random.below(2)]!.headers[0]!;
@@ -83,7 +84,7 @@ function wrong(random: Random, { credentials }: AccessWorld): Wrong {
 }
 
 /** A cookie that is no session's counts as none. */
-function wrongCookie(random: Random): string {
+function wrongCookie(random: SeededRandom): string {
   return random.one(
     () =>
       `svc_sessionid=${random.one(
@@ -97,7 +98,7 @@ function wrongCookie(random: Random): string {
   );
 }
 
-function judged(request: FuzzRequest, code: Code | undefined): Omit<FuzzCase, 'area'> {
+function judged(request: WireRequest, code: Code | undefined): Omit<FuzzCase, 'area'> {
   const judge = ([answer]: readonly (Answer | undefined)[]): string | undefined => {
     if (answer === undefined || answer.status === 431) return undefined;
     if (answer.status !== 401) return `no right credential, and ${answer.status}`;
@@ -110,14 +111,14 @@ function judged(request: FuzzRequest, code: Code | undefined): Omit<FuzzCase, 'a
 }
 
 /** Credentials that are wrong, malformed, several, or somebody else's. */
-export const credentials: Area<AccessWorld> = {
+export const credentials: Area<AccessUsers> = {
   name: 'access credentials',
   weight: 10,
   generate(random, world) {
     const method = random.pick(['GET', 'GET', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
     const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.from('{}') };
     const target = random.pick(protectedPaths);
-    const request: FuzzRequest = { method, target, headers: [], isAnonymous: true, ...body };
+    const request: WireRequest = { method, target, headers: [], isAnonymous: true, ...body };
     const { headers, code } = wrong(random, world);
     return random.one<Omit<FuzzCase, 'area'>>(
       () => judged({ ...request, headers }, code),
@@ -150,7 +151,7 @@ export const credentials: Area<AccessWorld> = {
 };
 
 /** A session that changes something, and does not know its CSRF token. */
-function withoutCsrfToken(random: Random, { session, credentials: all }: AccessWorld): Omit<FuzzCase, 'area'> {
+function withoutCsrfToken(random: SeededRandom, { session, credentials: all }: AccessUsers): Omit<FuzzCase, 'area'> {
   const token = random.one(
     () => '',
     () => headerText(random),
@@ -161,7 +162,7 @@ function withoutCsrfToken(random: Random, { session, credentials: all }: AccessW
   const body = isForm
     ? `csrfmiddlewaretoken=${encodeURIComponent(sent)}&name=x`
     : JSON.stringify({ csrfmiddlewaretoken: session.csrfToken, name: 'x' });
-  const headers: FuzzRequest['headers'] = [
+  const headers: WireRequest['headers'] = [
     ['Content-Type', isForm ? 'application/x-www-form-urlencoded' : 'application/json'],
     ...(isForm ? [] : [['X-CSRFToken', sent] as [string, string]]),
   ];

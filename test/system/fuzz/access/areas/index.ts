@@ -1,6 +1,6 @@
 /** The fields of attack on access management; an area is a file. */
 import type { Area } from '../../fuzz-case.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import { credentials } from './credentials.ts';
 import { logins } from './logins.ts';
 import { pageForms } from './pages.ts';
@@ -9,7 +9,7 @@ import { queries } from './queries.ts';
 import { records } from './records.ts';
 import { signatures } from './signatures.ts';
 
-export const accessAreas: readonly Area<AccessWorld>[] = [
+export const accessAreas: readonly Area<AccessUsers>[] = [
   credentials,
   signatures,
   logins,

@@ -1,7 +1,8 @@
 import { hostileText } from '../../areas/hostile-text.ts';
-import { json, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import { json } from '../../../harness/wire/wire-request.ts';
+import { wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import { asCaller, anyCaller, bodyOf, headerText, loginPath } from './requests.ts';
 
 const paths = [loginPath, loginPath.slice(0, -1), '/api/v1/authentication/tokens/'];
@@ -18,7 +19,7 @@ const names = [
   'ａｄｍｉｎ',
 ];
 
-function username(random: Random): string {
+function username(random: SeededRandom): string {
   return random.one(
     () => random.pick(names),
     () => `u${random.below(1_000_000)}`,
@@ -27,7 +28,7 @@ function username(random: Random): string {
 }
 
 /** Logins that are wrong, malformed or another's; and right ones in between, which must go on being let in. */
-export const logins: Area<AccessWorld> = {
+export const logins: Area<AccessUsers> = {
   name: 'access logins',
   weight: 2,
   generate(random, world) {

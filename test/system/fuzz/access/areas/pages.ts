@@ -1,8 +1,9 @@
 import { hostileText } from '../../areas/hostile-text.ts';
-import { query, wellFormed, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import { headerOf } from '../../wire/answer.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { query, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import { headerOf } from '../../../harness/wire/answer.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import { asCaller, bodyOf, headerText, idText } from './requests.ts';
 
 const pages = [
@@ -39,14 +40,14 @@ const nexts = [
   'javascript:alert(1)',
 ];
 
-function next(random: Random): string {
+function next(random: SeededRandom): string {
   return random.one(
     () => random.pick(nexts),
     () => wellFormed(hostileText(random)),
   );
 }
 
-function formFields(random: Random, csrfToken: string): Record<string, unknown> {
+function formFields(random: SeededRandom, csrfToken: string): Record<string, unknown> {
   const text = (): string => wellFormed(hostileText(random));
   return {
     csrfmiddlewaretoken: csrfToken,
@@ -68,7 +69,7 @@ function formFields(random: Random, csrfToken: string): Record<string, unknown> 
 }
 
 /** Pages and their forms: nothing that is sent comes back as markup, and nobody is led elsewhere. */
-export const pageForms: Area<AccessWorld> = {
+export const pageForms: Area<AccessUsers> = {
   name: 'access pages',
   weight: 6,
   generate(random, world) {
@@ -86,7 +87,7 @@ export const pageForms: Area<AccessWorld> = {
       next: next(random),
       csrfmiddlewaretoken: token,
     };
-    const accept: FuzzRequest['headers'] = [
+    const accept: WireRequest['headers'] = [
       ['Accept', random.pick(['text/html', 'text/html,*/*;q=0.1', 'application/json', headerText(random)])],
     ];
     const markup = '<script>alert(1)</script>"\'&';
@@ -180,8 +181,8 @@ export const pageForms: Area<AccessWorld> = {
 };
 
 function withHeaders(
-  body: Pick<FuzzRequest, 'body' | 'headers'>,
-  headers: FuzzRequest['headers'],
-): Pick<FuzzRequest, 'body' | 'headers'> {
+  body: Pick<WireRequest, 'body' | 'headers'>,
+  headers: WireRequest['headers'],
+): Pick<WireRequest, 'body' | 'headers'> {
   return { ...body, headers: [...headers, ...body.headers] };
 }

@@ -1,7 +1,8 @@
 import { mutateBytes, mutateText } from '../../areas/hostile-text.ts';
-import type { Area, FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import type { Area } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import { anyCaller, asCaller, headerText, protectedPaths } from './requests.ts';
 
 const inserts = [
@@ -135,7 +136,7 @@ const framings = [
   '\r\n',
 ];
 
-function target(random: Random): string {
+function target(random: SeededRandom): string {
   const path = random.pick([...protectedPaths, ...open]);
   const at = random.below(path.length + 1);
   return random.one(
@@ -150,7 +151,7 @@ function target(random: Random): string {
 }
 
 /** Paths, methods, headers and framings as nobody sends them, over bare sockets where a program could not. */
-export const paths: Area<AccessWorld> = {
+export const paths: Area<AccessUsers> = {
   name: 'access paths',
   weight: 8,
   generate(random, world) {
@@ -161,7 +162,7 @@ export const paths: Area<AccessWorld> = {
       random.chance(0.05) ? 'x'.repeat(random.pick([8000, 40_000])) : headerText(random),
     ]);
     const isPlain = /^\/[\x21-\x7e]*$/.test(wanted) && /^(?:GET|HEAD|OPTIONS|PROPFIND|PURGE)$/.test(method);
-    const plain: FuzzRequest = {
+    const plain: WireRequest = {
       method,
       target: wanted,
       headers: list.filter(([name]) => !['Connection', 'Upgrade', 'Host', 'Expect', 'TE'].includes(name)),

@@ -1,7 +1,8 @@
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
-import { malformedEscape, query, type Area, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { malformedEscape, query, type Area } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import {
   anyCaller,
   asCaller,
@@ -100,7 +101,7 @@ const values = [
 /** Logs grow with the run: no list of them is whole. */
 const logs = ['/api/v1/audits/login-logs/', '/api/v1/audits/operate-logs/', '/api/v1/audits/my-login-logs/'];
 
-function parameter(random: Random): [string, string] {
+function parameter(random: SeededRandom): [string, string] {
   return random.one<[string, string]>(
     () => [random.pick(['limit', 'offset']), random.chance(0.8) ? random.pick(counts) : hostileText(random)],
     () => ['order', random.chance(0.8) ? random.pick(orders) : hostileText(random)],
@@ -117,8 +118,8 @@ function parameter(random: Random): [string, string] {
   );
 }
 
-function organization(random: Random): FuzzRequest['headers'] {
-  return random.one<FuzzRequest['headers']>(
+function organization(random: SeededRandom): WireRequest['headers'] {
+  return random.one<WireRequest['headers']>(
     () => [],
     () => [],
     () => [
@@ -139,7 +140,7 @@ function organization(random: Random): FuzzRequest['headers'] {
 }
 
 /** Lists and records as whoever may see them: pages, orders, filters, organizations. */
-export const queries: Area<AccessWorld> = {
+export const queries: Area<AccessUsers> = {
   name: 'access queries',
   weight: 10,
   generate(random, world) {
@@ -165,7 +166,7 @@ export const queries: Area<AccessWorld> = {
     const search = query(list ? [['limit', '7'], ...parameters.filter(([name]) => name !== 'limit')] : parameters);
     const raw = random.chance(0.1) ? mutateText(random, search).replaceAll(/[^\x21-\x7e]|#/g, '') : search;
     const target = list || raw === '' || raw.startsWith('?') ? `${path}${list ? search : raw}` : `${path}?${raw}`;
-    const accept: FuzzRequest['headers'] = random.chance(0.2)
+    const accept: WireRequest['headers'] = random.chance(0.2)
       ? [['Accept', random.pick(['text/html', '*/*', 'application/xml', headerText(random)])]]
       : [];
     return {

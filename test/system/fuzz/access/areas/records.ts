@@ -1,7 +1,8 @@
 import { hostileText } from '../../areas/hostile-text.ts';
-import { caseName, wellFormed, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { caseName, wellFormed, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import {
   anyCaller,
   asCaller,
@@ -17,9 +18,9 @@ import {
   usersPath,
 } from './requests.ts';
 
-const text = (random: Random): string => wellFormed(hostileText(random));
+const text = (random: SeededRandom): string => wellFormed(hostileText(random));
 
-function userFields(random: Random): Record<string, unknown> {
+function userFields(random: SeededRandom): Record<string, unknown> {
   const name = caseName(random);
   if (random.chance(0.4))
     return {
@@ -70,7 +71,7 @@ function userFields(random: Random): Record<string, unknown> {
   };
 }
 
-function orgFields(random: Random): Record<string, unknown> {
+function orgFields(random: SeededRandom): Record<string, unknown> {
   return {
     name: random.one(
       () => `o${random.below(20)}`,
@@ -81,7 +82,7 @@ function orgFields(random: Random): Record<string, unknown> {
   };
 }
 
-function bindingFields(random: Random): Record<string, unknown> {
+function bindingFields(random: SeededRandom): Record<string, unknown> {
   const roles = [1, 2, 3, 4, 5, 6, 7].map((number) => `00000000-0000-0000-0000-00000000000${number}`);
   const user = random.one(
     () => caseName(random),
@@ -98,7 +99,7 @@ function bindingFields(random: Random): Record<string, unknown> {
   };
 }
 
-function keyFields(random: Random): Record<string, unknown> {
+function keyFields(random: SeededRandom): Record<string, unknown> {
   const entries = [
     '*',
     '10.0.0.0/8',
@@ -123,7 +124,7 @@ function keyFields(random: Random): Record<string, unknown> {
 }
 
 /** Never right: whoever asks must be able to go on asking. */
-function passwordFields(random: Random): Record<string, unknown> {
+function passwordFields(random: SeededRandom): Record<string, unknown> {
   const password = text(random);
   return {
     old_password: random.pick(['wrong', text(random), undefined]),
@@ -132,7 +133,7 @@ function passwordFields(random: Random): Record<string, unknown> {
   };
 }
 
-type Fields = (random: Random) => Record<string, unknown>;
+type Fields = (random: SeededRandom) => Record<string, unknown>;
 const collections: readonly [string, Fields][] = [
   [usersPath, userFields],
   [usersPath, userFields],
@@ -143,10 +144,10 @@ const collections: readonly [string, Fields][] = [
 ];
 
 /** Of nobody whom the run needs: those are never named in a path that is written to. */
-function write(random: Random): FuzzRequest {
+function write(random: SeededRandom): WireRequest {
   const [collection, fields] = random.pick(collections);
   const one = `${collection}${idText(random)}/`;
-  return random.one<FuzzRequest>(
+  return random.one<WireRequest>(
     () => ({ method: 'POST', target: collection, ...bodyOf(random, fields(random)) }),
     () => ({ method: 'POST', target: collection, ...bodyOf(random, fields(random)) }),
     () => ({ method: random.pick(['PUT', 'PATCH']), target: one, ...bodyOf(random, fields(random)) }),
@@ -175,12 +176,12 @@ const own = [profilePath, keysPath, sessionsPath, loginPath];
  * Bodies of every type for everything that can be made, changed and removed; by those who may, and by those who may
  * not.
  */
-export const records: Area<AccessWorld> = {
+export const records: Area<AccessUsers> = {
   name: 'access records',
   weight: 12,
   generate(random, world) {
     const request = write(random);
-    const organization: FuzzRequest['headers'] = random.chance(0.3)
+    const organization: WireRequest['headers'] = random.chance(0.3)
       ? [['X-SVC-ORG', random.pick(['ROOT', 'kept', 'nope', '', 'a,b'])]]
       : [];
     const caller = anyCaller(random, world);
@@ -205,7 +206,7 @@ export const records: Area<AccessWorld> = {
   },
 };
 
-function refused(requests: FuzzRequest[], what: string): Omit<FuzzCase, 'area'> {
+function refused(requests: WireRequest[], what: string): Omit<FuzzCase, 'area'> {
   return {
     changes: 'never',
     requests,

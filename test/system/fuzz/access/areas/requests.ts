@@ -1,8 +1,9 @@
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import { hostileJsonBody, jsonText } from '../../areas/hostile-json.ts';
-import { percent, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { AccessWorld, Credential } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { percent } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { AccessUsers, Credential } from '../../../harness/access-users.ts';
 
 export const usersPath = '/api/v1/users/users/';
 export const profilePath = '/api/v1/users/profile/';
@@ -31,17 +32,17 @@ export const protectedPaths = [
 ];
 
 /** With this credential and no other. */
-export function asCaller(request: FuzzRequest, { headers }: Credential): FuzzRequest {
+export function asCaller(request: WireRequest, { headers }: Credential): WireRequest {
   return { ...request, isAnonymous: true, headers: [...headers, ...request.headers] };
 }
 
 /** Mostly one who may. */
-export function anyCaller(random: Random, { credentials }: AccessWorld): Credential {
+export function anyCaller(random: SeededRandom, { credentials }: AccessUsers): Credential {
   return random.chance(0.6) ? credentials[0]! : random.pick(credentials);
 }
 
 /** Characters that a header can carry. */
-export function headerText(random: Random): string {
+export function headerText(random: SeededRandom): string {
   return Buffer.from(hostileText(random))
     .toString('latin1')
     .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '');
@@ -62,7 +63,7 @@ const ids = [
 ];
 
 /** A part of a path where an id is expected: of nobody who must stay. */
-export function idText(random: Random): string {
+export function idText(random: SeededRandom): string {
   return random.one(
     () => random.pick(ids),
     () => percent(hostileText(random)),
@@ -109,7 +110,7 @@ const formTexts = [
 ];
 
 /** The fields as a body of some type; of two that are no use, one is not even of the type it says. */
-export function bodyOf(random: Random, fields: Record<string, unknown>): Pick<FuzzRequest, 'body' | 'headers'> {
+export function bodyOf(random: SeededRandom, fields: Record<string, unknown>): Pick<WireRequest, 'body' | 'headers'> {
   const text = JSON.stringify(fields);
   return random.one(
     () => typed('application/json', text),
@@ -135,12 +136,12 @@ export function bodyOf(random: Random, fields: Record<string, unknown>): Pick<Fu
   );
 }
 
-function typed(type: string, body: string | Buffer): Pick<FuzzRequest, 'body' | 'headers'> {
+function typed(type: string, body: string | Buffer): Pick<WireRequest, 'body' | 'headers'> {
   return { headers: [['Content-Type', type]], body: Buffer.isBuffer(body) ? body : Buffer.from(body) };
 }
 
 /** One of the fields is another value, written as it stands. */
-function aroundOne(random: Random, fields: Record<string, unknown>, value: string): string {
+function aroundOne(random: SeededRandom, fields: Record<string, unknown>, value: string): string {
   const names = [...Object.keys(fields), '__proto__', 'constructor', ''];
   const changed = random.pick(names);
   const rest = Object.entries(fields).flatMap(([name, each]) =>
@@ -159,7 +160,7 @@ function formText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-function multipart(random: Random, fields: Record<string, unknown>): Pick<FuzzRequest, 'body' | 'headers'> {
+function multipart(random: SeededRandom, fields: Record<string, unknown>): Pick<WireRequest, 'body' | 'headers'> {
   const boundary = random.pick(['x', 'a'.repeat(70), "a'()+_,-./:=?"]);
   const part = ([name, value]: [string, unknown]): string => {
     const disposition = random.pick([

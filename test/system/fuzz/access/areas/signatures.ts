@@ -5,19 +5,20 @@ import {
   type UnsignedRequest,
 } from '../../../../../pkg/access/signature/signaturetest/sign.ts';
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
-import { percent, type Area, type FuzzCase, type FuzzRequest } from '../../fuzz-case.ts';
-import type { Random } from '../../random.ts';
-import type { AccessWorld } from '../access-world.ts';
+import type { WireRequest } from '../../../harness/wire/wire-request.ts';
+import { percent, type Area, type FuzzCase } from '../../fuzz-case.ts';
+import type { SeededRandom } from '../../../harness/seeded-random.ts';
+import type { AccessUsers } from '../../../harness/access-users.ts';
 import { headerText, loginPath, profilePath, usersPath } from './requests.ts';
 
 const origin = 'http://fuzz';
 
 /** Of a server that looks at no clock, so that a case is the same whenever it runs. */
-function date(random: Random): string {
+function date(random: SeededRandom): string {
   return new Date(Date.UTC(2020, 0, 1) + random.below(300_000_000) * 1000).toUTCString();
 }
 
-function unsigned(random: Random): UnsignedRequest {
+function unsigned(random: SeededRandom): UnsignedRequest {
   const query = random.chance(0.5) ? '' : `?limit=1&q=${percent(hostileText(random)).slice(0, 500)}&%41=+%2f`;
   return {
     method: 'GET',
@@ -30,7 +31,7 @@ function unsigned(random: Random): UnsignedRequest {
   };
 }
 
-function draft(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
+function draft(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessUsers): WireRequest {
   const request = unsigned(random);
   const names = random.pick([
     ['(request-target)', 'date'],
@@ -43,7 +44,7 @@ function draft(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld
   });
 }
 
-function message(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
+function message(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessUsers): WireRequest {
   const request = unsigned(random);
   const components = random.pick([
     ['@method', '@target-uri'],
@@ -63,12 +64,12 @@ function message(random: Random, { accessKey: { id: keyId, secret } }: AccessWor
   });
 }
 
-function sent({ method, target, headers }: UnsignedRequest, more: Record<string, string>): FuzzRequest {
+function sent({ method, target, headers }: UnsignedRequest, more: Record<string, string>): WireRequest {
   return { method, target, headers: Object.entries({ ...headers, ...more }), isAnonymous: true };
 }
 
 /** A digest of a body that is another one. */
-function ofAnotherBody(random: Random, { accessKey: { id: keyId, secret } }: AccessWorld): FuzzRequest {
+function ofAnotherBody(random: SeededRandom, { accessKey: { id: keyId, secret } }: AccessUsers): WireRequest {
   const digest = createHash('sha256').update('{"name":"x"}').digest('base64');
   const request = {
     method: 'PATCH',
@@ -83,13 +84,13 @@ function ofAnotherBody(random: Random, { accessKey: { id: keyId, secret } }: Acc
 }
 
 /** What was signed is sent with one part of it changed. */
-function broken(random: Random, request: FuzzRequest): FuzzRequest {
+function broken(random: SeededRandom, request: WireRequest): WireRequest {
   const at = request.headers.findIndex(([name]) => /^(?:authorization|signature|signature-input)$/i.test(name));
-  const change = (index: number, to: (value: string) => string): FuzzRequest => ({
+  const change = (index: number, to: (value: string) => string): WireRequest => ({
     ...request,
     headers: request.headers.map(([name, value], each) => (each === index ? [name, to(value)] : [name, value])),
   });
-  return random.one<FuzzRequest>(
+  return random.one<WireRequest>(
     () => ({ ...request, target: `${request.target}${request.target.includes('?') ? '&' : '?'}a` }),
     () => ({ ...request, method: 'DELETE' }),
     () => change(at, (value) => value.replace(/[0-9a-f]{8}-/, 'ffffffff-')),
@@ -103,7 +104,7 @@ function broken(random: Random, request: FuzzRequest): FuzzRequest {
  * Requests signed with an access key: right ones are let in, whatever they ask; with anything about them changed they
  * are not.
  */
-export const signatures: Area<AccessWorld> = {
+export const signatures: Area<AccessUsers> = {
   name: 'access signatures',
   weight: 8,
   generate(random, world) {
@@ -126,7 +127,7 @@ export const signatures: Area<AccessWorld> = {
   },
 };
 
-function refused(request: FuzzRequest): Omit<FuzzCase, 'area'> {
+function refused(request: WireRequest): Omit<FuzzCase, 'area'> {
   const expected = isMalformed(request.target) ? 400 : 401;
   return {
     changes: 'never',
@@ -179,7 +180,7 @@ const dates = [
   'Thu, 01 Jan 2026 24:60:60 +9999',
 ];
 
-function garbled(random: Random, request: FuzzRequest): FuzzRequest {
+function garbled(random: SeededRandom, request: WireRequest): WireRequest {
   const headers = request.headers.map(([name, value]): [string, string] => {
     if (name === 'Date')
       return [

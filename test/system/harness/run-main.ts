@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs';
+
+/** What a run came to. It failed where there is a failure. */
+export interface Outcome {
+  readonly passed: number;
+  readonly failures: readonly string[];
+  /** Of `failures`, where these are not one each. */
+  readonly failed?: number;
+}
+
+export interface MainOptions<Options extends object> {
+  readonly usage: string;
+  /** Throws an Error that says what is wrong. A `summaryFile` among the options is where the summary goes. */
+  readonly parse: (args: string[]) => Options;
+  /** Why it cannot run on anything but Linux. */
+  readonly needsLinux?: string;
+  /** Prints what comes of it. Undefined: it only showed something, and there is no summary. */
+  readonly run: (options: Options) => Promise<Outcome | undefined>;
+}
+
+/**
+ * The whole of a suite's `main.ts`: wrong options print the usage and exit with 2, a failed run with 1; `--summary`
+ * names the file that `{ passed, failed, failures }` goes to. The process ends even where something is still awaited.
+ */
+export async function runMain<Options extends object>({
+  usage,
+  parse,
+  needsLinux,
+  run,
+}: MainOptions<Options>): Promise<void> {
+  let options: Options;
+  try {
+    options = parse(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    process.exit(2);
+  }
+  if (needsLinux !== undefined && process.platform !== 'linux') {
+    process.stderr.write(`${needsLinux}\n`);
+    process.exit(2);
+  }
+  const outcome = await run(options);
+  if (outcome === undefined) return;
+  const { passed, failures, failed = failures.length } = outcome;
+  const { summaryFile } = options as { summaryFile?: string };
+  if (summaryFile !== undefined) writeFileSync(summaryFile, JSON.stringify({ passed, failed, failures }));
+  process.exit(failed === 0 ? 0 : 1);
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** SIGINT or SIGTERM. */
+export class InterruptedError extends Error {
+  constructor() {
+    super('interrupted');
+    this.name = 'InterruptedError';
+  }
+}
+
+/**
+ * The result of `work`; rejects on SIGINT and SIGTERM before that, so that the caller's `finally` stops what was
+ * started.
+ */
+export async function untilInterrupted<Result>(work: Promise<Result>): Promise<Result> {
+  let interrupt!: () => void;
+  const interrupted = new Promise<never>((_, reject) => {
+    interrupt = () => reject(new InterruptedError());
+  });
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, interrupt);
+  try {
+    return await Promise.race([work, interrupted]);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
+  }
+}

@@ -1,0 +1,58 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { LineSplitter } from './line-splitter.ts';
+
+/** Lines that say that something is wrong with the program itself, rather than with what it was put through. */
+export async function errorLines(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8');
+  return text.split('\n').filter((line) => line !== '' && isWrong(line));
+}
+
+/** A start that found no database says so in one sentence; a fault of the program has a stack beside it. */
+const startFailure = /^svc: (?!The start failed)/;
+
+function isWrong(line: string): boolean {
+  if (startFailure.test(line)) return false;
+  const entry = entryOf(line);
+  // A failure of the database that has a name is what the program was put through.
+  if (typeof entry?.failure === 'string') return false;
+  return entry === undefined || entry.level === 'error' || entry.level === 'fatal';
+}
+
+/** Undefined for what is no line of the log: a stack on stderr, say. */
+function entryOf(line: string): { level: string; failure?: unknown } | undefined {
+  try {
+    const entry = JSON.parse(line) as { level?: unknown; failure?: unknown };
+    return typeof entry.level === 'string' ? { ...entry, level: entry.level } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Is it a line of the log at level error or above, or no line of the log at all? */
+export function isErrorLine(line: string): boolean {
+  return line !== '' && !/"level":"(?:warn|info|debug|trace)"/.test(line);
+}
+
+/** Reads what is appended to a file. */
+export class LogReader {
+  readonly #file: number;
+  readonly #lines = new LineSplitter();
+  readonly #buffer = Buffer.alloc(1 << 16);
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'r');
+  }
+
+  /** The lines since the last call. */
+  takeLines(): string[] {
+    const lines: string[] = [];
+    for (let read: number; (read = readSync(this.#file, this.#buffer)) > 0;)
+      lines.push(...this.#lines.take(this.#buffer.subarray(0, read)));
+    return lines;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}

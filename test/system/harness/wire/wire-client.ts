@@ -1,0 +1,153 @@
+import { connect, type Socket } from 'node:net';
+import type { WireRequest } from './wire-request.ts';
+import { AnswerReader, MalformedAnswerError } from './answer-reader.ts';
+import type { Answer } from './answer.ts';
+import { encodeRequest } from './encode-request.ts';
+
+/** What became of one request. */
+export interface Outcome {
+  /** One for a request; several, or none, for raw bytes. */
+  answers: readonly Answer[];
+  /** Why there is no whole answer. */
+  failure?: 'closed' | 'silent' | 'refused' | { malformed: string };
+  /** CLOCK_MONOTONIC in milliseconds, as another process reads it too. */
+  began: number;
+  ended: number;
+}
+
+export interface WireClientOptions {
+  port: number;
+  token: string;
+  /** For an answer, or the end of the connection; milliseconds. */
+  limitMs: number;
+  /** The same for a request that tries time limits. */
+  slowLimitMs: number;
+}
+
+/** How long a stream is listened to after its head. */
+const streamMs = 20;
+/** After which a server that says nothing to raw bytes is taken to wait for more of them. */
+const quietMs = 40;
+
+/**
+ * Sends requests over bare sockets, so that nothing mends what they are; connections are kept where the answer allows
+ * it.
+ */
+export class WireClient {
+  readonly #options: WireClientOptions;
+  readonly #idle: Socket[] = [];
+
+  constructor(options: WireClientOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async send(request: WireRequest, slow = false): Promise<Outcome> {
+    const isRaw = request.raw !== undefined;
+    const kept = isRaw ? undefined : this.#takeIdle();
+    const outcome = await this.#exchange(request, kept ?? (await open(this.#options.port)), slow);
+    // The server may have closed a kept connection just as this was sent; it has then read nothing.
+    if (kept !== undefined && outcome.failure === 'closed' && outcome.answers.length === 0)
+      return this.#exchange(request, await open(this.#options.port), slow);
+    return outcome;
+  }
+
+  close(): void {
+    for (const socket of this.#idle.splice(0)) socket.destroy();
+  }
+
+  #takeIdle(): Socket | undefined {
+    for (;;) {
+      const socket = this.#idle.pop();
+      if (socket === undefined || (!socket.destroyed && socket.readable)) return socket;
+    }
+  }
+
+  #exchange(request: WireRequest, socket: Socket | undefined, slow: boolean): Promise<Outcome> {
+    const began = monotonicMs();
+    if (socket === undefined) return Promise.resolve({ answers: [], failure: 'refused', began, ended: began });
+    return new Promise((resolve) => {
+      const { raw, ending = 'close', stream, method } = request;
+      const reader = new AnswerReader(raw === undefined ? [method] : methodsIn(raw));
+      let streaming: NodeJS.Timeout | undefined;
+      let quiet: NodeJS.Timeout | undefined;
+      const settle = (failure?: Outcome['failure']): void => {
+        clearTimeout(timer);
+        clearTimeout(streaming);
+        clearTimeout(quiet);
+        socket.removeAllListeners();
+        // Anything may still come of a connection that is given up.
+        socket.on('error', () => socket.destroy());
+        const answers =
+          stream === true && reader.partial !== undefined ? [...reader.answers, reader.partial] : reader.answers;
+        if (failure === undefined && raw === undefined && mayBeKept(answers)) this.#keep(socket);
+        else socket.destroy();
+        resolve({ answers, ...(failure === undefined ? {} : { failure }), began, ended: monotonicMs() });
+      };
+      const timer = setTimeout(() => settle('silent'), slow ? this.#options.slowLimitMs : this.#options.limitMs);
+      const attempt = (step: () => void): void => {
+        try {
+          step();
+        } catch (error) {
+          settle({ malformed: error instanceof MalformedAnswerError ? error.message : String(error) });
+        }
+      };
+      socket.on('data', (bytes) =>
+        attempt(() => {
+          reader.take(bytes);
+          quiet?.refresh();
+          if (raw !== undefined && ending !== 'first answer') return;
+          if (reader.answers.length > 0)
+            settle(raw === undefined && reader.hasMore ? { malformed: 'bytes after an answer' } : undefined);
+          else if (stream === true && reader.partial !== undefined) streaming ??= setTimeout(settle, streamMs);
+        }),
+      );
+      socket.on('error', () => settle(raw !== undefined || reader.answers.length > 0 ? undefined : 'closed'));
+      socket.on('close', () =>
+        attempt(() => {
+          reader.end();
+          settle(raw === undefined && reader.answers.length === 0 ? 'closed' : undefined);
+        }),
+      );
+      for (const piece of encodeRequest(request, this.#options.token)) socket.write(piece);
+      if (raw !== undefined && ending === 'close') quiet = setTimeout(() => socket.end(), quietMs);
+    });
+  }
+
+  #keep(socket: Socket): void {
+    socket.on('close', () => {
+      const at = this.#idle.indexOf(socket);
+      if (at !== -1) this.#idle.splice(at, 1);
+    });
+    this.#idle.push(socket);
+  }
+}
+
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+function open(port: number): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    socket.once('error', () => resolve(undefined));
+    socket.once('connect', () => {
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+  });
+}
+
+function mayBeKept(answers: readonly Answer[]): boolean {
+  const [answer] = answers;
+  return answer?.complete === true && answer.headers.get('connection')?.[0]?.toLowerCase() !== 'close';
+}
+
+/** Of pipelined requests, as far as it can be told: only HEAD matters. */
+function methodsIn(raw: readonly Buffer[]): string[] {
+  return (
+    Buffer.concat(raw)
+      .toString('latin1')
+      .match(/^[A-Z]+(?= +\S)/gm) ?? []
+  );
+}

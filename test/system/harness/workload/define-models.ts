@@ -1,0 +1,84 @@
+import type { ModelChangeRecord } from '../history/history.ts';
+import type { ApiAnswer } from '../api-client.ts';
+import type { RecordingClient, Target } from './recording-client.ts';
+import { now } from '../history/instant.ts';
+import { definitionOf, definitionsPath, pathOf, type SampleModel } from './sample-models.ts';
+import { pollUntil } from '../poll-until.ts';
+
+const timeoutMs = 60_000;
+
+/** Servers that a model is defined on, and the client that defines it. */
+export interface ModelTargets {
+  operator: RecordingClient;
+  modelChanges: ModelChangeRecord[];
+  replicas: readonly Target[];
+}
+
+/** Makes a model; resolves when both servers serve it. */
+export async function makeModel(targets: ModelTargets, model: SampleModel): Promise<void> {
+  const record = begin(targets, { type: 'make', model: model.name, requested: now() });
+  await pollUntil(async () => [201, 409].includes((await send(targets, 'POST', '', definitionOf(model))).status), {
+    what: `${model.name} is made`,
+    timeoutMs,
+  });
+  await served(targets, model, '', 200);
+  record.completed = now();
+}
+
+/** Deletes the definition, with all objects; resolves when it is gone. */
+export async function dropModel(targets: ModelTargets, model: SampleModel): Promise<void> {
+  const record = begin(targets, { type: 'drop', model: model.name, requested: now() });
+  await pollUntil(async () => [200, 404].includes((await send(targets, 'DELETE', `/${model.name}`)).status), {
+    what: `${model.name} is dropped`,
+    timeoutMs,
+  });
+  await pollUntil(async () => (await send(targets, 'GET', `/${model.name}`)).status === 404, {
+    what: `${model.name} is gone`,
+    timeoutMs,
+  });
+  record.completed = now();
+}
+
+/** Declares the model with its optional index or without; resolves when lists by it are answered, or refused. */
+export async function declareIndex(targets: ModelTargets, model: SampleModel, withOptional: boolean): Promise<void> {
+  const index = `spec.${model.optionalIndex?.field ?? ''}`;
+  const record = begin(targets, { type: 'index', model: model.name, index, requested: now() });
+  await pollUntil(
+    async () => (await send(targets, 'PUT', `/${model.name}`, definitionOf(model, { withOptional }))).status === 200,
+    { what: `the definition of ${model.name} is changed`, timeoutMs },
+  );
+  await served(targets, model, `&fieldSelector=${index}`, withOptional ? 200 : 400);
+  record.completed = now();
+}
+
+/** Recorded at once: a change that does not come to its end has its effects, too. */
+function begin({ modelChanges }: ModelTargets, record: ModelChangeRecord): ModelChangeRecord {
+  modelChanges.push(record);
+  return record;
+}
+
+/** Both servers answer a list with this status. */
+async function served(
+  { operator, replicas }: ModelTargets,
+  model: SampleModel,
+  more: string,
+  status: number,
+): Promise<void> {
+  for (const { name, port } of replicas) {
+    await pollUntil(
+      async () => (await operator.api.request({ port, path: `${pathOf(model)}?limit=1${more}` })).status === status,
+      { what: `${name} answers ${status} for ${model.plural}${more}`, timeoutMs },
+    );
+  }
+}
+
+/** To any server; a request without an answer is made again by whoever waits. */
+function send({ operator }: ModelTargets, method: string, path: string, body?: object): Promise<ApiAnswer> {
+  const { port } = operator.anyTarget();
+  return operator.api.request({
+    port,
+    method,
+    path: definitionsPath + path,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
