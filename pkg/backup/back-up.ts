@@ -11,7 +11,7 @@ import { BackupError } from './backup-error.ts';
 import { checkContents } from './check-contents.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
 import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
-import { Stall } from './stall.ts';
+import { StallTimeout } from './stall-timeout.ts';
 import { quoteIdentifier } from './table-shape.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -48,7 +48,7 @@ export interface BackupSummary {
  */
 export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
   const { database, schemas, signal, progress = newProgress() } = options;
-  const stall = new Stall(signal, options.stallLimit ?? stallLimit);
+  const stall = new StallTimeout(signal, options.stallLimit ?? stallLimit);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const known = await inTransaction(database, { begin, signal: stall.signal }, (client) => look(client, schemas));
@@ -175,7 +175,7 @@ async function checkMigrations(client: ClientBase, schemas: readonly BackedUpSch
 interface Writing extends BackUpOptions, Held {
   client: Client;
   progress: Progress;
-  stall: Stall;
+  stall: StallTimeout;
 }
 
 async function writeArchive(writing: Writing, sink: Writable): Promise<BackupSummary> {

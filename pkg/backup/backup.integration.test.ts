@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { backUp } from './back-up.ts';
-import { putTogether, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
+import { joinArchive, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore } from './restore.ts';
 
@@ -65,7 +65,7 @@ test('rows that contradict each other are refused in a sentence, and leave nothi
   const database = await newDatabase();
   const plain = splitArchive(archive);
   plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n');
-  await expect(restored(database, putTogether(plain))).rejects.toThrow(
+  await expect(restored(database, joinArchive(plain))).rejects.toThrow(
     /^The rows of the backup contradict each other: .*foreign key/,
   );
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
@@ -115,7 +115,7 @@ test.each<[string, (plain: PlainArchive) => void]>([
   const database = await newDatabase();
   const plain = splitArchive(archive);
   forge(plain);
-  await expect(restored(database, putTogether(plain))).rejects.toThrow('The backup is damaged');
+  await expect(restored(database, joinArchive(plain))).rejects.toThrow('The backup is damaged');
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
 });
 

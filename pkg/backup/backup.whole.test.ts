@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../testenv/test-database.
 import { backUp } from './back-up.ts';
 import { BackupError } from './backup-error.ts';
 import type { BackedUpSchema, SchemaState } from './backed-up-schema.ts';
-import { putTogether, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
+import { joinArchive, splitArchive, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore, type RestoreOptions } from './restore.ts';
 
@@ -653,7 +653,7 @@ describe('a backup is input', () => {
   test.each(forgeries)('forged: $reason', async ({ forge, sentence }) => {
     const plain = splitArchive(archive);
     forge(plain);
-    await expect(restored(target, putTogether(plain))).rejects.toThrow(sentence);
+    await expect(restored(target, joinArchive(plain))).rejects.toThrow(sentence);
     expect(await isEmpty(target)).toBe(true);
   });
 

@@ -9,12 +9,12 @@ import { checkHeader, notABackup, type ArchiveHeader } from './archive-header.ts
 import { ArchiveReader, damaged } from './archive-reader.ts';
 import type { BackedUpSchema } from './backed-up-schema.ts';
 import { BackupError } from './backup-error.ts';
-import { clearPlace } from './clear-place.ts';
+import { dropExistingSchemas } from './drop-existing-schemas.ts';
 import { completeTables } from './complete-tables.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
 import { migratedTables } from './read-tables.ts';
 import type { RestoredTable } from './restored-table.ts';
-import { Stall } from './stall.ts';
+import { StallTimeout } from './stall-timeout.ts';
 import { checkShape, createTableText, quoteIdentifier } from './table-shape.ts';
 import { inTransaction, UnansweredCommit } from './transaction.ts';
 
@@ -55,7 +55,7 @@ export interface RestoreSummary {
  * COMMIT was sent
  */
 export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
-  const stall = new Stall(options.signal, options.stallLimit ?? stallLimit);
+  const stall = new StallTimeout(options.signal, options.stallLimit ?? stallLimit);
   const gunzip = createGunzip({ chunkSize: 128 * 1024 });
   // Its end is the reader's to see; a failure of either is told to the reader by the other.
   const reading = pipeline(source, gunzip, { signal: stall.signal });
@@ -79,7 +79,7 @@ export async function restore(options: RestoreOptions, source: Readable): Promis
 }
 
 /** Throws BackupError for what is no gzip. */
-async function* piecesOf(gunzip: Readable, stall: Stall): AsyncGenerator<Buffer> {
+async function* piecesOf(gunzip: Readable, stall: StallTimeout): AsyncGenerator<Buffer> {
   let isFirst = true;
   try {
     for await (const piece of gunzip as AsyncIterable<Buffer>) {
@@ -100,12 +100,12 @@ interface Restoring extends RestoreOptions {
   reader: ArchiveReader;
   header: ArchiveHeader;
   progress: Progress;
-  stall: Stall;
+  stall: StallTimeout;
 }
 
 async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
   const { client, schemas, header, progress, stall } = restoring;
-  const replaced = await clearPlace(client, schemas, {
+  const replaced = await dropExistingSchemas(client, schemas, {
     replace: restoring.replace,
     serverWait: restoring.serverWait ?? serverWait,
   });

@@ -13,7 +13,7 @@ import { Teardown } from '../process/teardown.ts';
  * OperatorError, DatabaseError.
  */
 export function onDatabase(options: Options, work: (database: AccessDatabase) => Promise<number>): Promise<number> {
-  return besideServers(options, {}, async ({ database }) => {
+  return withOperatorDatabase(options, {}, async ({ database }) => {
     await migrate(database, 'access', accessMigrations);
     return work(new AccessDatabase(database));
   });
@@ -31,8 +31,8 @@ export interface BesideServersOptions {
   readonly mayCreate?: boolean;
 }
 
-/** The same on the database as it is. */
-export async function besideServers(
+/** As `onDatabase`, without migrations. */
+export async function withOperatorDatabase(
   options: Options,
   surroundings: BesideServersOptions,
   work: (opened: OperatorDatabase) => Promise<number>,

@@ -1,7 +1,7 @@
 import type { ComputedResult } from '#pkg/apimachinery/index';
 import { StorageError, type KeyCall, type KeyEvaluator, type KeyScript } from '#pkg/storage/index';
 import { KeyHangs } from './key-hangs.ts';
-import { KeyLane } from './key-lane.ts';
+import { KeyProcessQueue } from './key-process-queue.ts';
 import type { KeyLimits, KeyProblem } from './key-messages.ts';
 import { KeyProcessEnded, type KeyProcessOptions } from './key-process.ts';
 
@@ -39,16 +39,16 @@ export class KeyWorker implements KeyEvaluator {
   private readonly limits: KeyLimits;
   private readonly lines = new Map<string, Line>();
   private readonly hangs = new KeyHangs();
-  private readonly main: KeyLane;
-  private readonly trials: KeyLane;
+  private readonly main: KeyProcessQueue;
+  private readonly trials: KeyProcessQueue;
   private working: Promise<void> | undefined;
   private waiting = 0;
   private isStopped = false;
 
   constructor({ objectMs = 50, batchMs = 500, hangMs = 1500, execPath }: KeyWorkerOptions = {}) {
     this.limits = { objectMs, batchMs };
-    this.main = new KeyLane({ hangMs, execPath });
-    this.trials = new KeyLane({ hangMs, execPath });
+    this.main = new KeyProcessQueue({ hangMs, execPath });
+    this.trials = new KeyProcessQueue({ hangMs, execPath });
   }
 
   async evaluate(

@@ -40,7 +40,7 @@ export function splitArchive(archive: Buffer): PlainArchive {
   }
 }
 
-export function putTogether({ header, tables, totals }: PlainArchive): Buffer {
+export function joinArchive({ header, tables, totals }: PlainArchive): Buffer {
   const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
   const parts = [json(header)];
   for (const { line, rows, count } of tables) {

@@ -18,7 +18,7 @@ import {
 } from '#pkg/runtime/index';
 import { inParallel } from '../parallel/in-parallel.ts';
 import { resourceKey, ServedTypes, type Backoff } from '../served-types/served-types.ts';
-import { judgeDependent, type Judging, type DependentOutcome } from './dependent-judge.ts';
+import { judgeDependent, type DependentDecisionParts, type DependentOutcome } from './dependent-judge.ts';
 import {
   deleteDependents,
   dependentsAtOnce,
@@ -113,7 +113,7 @@ export class Collector implements Source {
     { client, log, signal }: Pick<ReconcileContext, 'client' | 'log' | 'signal'>,
   ): Promise<ReconcileResult> {
     const target = parseTarget(request);
-    const judging: Judging = { writer: client, kinds: this.#kinds, log, signal };
+    const judging: DependentDecisionParts = { writer: client, kinds: this.#kinds, log, signal };
     if (target.look === 'gone') return this.#collect(judging);
     const type = this.#types.ofResource(target.resource);
     if (type === undefined) return undefined;
@@ -194,7 +194,11 @@ export class Collector implements Source {
     }
   }
 
-  async #look(type: ResourceType, request: ReconcileRequest, judging: Judging): Promise<ReconcileResult> {
+  async #look(
+    type: ResourceType,
+    request: ReconcileRequest,
+    judging: DependentDecisionParts,
+  ): Promise<ReconcileResult> {
     const told = this.#told.get(keyOf(request));
     this.#told.delete(keyOf(request));
     if (told !== undefined && this.#owners.areKnown(type, { apiVersion: '', kind: type.kind, metadata: told }))
@@ -210,7 +214,7 @@ export class Collector implements Source {
       : undefined;
   }
 
-  #finish(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<ReconcileResult> {
+  #finish(type: ResourceType, object: Stored<AnyObject>, judging: DependentDecisionParts): Promise<ReconcileResult> {
     const finishing: Finishing = { reader: this.#client, owners: this.#owners, judging };
     const isOrphaning = hasFinalizer(object, orphanFinalizer);
     this.#states.note(idOf(type, object), isOrphaning ? 'solid' : 'waiting');
@@ -220,7 +224,7 @@ export class Collector implements Source {
   }
 
   /** Looks at the dependents of owners that have gone, of many at once. */
-  async #collect(judging: Judging): Promise<ReconcileResult> {
+  async #collect(judging: DependentDecisionParts): Promise<ReconcileResult> {
     const owners = [...this.#gone].slice(0, ownersAtOnce);
     if (owners.length === 0) return undefined;
     const types = new Set(owners.flatMap(([, type]) => this.#kinds.dependentsOf(type)));
@@ -234,7 +238,7 @@ export class Collector implements Source {
   }
 
   /** Looks at every object of a type that has owners, then at those that wait for the collector. */
-  async #sweep(type: ResourceType, judging: Judging): Promise<ReconcileResult> {
+  async #sweep(type: ResourceType, judging: DependentDecisionParts): Promise<ReconcileResult> {
     const resource = resourceKey(type);
     const { generation } = this.#states;
     for (let chunks = 0; chunks < chunksATurn; chunks += 1) {
@@ -275,7 +279,11 @@ export class Collector implements Source {
   }
 
   /** One that fails is tried again by itself, and does not keep the others waiting. */
-  async #verdictOn(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<DependentOutcome> {
+  async #verdictOn(
+    type: ResourceType,
+    object: Stored<AnyObject>,
+    judging: DependentDecisionParts,
+  ): Promise<DependentOutcome> {
     try {
       return await judgeDependent(this.#owners, type, object, judging);
     } catch (error) {
@@ -288,7 +296,11 @@ export class Collector implements Source {
     }
   }
 
-  async #judge(type: ResourceType, objects: readonly Stored<AnyObject>[], judging: Judging): Promise<void> {
+  async #judge(
+    type: ResourceType,
+    objects: readonly Stored<AnyObject>[],
+    judging: DependentDecisionParts,
+  ): Promise<void> {
     await inParallel(objects, dependentsAtOnce, async (object) => {
       judging.signal.throwIfAborted();
       if ((await this.#verdictOn(type, object, judging)) === 'changed') this.#enqueue(requestFor(type, object));

@@ -11,7 +11,7 @@ import { ignoreNotFound, type Log } from '#pkg/runtime/index';
 import type { OwnerFinder } from './owner-finder.ts';
 import type { OwnerKinds } from './owner-kinds.ts';
 
-export interface Judging {
+export interface DependentDecisionParts {
   writer: Pick<Writer, 'patch' | 'delete'>;
   kinds: OwnerKinds;
   log: Log;
@@ -33,7 +33,7 @@ export async function judgeDependent(
   owners: OwnerFinder,
   type: ResourceType,
   object: Stored<AnyObject>,
-  judging: Judging,
+  judging: DependentDecisionParts,
 ): Promise<DependentOutcome> {
   const { metadata } = object;
   if (metadata.deletionTimestamp !== undefined) return 'done';
@@ -67,7 +67,7 @@ export async function dropOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
   stays: readonly OwnerReference[],
-  { writer, signal }: Judging,
+  { writer, signal }: DependentDecisionParts,
 ): Promise<void> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
   const patch = {
@@ -87,7 +87,7 @@ async function deleteDependent(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
   isOwnerWaitedFor: boolean,
-  { writer, log, signal }: Judging,
+  { writer, log, signal }: DependentDecisionParts,
 ): Promise<void> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
   await ignoreNotFound(

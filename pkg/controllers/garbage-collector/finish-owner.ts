@@ -10,7 +10,7 @@ import {
 import { hasFinalizer, ignoreNotFound, removeFinalizer, type ReconcileResult } from '#pkg/runtime/index';
 import { Failures } from '../parallel/failures.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
-import { dropOwners, judgeDependent, unlessChanged, type Judging } from './dependent-judge.ts';
+import { dropOwners, judgeDependent, unlessChanged, type DependentDecisionParts } from './dependent-judge.ts';
 import { ownedBy, readChunks } from './owned-objects.ts';
 import { isDeletedInForeground, type OwnerFinder } from './owner-finder.ts';
 
@@ -24,7 +24,7 @@ const changedMs = 100;
 export interface Finishing {
   reader: Reader;
   owners: OwnerFinder;
-  judging: Judging;
+  judging: DependentDecisionParts;
 }
 
 /** Does it wait for the collector? */
@@ -110,7 +110,7 @@ async function letGo(
   type: ResourceType,
   owner: Stored<AnyObject>,
   finalizer: string,
-  { writer, signal }: Judging,
+  { writer, signal }: DependentDecisionParts,
 ): Promise<ReconcileResult> {
   signal.throwIfAborted();
   const verdict = await unlessChanged(ignoreNotFound(removeFinalizer(writer, type, owner, finalizer)));
@@ -158,7 +158,7 @@ async function waitingOwners(
 async function unblockOwners(
   type: ResourceType,
   { metadata }: Stored<AnyObject>,
-  { writer, signal }: Judging,
+  { writer, signal }: DependentDecisionParts,
 ): Promise<ReconcileResult> {
   const { namespace = '', name, uid, resourceVersion } = metadata;
   const ownerReferences = (metadata.ownerReferences ?? []).map((reference: OwnerReference) => ({

@@ -26,7 +26,7 @@ export interface NamespaceRemains {
   failures: Map<string, string>;
 }
 
-export interface Emptying {
+export interface NamespaceEmptying {
   reader: Reader;
   writer: Pick<Writer, 'delete'>;
   signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface Emptying {
 export async function emptyNamespace(
   namespace: string,
   types: readonly ResourceType[],
-  emptying: Emptying,
+  emptying: NamespaceEmptying,
 ): Promise<NamespaceRemains> {
   const remains: NamespaceRemains = { resources: new Map(), finalizers: new Map(), failures: new Map() };
   await inParallel(types, typesAtOnce, async (type) => {
@@ -55,7 +55,7 @@ export async function emptyNamespace(
 async function deleteAll(
   namespace: string,
   type: ResourceType,
-  { reader, writer, signal }: Emptying,
+  { reader, writer, signal }: NamespaceEmptying,
   remains: NamespaceRemains,
 ): Promise<void> {
   const failures = new Failures();
@@ -83,7 +83,7 @@ async function deleteAll(
 async function deleteOne(
   type: ResourceType,
   object: Stored<AnyObject>,
-  { writer, signal }: Omit<Emptying, 'reader'>,
+  { writer, signal }: Omit<NamespaceEmptying, 'reader'>,
 ): Promise<Stored<AnyObject> | undefined> {
   const { namespace = '', name, uid, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined) return object;

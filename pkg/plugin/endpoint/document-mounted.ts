@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
 import type { EndpointAudience, PluginEndpoint } from '#pkg/apis/index';
-import type { EndpointPlace, EndpointTable, MountedEndpoint } from './endpoint-tree.ts';
+import type { PathEndpoints, EndpointTable, MountedEndpoint } from './endpoint-tree.ts';
 
 /** What is mounted for one audience, as OpenAPI 3.1; the shape that the reference of the API server takes. */
 export interface MountedDocument {
@@ -11,7 +11,7 @@ export interface MountedDocument {
 /** The endpoints of a table as path items, by their audiences; of places that are not `isShown` none. */
 export function documentMounted(
   table: EndpointTable,
-  isShown: (place: EndpointPlace) => boolean = () => true,
+  isShown: (place: PathEndpoints) => boolean = () => true,
 ): MountedDocument[] {
   const paths: Record<EndpointAudience, [string, JsonObject][]> = { console: [], uc: [], public: [] };
   for (const { places } of table.trees.values())
@@ -22,17 +22,17 @@ export function documentMounted(
 }
 
 /** A prefix belongs to one audience. */
-function audienceOf({ byMethod }: EndpointPlace): EndpointAudience {
+function audienceOf({ byMethod }: PathEndpoints): EndpointAudience {
   return [...byMethod.values()][0]!.endpoint.audience;
 }
 
-function pathItem(place: EndpointPlace): JsonObject {
+function pathItem(place: PathEndpoints): JsonObject {
   return Object.fromEntries(
     [...place.byMethod].map(([method, mounted]) => [method.toLowerCase(), operation(place, mounted)]),
   );
 }
 
-function operation(place: EndpointPlace, { plugin, endpoint }: MountedEndpoint): JsonObject {
+function operation(place: PathEndpoints, { plugin, endpoint }: MountedEndpoint): JsonObject {
   const { audience, group, version, operationId, summary, description, body } = endpoint;
   const parameters = [...pathParameters(place, endpoint), ...queryParameters(endpoint)];
   return {
@@ -50,7 +50,7 @@ function operation(place: EndpointPlace, { plugin, endpoint }: MountedEndpoint):
   };
 }
 
-function pathParameters({ segments }: EndpointPlace, { params }: PluginEndpoint): JsonObject[] {
+function pathParameters({ segments }: PathEndpoints, { params }: PluginEndpoint): JsonObject[] {
   return segments.flatMap((segment) => {
     if (!('parameter' in segment)) return [];
     const schema = propertiesOf(params).get(segment.parameter);

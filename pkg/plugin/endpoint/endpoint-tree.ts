@@ -8,23 +8,23 @@ export interface MountedEndpoint {
 }
 
 /** All endpoints of one path. */
-export interface EndpointPlace {
+export interface PathEndpoints {
   /** As a template, from `/apis` on. */
   path: string;
   segments: readonly EndpointPathSegment[];
   byMethod: Map<string, MountedEndpoint>;
 }
 
-/** What a path leads to. */
-export interface FoundPlace {
-  place: EndpointPlace;
+/** The endpoints that a path matches. */
+export interface EndpointMatch {
+  place: PathEndpoints;
   params: Record<string, string>;
 }
 
 interface Node {
   literals: Map<string, Node>;
   parameter: Node | undefined;
-  place: EndpointPlace | undefined;
+  place: PathEndpoints | undefined;
 }
 
 /**
@@ -34,14 +34,14 @@ interface Node {
 export class EndpointTree {
   readonly #prefix: string;
   readonly #root: Node = newNode();
-  readonly #places: EndpointPlace[] = [];
+  readonly #places: PathEndpoints[] = [];
   #depth = 0;
 
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  get places(): readonly EndpointPlace[] {
+  get places(): readonly PathEndpoints[] {
     return this.#places;
   }
 
@@ -68,7 +68,7 @@ export class EndpointTree {
   }
 
   /** `path` is decoded, and begins with the prefix. */
-  find(path: string): FoundPlace | undefined {
+  find(path: string): EndpointMatch | undefined {
     if (path.charCodeAt(this.#prefix.length) !== 47) return undefined;
     const segments = path.slice(this.#prefix.length + 1).split('/', this.#depth + 1);
     if (segments.length > this.#depth) return undefined;
@@ -110,7 +110,7 @@ function newNode(): Node {
 }
 
 /** Visits a node at most once, as only one way leads to it. */
-function descend(node: Node, segments: readonly string[], at: number): EndpointPlace | undefined {
+function descend(node: Node, segments: readonly string[], at: number): PathEndpoints | undefined {
   const segment = segments[at];
   if (segment === undefined) return node.place;
   // A path that ends in a slash is nobody's.
@@ -120,7 +120,7 @@ function descend(node: Node, segments: readonly string[], at: number): EndpointP
   return found ?? (node.parameter === undefined ? undefined : descend(node.parameter, segments, at + 1));
 }
 
-function paramsOf({ segments }: EndpointPlace, values: readonly string[]): Record<string, string> {
+function paramsOf({ segments }: PathEndpoints, values: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     segments.flatMap((segment, i) => ('parameter' in segment ? [[segment.parameter, values[i]!]] : [])),
   );

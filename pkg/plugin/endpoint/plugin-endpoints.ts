@@ -13,7 +13,7 @@ import { Informer, type Log } from '#pkg/runtime/index';
 import { AnswerSizes } from './answer-sizes.ts';
 import { documentMounted, type MountedDocument } from './document-mounted.ts';
 import type { EndpointCall, EndpointHost, EndpointResult } from './endpoint-call.ts';
-import { EndpointTable, type EndpointPlace, type FoundPlace, type MountedEndpoint } from './endpoint-tree.ts';
+import { EndpointTable, type PathEndpoints, type EndpointMatch, type MountedEndpoint } from './endpoint-tree.ts';
 import { endpointViolation } from './endpoint-violation.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isModelPath, type ServedModels } from './model-path.ts';
@@ -137,7 +137,7 @@ export class PluginEndpoints {
   }
 
   #groupOf(prefix: string): EndpointGroup {
-    const find = (path: string): FoundPlace | undefined => {
+    const find = (path: string): EndpointMatch | undefined => {
       const found = this.#current().trees.get(prefix)?.find(path);
       return found === undefined || isModelPath(this.#options.models, path) ? undefined : found;
     };
@@ -187,7 +187,7 @@ function mountedOf({ status }: Plugin): readonly PluginEndpoint[] {
 }
 
 /** @throws StatusError 405, with the header Allow set */
-function methodOf({ request, response }: RequestContext, { byMethod }: EndpointPlace): MountedEndpoint {
+function methodOf({ request, response }: RequestContext, { byMethod }: PathEndpoints): MountedEndpoint {
   const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
   const mounted = byMethod.get(method);
   if (mounted !== undefined) return mounted;

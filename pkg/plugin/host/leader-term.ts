@@ -13,10 +13,10 @@ import { DependencyNotifier } from './dependency-notifier.ts';
 import type { ConditionChange, ConditionChanges } from './plugin-conditions.ts';
 import { PluginFolder, type FoundPlugin } from './plugin-folder.ts';
 import { isWanted, PluginRecord } from './plugin-record.ts';
-import { goesOn, PluginStarter } from './plugin-starter.ts';
+import { keepsRunningText, PluginStarter } from './plugin-starter.ts';
 import { ReloadBudget } from './reload-budget.ts';
 import { RunningPlugins, type RunningPlugin } from './running-plugins.ts';
-import { specBeside } from './merge-plugin-spec.ts';
+import { mergePluginSpec } from './merge-plugin-spec.ts';
 import { StartFailure } from './start-failure.ts';
 import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
 import { stopPlugin } from './stop-plugin.ts';
@@ -163,7 +163,7 @@ export class LeaderTerm {
   /** Copies the spec from the files. A running version keeps its permissions. */
   #follow(record: PluginRecord, { spec }: PluginManifest): Promise<void> {
     const running = this.#running.get(record.name);
-    return record.follow(running === undefined ? spec : specBeside(running.spec, spec));
+    return record.follow(running === undefined ? spec : mergePluginSpec(running.spec, spec));
   }
 
   /** A new folder, or an object that was removed by force together with its inventory. */
@@ -324,7 +324,7 @@ export class LeaderTerm {
         Reloaded: {
           isTrue: false,
           reason: obstacle.reason,
-          message: `${goesOn(manifest.spec, running)}: ${obstacle.message}`,
+          message: `${keepsRunningText(manifest.spec, running)}: ${obstacle.message}`,
         },
       });
       return { requeueAfterMs: this.#options.intervalMs };

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { PluginPermission, PluginSpec } from '#pkg/apis/index';
-import { specBeside } from './merge-plugin-spec.ts';
+import { mergePluginSpec } from './merge-plugin-spec.ts';
 
 function reading(...resources: string[]): PluginPermission {
   return { apiGroups: ['blog.example.com'], resources, verbs: ['get'] };
@@ -14,13 +14,13 @@ const spec = (version: string, permissions?: PluginPermission[]): PluginSpec => 
 test('what runs keeps its permissions, and the newer version has its own beside', () => {
   const running = spec('1.0.0', [reading('posts'), reading('tags')]);
   expect(
-    specBeside(running, { ...spec('2.0.0', [reading('tags'), reading('comments')]), requires: '>=1.0.0' }),
+    mergePluginSpec(running, { ...spec('2.0.0', [reading('tags'), reading('comments')]), requires: '>=1.0.0' }),
   ).toEqual({
     version: '2.0.0',
     requires: '>=1.0.0',
     permissions: [reading('tags'), reading('comments'), reading('posts')],
   });
-  expect(specBeside(running, spec('2.0.0'))).toEqual(spec('2.0.0', [reading('posts'), reading('tags')]));
+  expect(mergePluginSpec(running, spec('2.0.0'))).toEqual(spec('2.0.0', [reading('posts'), reading('tags')]));
 });
 
 test('where nothing is dropped the spec is as the files say', () => {
@@ -28,11 +28,11 @@ test('where nothing is dropped the spec is as the files say', () => {
     reading('posts'),
     { verbs: ['get'], resources: ['tags'], apiGroups: ['blog.example.com'] },
   ]);
-  expect(specBeside(spec('1.0.0', [reading('tags')]), wider)).toBe(wider);
-  expect(specBeside(spec('1.0.0'), wider)).toBe(wider);
+  expect(mergePluginSpec(spec('1.0.0', [reading('tags')]), wider)).toBe(wider);
+  expect(mergePluginSpec(spec('1.0.0'), wider)).toBe(wider);
 });
 
 test('where both are more than a Plugin may have, what runs comes first', () => {
   const many = (kind: string): PluginPermission[] => Array.from({ length: 150 }, (_, i) => reading(`${kind}${i}`));
-  expect(specBeside(spec('1.0.0', many('a')), spec('2.0.0', many('b')))).toEqual(spec('2.0.0', many('a')));
+  expect(mergePluginSpec(spec('1.0.0', many('a')), spec('2.0.0', many('b')))).toEqual(spec('2.0.0', many('a')));
 });

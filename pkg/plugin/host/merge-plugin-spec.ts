@@ -2,10 +2,10 @@ import { isSameJson, type JsonValue } from '#pkg/apimachinery/index';
 import { maxPluginPermissions, type PluginSpec } from '#pkg/apis/index';
 
 /**
- * The spec that newer files have, with what the version that runs may do beside: that is not lost before another takes
- * its place.
+ * The spec of the newer files with the permissions of the running version added, so that the running version keeps them
+ * until it is replaced.
  */
-export function specBeside(running: PluginSpec, spec: PluginSpec): PluginSpec {
+export function mergePluginSpec(running: PluginSpec, spec: PluginSpec): PluginSpec {
   const { permissions: held = [] } = running;
   const { permissions: wanted = [] } = spec;
   const dropped = held.filter(

@@ -220,7 +220,7 @@ export class PluginStarter {
       await running.stop(name);
     }
     if (!(error instanceof StartFailure)) throw error;
-    const message = `${goesOn(found.manifest.spec, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
+    const message = `${keepsRunningText(found.manifest.spec, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
     this.#tellFailure(
       isFirst,
       { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error },
@@ -293,8 +293,8 @@ export class PluginStarter {
   }
 }
 
-/** What `Reloaded` begins with where a newer version does not run. */
-export function goesOn({ version }: PluginSpec, old: RunningPlugin): string {
+/** The beginning of the message of `Reloaded` if a newer version does not run. */
+export function keepsRunningText({ version }: PluginSpec, old: RunningPlugin): string {
   return `version ${version} could not be started, and ${old.spec.version} goes on`;
 }
 

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { WorkerStart } from './control-message.ts';
 import { exposeCollector } from './heap-collector.ts';
 import { PluginThread } from './plugin-thread.ts';
-import { Pulse } from './pulse.ts';
+import { Heartbeat } from './heartbeat.ts';
 
 /** The program of a plugin's worker thread. */
 const given = workerData as Partial<WorkerStart>;
@@ -18,7 +18,7 @@ process.setSourceMapsEnabled(true);
 // Packages that are CommonJS ask for Node's own modules so, from within the bundle.
 Object.assign(globalThis, { require: createRequire(start.module) });
 
-const pulse = new Pulse(start.pulse);
+const pulse = new Heartbeat(start.pulse);
 const collect = exposeCollector();
 const usedMiB = (): number => {
   const { heapUsed, external } = process.memoryUsage();
@@ -31,5 +31,5 @@ const beat = (): void => {
   pulse.beat(used > start.memoryMiB ? usedMiB() : used);
 };
 beat();
-setInterval(beat, Pulse.intervalMs).unref();
+setInterval(beat, Heartbeat.intervalMs).unref();
 await new PluginThread(start).load();

@@ -5,7 +5,7 @@ import { errorText } from './error-text.ts';
 import { allowCollectors } from './heap-collector.ts';
 import { LineBudget, lineRate } from './line-budget.ts';
 import { LineSplitter } from './line-splitter.ts';
-import { Pulse, PulseWatch } from './pulse.ts';
+import { Heartbeat, HeartbeatMonitor } from './heartbeat.ts';
 
 /** How a worker ended that nobody had told to. */
 export interface PluginCrash {
@@ -39,7 +39,7 @@ export interface WorkerThreadOptions {
  */
 const headroomMiB = 2048;
 /** A worker without a pulse for so long is asked for its heap. Milliseconds. */
-const quietMs = 2 * Pulse.intervalMs;
+const quietMs = 2 * Heartbeat.intervalMs;
 /** Those that have not ended. */
 const threads = new Set<WorkerThread>();
 
@@ -67,12 +67,12 @@ export class WorkerThread {
   readonly plugin: string;
   /** Told to end, it did not, and is taken for ended. */
   isLeftBehind = false;
-  readonly #pulse = new Pulse();
+  readonly #pulse = new Heartbeat();
   readonly #options: WorkerThreadOptions;
   readonly #worker: Worker;
   readonly #watching: NodeJS.Timeout;
   #crash: PluginCrash | undefined;
-  #watch: PulseWatch;
+  #watch: HeartbeatMonitor;
   #hasBegun = false;
   #isTerminated = false;
   #isProbed = false;
@@ -108,14 +108,14 @@ export class WorkerThread {
     });
     this.#logLines(this.#worker.stdout, 'stdout');
     this.#logLines(this.#worker.stderr, 'stderr');
-    this.#watch = new PulseWatch(this.#pulse, performance.now());
-    this.#watching = setInterval(() => this.#look(), Pulse.intervalMs).unref();
+    this.#watch = new HeartbeatMonitor(this.#pulse, performance.now());
+    this.#watching = setInterval(() => this.#look(), Heartbeat.intervalMs).unref();
   }
 
   /** It is loaded: from now on it may not be busy with one thing for long. Before, its start has a limit of its own. */
   begin(): void {
     this.#hasBegun = true;
-    this.#watch = new PulseWatch(this.#pulse, performance.now());
+    this.#watch = new HeartbeatMonitor(this.#pulse, performance.now());
   }
 
   /** Ends it at once. Resolves when it is no more, or does not end even so. Idempotent, never rejects. */

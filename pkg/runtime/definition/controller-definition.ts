@@ -73,8 +73,8 @@ export interface ResumeOptions {
   intervalMs?: number;
 }
 
-/** What a controller has for one turn of running, which lasts while its process leads. */
-export interface ControllerTurn {
+/** What a controller gets for one term, in which its process is the leader. */
+export interface ControllerTerm {
   /** Requests from elsewhere than the caches. */
   sources: readonly Source[];
   reconcile: ReconcileFunction;
@@ -87,5 +87,5 @@ export interface ControllerDefinition {
   readonly indexes: readonly CacheIndex[];
   readonly tuning: ControllerTuning;
   /** Called at the beginning of each turn: what it keeps in memory is of this turn alone. */
-  readonly begin: () => ControllerTurn;
+  readonly begin: () => ControllerTerm;
 }

@@ -6,7 +6,7 @@ import {
   controllerFor,
   Manager,
   type ControllerDefinition,
-  type ControllerTurn,
+  type ControllerTerm,
   type Log,
   type Source,
 } from '../index.ts';
@@ -20,7 +20,7 @@ const post: ResourceType = {
   hasStatusSubresource: true,
 };
 
-function definitionOf(name: string, begin: () => ControllerTurn): ControllerDefinition {
+function definitionOf(name: string, begin: () => ControllerTerm): ControllerDefinition {
   return { name, watches: [], indexes: [], tuning: {}, begin };
 }
 
@@ -49,7 +49,7 @@ function startManager(
   return { manager, told };
 }
 
-const failures: [string, (isFirst: boolean) => ControllerTurn][] = [
+const failures: [string, (isFirst: boolean) => ControllerTerm][] = [
   [
     'begin throws',
     (isFirst) => {

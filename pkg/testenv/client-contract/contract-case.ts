@@ -26,9 +26,9 @@ export function objectNames(items: readonly AnyObject[]): string[] {
 /** Reads from a stream until `enough` says so; bookmarks are left out. */
 export async function readUntil(
   stream: EventStream<Note>,
-  enough: (told: readonly Told[]) => boolean,
-): Promise<Told[]> {
-  const told: Told[] = [];
+  enough: (told: readonly ReceivedEvent[]) => boolean,
+): Promise<ReceivedEvent[]> {
+  const told: ReceivedEvent[] = [];
   for await (const event of stream) {
     if (event.type === 'BOOKMARK') continue;
     told.push(event);
@@ -37,10 +37,10 @@ export async function readUntil(
   throw new Error(`the stream ended after ${told.length} events`);
 }
 
-export type Told = Exclude<ClientEvent<Note>, { type: 'BOOKMARK' }>;
+export type ReceivedEvent = Exclude<ClientEvent<Note>, { type: 'BOOKMARK' }>;
 
 /** `ADDED a`, `MODIFIED a` */
-export function story(told: readonly Told[]): string[] {
+export function eventTexts(told: readonly ReceivedEvent[]): string[] {
   return told.map(({ type, object }) => `${type} ${object.metadata.name}`);
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { ClientEvent, EventStream } from '#pkg/apimachinery/index';
-import { noteKey, readToEnd, readUntil, story, type Contract } from './contract-case.ts';
+import { noteKey, readToEnd, readUntil, eventTexts, type Contract } from './contract-case.ts';
 import { newNote, noteType, type Note } from './note-model.ts';
 
 export function watchCases({ client, namespace }: Contract): void {
@@ -16,7 +16,7 @@ export function watchCases({ client, namespace }: Contract): void {
     const updated = await client().patch(noteType, noteKey(created), { type: 'merge', patch: { spec: { rank: 1 } } });
     await client().delete(noteType, noteKey(created));
     const told = await readUntil(stream, ({ length }) => length === 3);
-    expect(story(told)).toEqual(['ADDED watched', 'MODIFIED watched', 'DELETED watched']);
+    expect(eventTexts(told)).toEqual(['ADDED watched', 'MODIFIED watched', 'DELETED watched']);
     expect(told[0]!.object).toEqual(created);
     expect(told[1]!.object).toEqual(updated);
     expect(Number(told[2]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(updated.metadata.resourceVersion));
@@ -31,12 +31,12 @@ export function watchCases({ client, namespace }: Contract): void {
     await client().patch(noteType, { namespace, name: 'moving' }, { type: 'merge', patch: { spec: { rank: 6 } } });
     await label('moving', 'no');
     await client().patch(noteType, { namespace, name: 'moving' }, { type: 'merge', patch: { spec: { rank: 2 } } });
-    expect(story(await readUntil(byLabel, ({ length }) => length === 3))).toEqual([
+    expect(eventTexts(await readUntil(byLabel, ({ length }) => length === 3))).toEqual([
       'ADDED moving',
       'MODIFIED moving',
       'DELETED moving',
     ]);
-    expect(story(await readUntil(byField, ({ length }) => length === 3))).toEqual([
+    expect(eventTexts(await readUntil(byField, ({ length }) => length === 3))).toEqual([
       'ADDED moving',
       'MODIFIED moving',
       'DELETED moving',
@@ -50,11 +50,11 @@ export function watchCases({ client, namespace }: Contract): void {
     const labels = { from: namespace };
     await client().create(noteType, newNote('default', `${namespace}-elsewhere`, {}, { labels }));
     await client().create(noteType, newNote(namespace, 'here', {}, { labels }));
-    expect(story(await readUntil(everywhere, ({ length }) => length === 2))).toEqual([
+    expect(eventTexts(await readUntil(everywhere, ({ length }) => length === 2))).toEqual([
       `ADDED ${namespace}-elsewhere`,
       'ADDED here',
     ]);
-    expect(story(await readUntil(here, ({ length }) => length === 1))).toEqual(['ADDED here']);
+    expect(eventTexts(await readUntil(here, ({ length }) => length === 1))).toEqual(['ADDED here']);
   });
 
   test('taken up from any event nothing is missed or told twice', async () => {
@@ -134,9 +134,9 @@ export function watchCases({ client, namespace }: Contract): void {
       Array.from({ length: 30 }, (_, i) => client().create(noteType, newNote(namespace, `shared-${i}`))),
     );
     const heard = await Promise.all(streams.map((stream) => readUntil(stream, ({ length }) => length === 30)));
-    const first = story(heard[0]!);
+    const first = eventTexts(heard[0]!);
     expect(first.toSorted()).toEqual(Array.from({ length: 30 }, (_, i) => `ADDED shared-${i}`).toSorted());
-    for (const told of heard) expect(story(told)).toEqual(first);
+    for (const told of heard) expect(eventTexts(told)).toEqual(first);
   });
 
   test('what a reader does with an event is its own affair', async () => {

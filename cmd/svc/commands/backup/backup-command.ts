@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { backUp, BackupError, newProgress, type BackupSummary } from '#pkg/backup/index';
 import { backedUpSchemas } from './backed-up-schemas.ts';
-import { besideServers, type OperatorDatabase } from '../../composition/open-operator-database.ts';
+import { withOperatorDatabase, type OperatorDatabase } from '../../composition/open-operator-database.ts';
 import { OperatorError } from '../../options/operator-error.ts';
 import type { Options } from '../../options/option-table.ts';
 import { reportProgress } from './report-progress.ts';
@@ -23,7 +23,7 @@ export function backup(options: Options, { to, force }: { to: string | undefined
   return untilInterrupted(async (signal) => {
     // Checked before an embedded database is started.
     if (target !== undefined) await checkTarget(target);
-    return besideServers(options, { applicationName: 'svc backup' }, async (opened) => {
+    return withOperatorDatabase(options, { applicationName: 'svc backup' }, async (opened) => {
       const summary = await withBackupErrors(
         target === undefined
           ? write(opened, stdoutSink(process.stdout), signal)

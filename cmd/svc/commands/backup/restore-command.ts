@@ -4,7 +4,7 @@ import { AccessDatabase } from '#pkg/access/index';
 import { newProgress, restore, type RestoreSummary } from '#pkg/backup/index';
 import { backedUpSchemas } from './backed-up-schemas.ts';
 import { withBackupErrors } from './backup-command.ts';
-import { besideServers, type OperatorDatabase } from '../../composition/open-operator-database.ts';
+import { withOperatorDatabase, type OperatorDatabase } from '../../composition/open-operator-database.ts';
 import { openSecrets } from '../../composition/open-secrets.ts';
 import { OperatorError } from '../../options/operator-error.ts';
 import type { Options } from '../../options/option-table.ts';
@@ -19,14 +19,18 @@ export function restoreBackup(
   return untilInterrupted(async (signal) => {
     const { source, size } = await openSource(from);
     try {
-      return await besideServers(options, { applicationName: 'svc restore', mayCreate: true }, async (opened) => {
-        const { version, created, tables, rows } = await withBackupErrors(
-          read(opened, { source, size, replace, signal }),
-        );
-        opened.log.info({ version, created, tables, rows }, 'the backup is restored');
-        await warnOfKeys(opened, options);
-        return 0;
-      });
+      return await withOperatorDatabase(
+        options,
+        { applicationName: 'svc restore', mayCreate: true },
+        async (opened) => {
+          const { version, created, tables, rows } = await withBackupErrors(
+            read(opened, { source, size, replace, signal }),
+          );
+          opened.log.info({ version, created, tables, rows }, 'the backup is restored');
+          await warnOfKeys(opened, options);
+          return 0;
+        },
+      );
     } finally {
       source.destroy();
     }

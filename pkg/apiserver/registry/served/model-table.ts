@@ -10,18 +10,18 @@ import type { Logger } from 'pino';
 import { equalJson } from '../../schema/json-value.ts';
 import { validateStructuralSchema } from '../../schema/structural-schema.ts';
 import { isTerminating } from '../definition/definition-conditions.ts';
-import { ServedModel, type ServingHouse } from './served-model.ts';
+import { ServedModel, type SharedServing } from './served-model.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 
 /** The models that are served now, by group and plural. */
 export class ModelTable {
-  private readonly house: ServingHouse;
+  private readonly shared: SharedServing;
   private readonly log: Logger;
   private readonly served = new Map<string, ServedModel>();
   private changes = 0;
 
-  constructor(house: ServingHouse, log: Logger) {
-    this.house = house;
+  constructor(shared: SharedServing, log: Logger) {
+    this.shared = shared;
     this.log = log;
   }
 
@@ -39,7 +39,7 @@ export class ModelTable {
   }
 
   addBuiltin(model: Model, strategy: Strategy): void {
-    this.put(new ServedModel({ house: this.house, model, strategy, fromDefinition: false, terminating: false }));
+    this.put(new ServedModel({ shared: this.shared, model, strategy, fromDefinition: false, terminating: false }));
   }
 
   /**
@@ -63,7 +63,7 @@ export class ModelTable {
     }
     this.put(
       new ServedModel({
-        house: this.house,
+        shared: this.shared,
         model,
         fromDefinition: true,
         terminating,

@@ -20,8 +20,8 @@ import type { ServedResource } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import { VersionCodec } from '../model/version-codec.ts';
 
-/** What all served models share. */
-export interface ServingHouse {
+/** The services that all served models share. */
+export interface SharedServing {
   store: Store;
   bus: InformerBus;
   idempotencyKeys: InFlightIdempotencyKeys;
@@ -31,7 +31,7 @@ export interface ServingHouse {
 }
 
 export interface ServedModelOptions {
-  house: ServingHouse;
+  shared: SharedServing;
   model: Model;
   strategy?: Strategy;
   fromDefinition: boolean;
@@ -56,20 +56,20 @@ export class ServedModel {
   private readonly watches = new WatchGroup();
   private isTerminating: boolean;
 
-  constructor({ house, model, strategy = {}, fromDefinition, terminating, predecessor }: ServedModelOptions) {
+  constructor({ shared, model, strategy = {}, fromDefinition, terminating, predecessor }: ServedModelOptions) {
     this.model = model;
     this.resource = groupResource(model);
     this.fromDefinition = fromDefinition;
     this.isTerminating = terminating;
     const validators = validatorsOf(model, predecessor);
     const common = {
-      ...house,
+      ...shared,
       model,
       resource: this.resource,
       strategy,
       queue: new KeyedQueue(),
       watches: this.watches,
-      createRefusal: (namespace: string) => this.createRefusal(house, namespace),
+      createRefusal: (namespace: string) => this.createRefusal(shared, namespace),
     };
     for (const version of model.versions) {
       const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
@@ -126,7 +126,7 @@ export class ServedModel {
     };
   }
 
-  private createRefusal({ namespaces }: ServingHouse, namespace: string): CreateRefusal | undefined {
+  private createRefusal({ namespaces }: SharedServing, namespace: string): CreateRefusal | undefined {
     if (this.isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
     if (!namespaces.isTerminating(namespace)) return undefined;
     const cause = {

@@ -23,7 +23,7 @@ afterAll(() => pair?.close());
 function held(group: string): { things: ApiClient; served: ServedModel; reached: Promise<void>; release: () => void } {
   const { store, registry } = pair.one;
   const bus = new InformerBus({ changes: store.changes, log: pino({ level: 'silent' }), observer: undefined });
-  const house = {
+  const shared = {
     store,
     bus,
     idempotencyKeys: new InFlightIdempotencyKeys(),
@@ -41,7 +41,7 @@ function held(group: string): { things: ApiClient; served: ServedModel; reached:
     await released;
     return [];
   };
-  const served = new ServedModel({ house, model, strategy: { validate }, fromDefinition: true, terminating: false });
+  const served = new ServedModel({ shared, model, strategy: { validate }, fromDefinition: true, terminating: false });
   return { things: new ApiClient(served.find('v1')!.storage), served, reached, release };
 }
 

@@ -1,8 +1,8 @@
 /**
- * A worker's pulse, in memory that both threads see: it beats while the worker's event loop turns, and the host reads
- * it even if its own was held up. Beside the count lies how much memory the worker has in use.
+ * A worker's heartbeat in memory that both threads share. The worker counts up while its event loop runs, and the host
+ * can read it even if its own event loop was blocked. Next to the count is the memory that the worker uses.
  */
-export class Pulse {
+export class Heartbeat {
   /** Between beats. Milliseconds. */
   static readonly intervalMs = 200;
   readonly #cells: Int32Array;
@@ -30,14 +30,14 @@ export class Pulse {
   }
 }
 
-/** Adds up how long a pulse has been still, look by look; one look is due each `Pulse.intervalMs`. */
-export class PulseWatch {
-  readonly #pulse: Pulse;
+/** Measures how long a worker has sent no heartbeat. Call it once each `Heartbeat.intervalMs`. */
+export class HeartbeatMonitor {
+  readonly #pulse: Heartbeat;
   #seen = 0;
   #stillMs = 0;
   #lookedAt: number;
 
-  constructor(pulse: Pulse, now: number) {
+  constructor(pulse: Heartbeat, now: number) {
     this.#pulse = pulse;
     this.#lookedAt = now;
   }
@@ -47,7 +47,7 @@ export class PulseWatch {
    * stood still, the worker could not beat either.
    */
   look(now: number): number {
-    const since = Math.min(now - this.#lookedAt, 2 * Pulse.intervalMs);
+    const since = Math.min(now - this.#lookedAt, 2 * Heartbeat.intervalMs);
     this.#lookedAt = now;
     const { beats } = this.#pulse;
     // Until the first one the worker is still being made.

@@ -1,10 +1,10 @@
 import { BackupError } from './backup-error.ts';
 
 /**
- * A signal that aborts with `outer`, and where nothing has moved for `limit` milliseconds while it watches: a reader
- * that takes nothing would keep a snapshot open for ever, and a writer that sends nothing locks.
+ * A signal that aborts with `outer`, or after `limit` milliseconds without progress while it watches. Otherwise a
+ * reader that stops would keep a snapshot open for ever, and a writer that stops would keep locks.
  */
-export class Stall {
+export class StallTimeout {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
   readonly #limit: number;

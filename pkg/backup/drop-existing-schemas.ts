@@ -9,7 +9,7 @@ import { dropContents } from './drop-contents.ts';
  * Answers the state of each dropped schema.
  * @throws BackupError if schemas exist and must not be replaced, or if servers use them
  */
-export async function clearPlace(
+export async function dropExistingSchemas(
   client: ClientBase,
   schemas: readonly BackedUpSchema[],
   { replace, serverWait }: { replace: boolean; serverWait: number },

@@ -4,8 +4,8 @@ import { KeyProcess, KeyProcessEnded, type KeyProcessOptions } from './key-proce
 /** After a process that could not be begun. Milliseconds. */
 const pauseMs = 1000;
 
-/** One process at a time, begun when it is first needed, and what is asked of it, one after the other. */
-export class KeyLane {
+/** Sends requests to one process at a time, one after the other; starts it when it is first needed. */
+export class KeyProcessQueue {
   private readonly options: KeyProcessOptions;
   private process: KeyProcess | undefined;
   private turns: Promise<unknown> = Promise.resolve();

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { Pulse, PulseWatch } from './pulse.ts';
+import { Heartbeat, HeartbeatMonitor } from './heartbeat.ts';
 
 test('stillness adds up look by look, and ends with a beat', () => {
-  const pulse = new Pulse();
-  const watch = new PulseWatch(new Pulse(pulse.buffer), 0);
+  const pulse = new Heartbeat();
+  const watch = new HeartbeatMonitor(new Heartbeat(pulse.buffer), 0);
   expect([200, 400].map((now) => watch.look(now))).toEqual([0, 0]);
   pulse.beat(1);
   expect([600, 800, 1000].map((now) => watch.look(now))).toEqual([0, 200, 400]);
@@ -14,8 +14,8 @@ test('stillness adds up look by look, and ends with a beat', () => {
 });
 
 test('where the whole process stood still, one look does not make a worker hung', () => {
-  const pulse = new Pulse();
-  const watch = new PulseWatch(pulse, 0);
+  const pulse = new Heartbeat();
+  const watch = new HeartbeatMonitor(pulse, 0);
   pulse.beat(1);
   expect(watch.look(200)).toBe(0);
   expect(watch.look(60_000)).toBe(400);
