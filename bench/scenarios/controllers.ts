@@ -6,14 +6,14 @@ import type { RestartFigures } from '../controllers/restart-run.ts';
 import { number } from '../table.ts';
 import { WorkerProcess } from '../../test/system/harness/worker-process.ts';
 
-const doors = ['loopback', 'port', 'rest'] as const;
+const transports = ['loopback', 'port', 'rest'] as const;
 const names = {
   loopback: 'in the server (loopback)',
   port: 'in a worker thread of the server (port)',
   rest: 'in a process of their own (REST)',
 };
 
-/** Controllers through each of the three doors, on a database of its own each, and what a stored position saves. */
+/** Controllers through each of the three transports, on a database of its own each, and what a stored position saves. */
 export async function benchControllers(run: BenchRun): Promise<void> {
   const { isQuick } = run.options;
   const plan: ControllerPlan = {
@@ -22,13 +22,13 @@ export async function benchControllers(run: BenchRun): Promise<void> {
     writesPerSecond: 200,
     controllers: isQuick ? 20 : 100,
   };
-  for (const door of doors) {
-    const figures = await inDatabaseOf(run, `controllers_${door}`, (database) =>
-      door === 'rest'
+  for (const transport of transports) {
+    const figures = await inDatabaseOf(run, `controllers_${transport}`, (database) =>
+      transport === 'rest'
         ? overHttp(run, database, plan)
-        : inProcess<ControllerFigures>({ type: door, connection: connectionTo(run, database), plan }),
+        : inProcess<ControllerFigures>({ type: transport, connection: connectionTo(run, database), plan }),
     );
-    reportDoor(run, plan, names[door], figures);
+    reportTransport(run, plan, names[transport], figures);
   }
   reportRestarts(
     run,
@@ -92,7 +92,7 @@ async function overHttp(
   }
 }
 
-function reportDoor(
+function reportTransport(
   { report }: BenchRun,
   { objects, writesPerSecond, controllers }: ControllerPlan,
   who: string,

@@ -90,24 +90,26 @@ async function startOthers({ api, database }: CapacityRun): Promise<{ name: stri
 
 /** On a fresh server, so that nothing freed before hides what they take. */
 async function measureWatchers({ database, options }: CapacityRun, restMs: number): Promise<string[][]> {
-  // Each crowd is let in before the next one comes: together they would be more requests under way than a user may
+  // Each batch is let in before the next one comes: together they would be more requests under way than a user may
   // have.
-  const crowd = 100;
-  const crowds = options.isQuick ? 1 : 5;
+  const batchSize = 100;
+  const batches = options.isQuick ? 1 : 5;
   const api = await startServer({ database });
   const loaders: WorkerProcess<WatchJob, WatchResult>[] = [];
   try {
     const path = await watchPath(api);
     await delay(restMs);
     const before = readMemory({ server: api.pid }).server;
-    for (let i = 0; i < crowds; i += 1) {
+    for (let i = 0; i < batches; i += 1) {
       const loader = new WorkerProcess<WatchJob, WatchResult>(new URL('../../watch-load.ts', import.meta.url));
       loaders.push(loader);
-      await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: crowd });
+      await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: batchSize });
     }
     await delay(restMs);
     const grown = readMemory({ server: api.pid }).server - before;
-    return [['apiserver', `${crowds * crowd} watchers more: KB each`, number((grown * 1024) / (crowds * crowd))]];
+    return [
+      ['apiserver', `${batches * batchSize} watchers more: KB each`, number((grown * 1024) / (batches * batchSize))],
+    ];
   } finally {
     for (const loader of loaders) loader.stop();
     await api.stop();

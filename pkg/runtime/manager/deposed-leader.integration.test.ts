@@ -15,17 +15,17 @@ afterAll(() => env.stop());
 
 /** Leases go one way, everything else the other: an elector may be cut off whose controllers still reach the API. */
 function withLeasesBy(leases: Client, rest: Client): Client {
-  const door = (type: ResourceType): Client => (type.plural === leaseType.plural ? leases : rest);
+  const clientOf = (type: ResourceType): Client => (type.plural === leaseType.plural ? leases : rest);
   return {
-    get: (type, ...more) => door(type).get(type, ...more),
-    list: (type, ...more) => door(type).list(type, ...more),
-    watch: (type, ...more) => door(type).watch(type, ...more),
-    create: (type, ...more) => door(type).create(type, ...more),
-    update: (type, ...more) => door(type).update(type, ...more),
-    patch: (type, ...more) => door(type).patch(type, ...more),
-    delete: (type, ...more) => door(type).delete(type, ...more),
-    updateStatus: (type, ...more) => door(type).updateStatus(type, ...more),
-    patchStatus: (type, ...more) => door(type).patchStatus(type, ...more),
+    get: (type, ...more) => clientOf(type).get(type, ...more),
+    list: (type, ...more) => clientOf(type).list(type, ...more),
+    watch: (type, ...more) => clientOf(type).watch(type, ...more),
+    create: (type, ...more) => clientOf(type).create(type, ...more),
+    update: (type, ...more) => clientOf(type).update(type, ...more),
+    patch: (type, ...more) => clientOf(type).patch(type, ...more),
+    delete: (type, ...more) => clientOf(type).delete(type, ...more),
+    updateStatus: (type, ...more) => clientOf(type).updateStatus(type, ...more),
+    patchStatus: (type, ...more) => clientOf(type).patchStatus(type, ...more),
   };
 }
 

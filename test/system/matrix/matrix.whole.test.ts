@@ -34,7 +34,7 @@ test('both services let in whom the contract lets in, and nobody else', async ()
   expect(run.untried.filter((name) => !name.startsWith('private'))).toEqual([]);
 });
 
-test('doors that open too far, or not far enough, are seen on both', async () => {
+test('routes that let in too many, or too few, are seen on both services', async () => {
   const { rows } = await run.pool.query<{ user_id: string }>(
     "DELETE FROM access.system_role_bindings WHERE role = 'SystemAdmin' RETURNING user_id",
   );

@@ -9,7 +9,7 @@ import { collectionOf, documentOf } from './tenant-model.ts';
 
 /**
  * The first job of a process prepares, whatever its `seconds`: it makes what is attacked, and tries each kind of
- * request alone, as of a crowd few get through.
+ * request alone, as of many clients few get through.
  */
 export interface AttackJob {
   port: number;
@@ -52,13 +52,13 @@ interface Attempt {
 }
 
 /** So many side by side, one after the other each. */
-interface Crowd {
+interface ClientGroup {
   count: number;
   attempt: (i: number) => Attempt;
   restMs: number;
 }
 
-function crowd(count: number, attempt: (i: number) => Attempt, restMs = 0): Crowd {
+function clients(count: number, attempt: (i: number) => Attempt, restMs = 0): ClientGroup {
   return { count, attempt, restMs };
 }
 
@@ -71,8 +71,8 @@ class Attacker {
   }
 
   /** Each kind by itself, and for a moment. */
-  async try(crowds: readonly Crowd[]): Promise<void> {
-    for (const { attempt } of crowds) {
+  async try(groups: readonly ClientGroup[]): Promise<void> {
+    for (const { attempt } of groups) {
       const { stalls, unread, maxMs, ...first } = attempt(0);
       await this.attempt({
         ...first,
@@ -83,16 +83,16 @@ class Attacker {
     }
   }
 
-  async attack(crowds: readonly Crowd[], seconds: number): Promise<void> {
+  async attack(groups: readonly ClientGroup[], seconds: number): Promise<void> {
     const until = performance.now() + seconds * 1000;
-    const repeat = async ({ count, attempt, restMs }: Crowd, i: number): Promise<void> => {
+    const repeat = async ({ count, attempt, restMs }: ClientGroup, i: number): Promise<void> => {
       for (let turn = i; performance.now() < until; turn += count) {
         const status = await this.attempt(attempt(turn));
         const isRefused = status === 'end' || Number(status) >= 400;
         if (isRefused || restMs > 0) await delay(Math.max(restMs, isRefused ? pauseMs : 0));
       }
     };
-    await Promise.all(crowds.flatMap((each) => Array.from({ length: each.count }, (_, i) => repeat(each, i))));
+    await Promise.all(groups.flatMap((each) => Array.from({ length: each.count }, (_, i) => repeat(each, i))));
   }
 
   async attempt(attempt: Attempt): Promise<string> {
@@ -179,7 +179,7 @@ function json(value: object): Buffer {
 }
 
 /** Makes what is attacked, and answers with what. */
-async function prepare(attacker: Attacker): Promise<Crowd[]> {
+async function prepare(attacker: Attacker): Promise<ClientGroup[]> {
   const large = json(documentOf('large', { text: 'x'.repeat(largeBytes - 200) }));
   // A character outside of Latin-1 makes the whole text twice as large in memory.
   const wide = json(documentOf('wide', { text: `\u0416${'x'.repeat(largeBytes - 200)}` }));
@@ -232,20 +232,20 @@ async function prepare(attacker: Attacker): Promise<Crowd[]> {
   const unread = { bytes: 10_000, ms: 10_000 };
 
   return [
-    crowd(190, (i) => ({
+    clients(190, (i) => ({
       kind: 'dry-run create',
       method: 'POST',
       path: '?dryRun=All',
       body: bodies[i % bodies.length],
     })),
-    crowd(8, () => ({
+    clients(8, () => ({
       kind: 'dry-run create, YAML',
       method: 'POST',
       path: '?dryRun=All',
       body: yaml,
       contentType: 'application/yaml',
     })),
-    crowd(
+    clients(
       2,
       (i) => ({
         kind: 'create',
@@ -255,22 +255,22 @@ async function prepare(attacker: Attacker): Promise<Crowd[]> {
       }),
       1000,
     ),
-    crowd(2, (i) => ({ kind: 'delete', method: 'DELETE', path: `/created-${i % 40}` }), 1000),
-    crowd(14, () => ({ kind: 'list, whole', path: '' })),
-    crowd(13, () => ({ kind: 'list, page', path: '?page=1&size=1000' })),
-    crowd(13, () => ({ kind: 'list, chunk', path: '?limit=1000' })),
-    crowd(20, () => ({ kind: 'watch', path: '?watch=true', maxMs: 4000 })),
-    crowd(60, () => ({ kind: 'watch, not read', path: '?watch=true', stalls: { bytes: 100_000, ms: 10_000 } })),
-    crowd(20, () => ({ kind: 'watch, old revision', path: old, maxMs: 8000 })),
-    crowd(60, () => ({ kind: 'watch, old revision, not read', path: old, stalls: unread })),
-    crowd(16, (i) => ({
+    clients(2, (i) => ({ kind: 'delete', method: 'DELETE', path: `/created-${i % 40}` }), 1000),
+    clients(14, () => ({ kind: 'list, whole', path: '' })),
+    clients(13, () => ({ kind: 'list, page', path: '?page=1&size=1000' })),
+    clients(13, () => ({ kind: 'list, chunk', path: '?limit=1000' })),
+    clients(20, () => ({ kind: 'watch', path: '?watch=true', maxMs: 4000 })),
+    clients(60, () => ({ kind: 'watch, not read', path: '?watch=true', stalls: { bytes: 100_000, ms: 10_000 } })),
+    clients(20, () => ({ kind: 'watch, old revision', path: old, maxMs: 8000 })),
+    clients(60, () => ({ kind: 'watch, old revision, not read', path: old, stalls: unread })),
+    clients(16, (i) => ({
       kind: 'dry-run patch',
       method: 'PATCH',
       path: '/patched?dryRun=All',
       body: spec(i),
       contentType: merge,
     })),
-    crowd(
+    clients(
       2,
       (i) => ({
         kind: 'patch',
@@ -281,32 +281,32 @@ async function prepare(attacker: Attacker): Promise<Crowd[]> {
       }),
       500,
     ),
-    crowd(30, () => ({ kind: 'get', path: '/patched' })),
-    crowd(30, () => ({ kind: 'get, not read', path: '/patched', stalls: unread })),
-    crowd(10, () => ({ kind: 'list, not read', path: '?limit=1000', stalls: unread })),
-    crowd(10, () => ({
+    clients(30, () => ({ kind: 'get', path: '/patched' })),
+    clients(30, () => ({ kind: 'get, not read', path: '/patched', stalls: unread })),
+    clients(10, () => ({ kind: 'list, not read', path: '?limit=1000', stalls: unread })),
+    clients(10, () => ({
       kind: 'list, YAML',
       path: '?limit=1000',
       headers: { Accept: 'application/yaml' },
       maxMs: 8000,
     })),
-    crowd(10, () => ({ kind: 'list, continued chunk', path: rest })),
-    crowd(30, () => ({ kind: 'list, continued chunk, not read', path: rest, stalls: unread })),
-    crowd(200, () => ({ kind: 'small get, not read', path: '/small', unread: { count: 16, ms: 10_000 } })),
+    clients(10, () => ({ kind: 'list, continued chunk', path: rest })),
+    clients(30, () => ({ kind: 'list, continued chunk, not read', path: rest, stalls: unread })),
+    clients(200, () => ({ kind: 'small get, not read', path: '/small', unread: { count: 16, ms: 10_000 } })),
   ];
 }
 
-let prepared: { attacker: Attacker; crowds: readonly Crowd[] } | undefined;
+let prepared: { attacker: Attacker; groups: readonly ClientGroup[] } | undefined;
 
 async function run(job: AttackJob): Promise<AttackTally> {
   if (prepared !== undefined) {
-    await prepared.attacker.attack(prepared.crowds, job.seconds);
+    await prepared.attacker.attack(prepared.groups, job.seconds);
     return prepared.attacker.tally;
   }
   const attacker = new Attacker(job);
-  const crowds = (await prepare(attacker)).filter(({ attempt }) => job.only?.includes(attempt(0).kind) ?? true);
-  await attacker.try(crowds);
-  prepared = { attacker, crowds };
+  const groups = (await prepare(attacker)).filter(({ attempt }) => job.only?.includes(attempt(0).kind) ?? true);
+  await attacker.try(groups);
+  prepared = { attacker, groups };
   return attacker.tally;
 }
 

@@ -20,8 +20,8 @@ export async function nextBuild(build: string, folder: string): Promise<string> 
   for (const name of ['dist', 'package.json', 'config'])
     await cp(join(build, name), join(next, name), { recursive: true, dereference: true });
   await symlink(join(build, 'node_modules'), join(next, 'node_modules'));
-  for (const [wing, { list, tables }] of Object.entries(additions)) {
-    const file = join(next, 'dist/pkg', wing, 'migrations.js');
+  for (const [pkg, { list, tables }] of Object.entries(additions)) {
+    const file = join(next, 'dist/pkg', pkg, 'migrations.js');
     const last = [...(await readFile(file, 'utf8')).matchAll(/name: '(\d{4}_\w+)'/g)].at(-1)?.[1];
     const statements = tables
       .map((table) => `await sql.raw('ALTER TABLE ${table} ADD COLUMN next_version text').execute(db);`)

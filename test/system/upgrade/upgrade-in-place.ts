@@ -121,7 +121,7 @@ async function stepsOf(build: string): Promise<Step[]> {
   );
 }
 
-/** Waits until it is ready, by its own word and by the door that load balancers ask at. */
+/** Waits until it is ready, by its own word and at the address that load balancers ask. */
 export async function servicesOf(program: ServerProcess, folder: string): Promise<Services> {
   const { url, accessUrl } = await program.ready();
   const ready = await fetch(`${String(url)}/readyz`);

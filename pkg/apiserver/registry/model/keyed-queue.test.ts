@@ -7,7 +7,7 @@ import { retryOnConflict } from '../write/retry-on-conflict.ts';
 const { signal } = new AbortController();
 
 /** A promise and the means to resolve it. */
-function gate(): { opened: Promise<void>; open: () => void } {
+function deferred(): { opened: Promise<void>; open: () => void } {
   let open: (() => void) | undefined;
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -18,7 +18,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 describe('KeyedQueue', () => {
   test('one at a time for a key, in order, past failures; other keys do not wait', async () => {
     const queue = new KeyedQueue();
-    const first = gate();
+    const first = deferred();
     const order: string[] = [];
     const work =
       (name: string): (() => Promise<void>) =>
@@ -42,7 +42,7 @@ describe('KeyedQueue', () => {
 
   test('who gives up waiting leaves the line as it is', async () => {
     const queue = new KeyedQueue();
-    const first = gate();
+    const first = deferred();
     const abort = new AbortController();
     const order: string[] = [];
     const running = queue.run('a', signal, () => first.opened);
@@ -60,7 +60,7 @@ describe('KeyedQueue', () => {
 
   test('a line that is too long sends away', async () => {
     const queue = new KeyedQueue();
-    const first = gate();
+    const first = deferred();
     const waiting = Array.from({ length: 512 }, () => queue.run('a', new AbortController().signal, () => first.opened));
     const error = await queue.run('a', signal, () => first.opened).catch((reason: unknown) => reason as StatusError);
     expect(error?.code).toBe(429);

@@ -160,12 +160,12 @@ test('a sorted chunk takes the order from columns: of rows that did not change i
 
 test('whoever was told everything loses nothing to compaction, also where the last revisions were drawn in vain', async () => {
   await store.write(createOf(model, sampleObject('last')));
-  let gate = Promise.resolve();
-  const { log, stop } = await openLog(delayed(database.pool, () => gate));
+  let answerable = Promise.resolve();
+  const { log, stop } = await openLog(delayed(database.pool, () => answerable));
   const at = await log.catchUp();
   await failToWrite('last');
   let open = (): void => {};
-  gate = new Promise((resolve) => (open = resolve));
+  answerable = new Promise((resolve) => (open = resolve));
   const next = await store.write(createOf(model, sampleObject('next-after-last')));
   await store.compact({ minAge: 0, maxSize: 1e12, idempotencyKeyAge: 0 });
   open();
