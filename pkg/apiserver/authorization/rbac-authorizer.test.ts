@@ -14,7 +14,7 @@ const cases: { reason: string; user: UserInfo; allowed: boolean }[] = [
     allowed: false,
   },
   { reason: 'a name makes no master', user: { name: systemMasters, uid: '', groups: [] }, allowed: false },
-  { reason: 'strangers may not', user: anonymousUser, allowed: false },
+  { reason: 'anonymous users may not', user: anonymousUser, allowed: false },
 ];
 
 test.each(cases)('$reason', async ({ user, allowed }) => {

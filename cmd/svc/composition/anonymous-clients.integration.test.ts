@@ -11,7 +11,7 @@ const password = 'Nobody-guesses-this-41';
 const auth = '/api/v1/authentication/auth/';
 const profile = '/api/v1/users/profile/';
 const tokens = '/apis/uc.api.security.svc.run/v1alpha1/personalaccesstokens';
-/** Bodies of strangers of one address that may be on their way. */
+/** Bodies of anonymous clients of one address that may be on their way. */
 const maxSenders = 16;
 
 type Headers = Record<string, string>;
@@ -178,7 +178,7 @@ async function sendSlowly(path: string, { count, from }: { count: number; from: 
   return sockets;
 }
 
-test('slow bodies of strangers behind the same proxy keep nobody out: 33 of them stopped access management', async () => {
+test('slow bodies of anonymous clients behind the same proxy keep nobody out: 33 of them stopped access management', async () => {
   // The signature is known from where it was used.
   expect(await askAll('192.0.2.1')).toEqual(allServed);
   const sockets = await sendSlowly(auth, { count: 33, from: '192.0.2.1' });
