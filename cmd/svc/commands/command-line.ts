@@ -1,17 +1,13 @@
 import { Command } from 'commander';
 import { nearestName } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
-import { accessServer } from './access-server.ts';
 import { checkDatabaseUrl } from '../options/check-options.ts';
-import { controllerManager } from './controller-manager.ts';
-import { checkMigrate, migrateDatabase } from './migrate.ts';
 import { addOperatorCommands, operatorCommandNames } from './operator-commands.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import { formatOptionTable } from '../options/format-option-table.ts';
 import { loadOptions, type LoadedOptions } from '../options/load-options.ts';
 import { optionNames } from '../options/option-table.ts';
 import { optionsOfCommand } from '../options/options-of-command.ts';
-import { serve } from './serve.ts';
 import { addServerCommands, serverCommandNames } from './server-commands.ts';
 import type { Environment } from '../composition/start-plugins.ts';
 import { svcVersion } from '../process/svc-version.ts';
@@ -29,18 +25,21 @@ interface Given {
   readonly check?: true;
 }
 
+/** What a command runs is loaded when it is run: the whole server takes a second of a small command's time. */
 const verbs: readonly Verb[] = [
   {
     name: 'serve',
     summary:
       'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)',
-    run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, local: true, environment }),
+    run: async (loaded, environment) =>
+      (await import('./serve.ts')).serve(loaded, { controllers: true, accessServer: true, local: true, environment }),
   },
   {
     name: 'apiserver',
     summary: 'the API alone, without controllers and plugins, on the PostgreSQL of svc.database.url',
     run: async (loaded, environment) => {
       checkDatabaseUrl(loaded.options, 'apiserver');
+      const { serve } = await import('./serve.ts');
       return serve(loaded, { controllers: false, accessServer: false, local: false, environment });
     },
   },
@@ -48,15 +47,16 @@ const verbs: readonly Verb[] = [
     name: 'access-server',
     summary:
       'the access management service alone, on the PostgreSQL of svc.database.url, for the content platform at svc.access.api-url',
-    run: (loaded) => {
+    run: async (loaded) => {
       checkDatabaseUrl(loaded.options, 'access-server');
-      return accessServer(loaded);
+      return (await import('./access-server.ts')).accessServer(loaded);
     },
   },
   {
     name: 'controller-manager',
     summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url',
-    run: controllerManager,
+    run: async (loaded, environment) =>
+      (await import('./controller-manager.ts')).controllerManager(loaded, environment),
   },
   {
     name: 'migrate',
@@ -65,7 +65,10 @@ const verbs: readonly Verb[] = [
       '--check':
         'change nothing: say what would be run, and end with 1 where this version cannot take the database over',
     },
-    run: (loaded, _environment, { check }) => (check === true ? checkMigrate(loaded) : migrateDatabase(loaded)),
+    run: async (loaded, _environment, { check }) => {
+      const { checkMigrate, migrateDatabase } = await import('./migrate.ts');
+      return check === true ? checkMigrate(loaded) : migrateDatabase(loaded);
+    },
   },
 ];
 
