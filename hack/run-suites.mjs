@@ -1,8 +1,9 @@
 /**
- * Runs what proves and measures the system, and prints a table and `N passed, N failed`; exits 1 on any failure.
+ * Runs what proves and measures the system, one suite after another, and prints a table and `N passed, N failed`; exits
+ * 1 on any failure. Two suites at a time gain a tenth on two cores, and then times say nothing.
  *
- *   node hack/run-suites.mjs             each suite whole, one after another: `make everything`, for hours
- *   node hack/run-suites.mjs --sample    of each suite as much as CI waits for, tests beside the others: `.ci/run`
+ *   node hack/run-suites.mjs             each suite whole: `make everything`, for hours
+ *   node hack/run-suites.mjs --sample    of each suite as much as CI waits for: `.ci/run`
  *   --only=a,b                           only these suites
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,8 +17,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
  * In the order they run. A suite gets `arguments`, and `sample` or `whole` besides; it writes its counts where
- * `--summary` says, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as one. A
- * suite that `isAlone` measures time: nothing runs beside it.
+ * `--summary` says, or with `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as one.
  */
 const suites = [
   { name: 'verify', run: npmRun('verify') },
@@ -55,10 +55,10 @@ const suites = [
   { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=20000'] },
   { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--seconds=8'], whole: ['--seconds=600'] },
   // A machine of CI's is not ours alone: whether the user is refused counts, how long it takes is shown.
-  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=15'] },
+  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'] },
   { name: 'matrix', run: built('matrix'), sample: ['--cells=2000', '--seed=ci'] },
-  { name: 'tenants', run: built('tenants'), sample: ['--seconds=10', '--quiet=5', '--untimed'] },
-  { name: 'holds', run: built('holds'), sample: ['--every=16', '--models=20'], isAlone: true },
+  { name: 'tenants', run: built('tenants'), sample: ['--seconds=20', '--quiet=5', '--untimed'] },
+  { name: 'holds', run: built('holds'), sample: ['--every=16', '--models=20'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=30', '--seed=1'] },
   { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=10'] },
   { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
@@ -113,10 +113,10 @@ if (unknown.length > 0) {
 }
 
 const reports = mkdtempSync(join(tmpdir(), 'svc-suites-'));
-/** The suites that run, each in a process group of its own: what one leaves behind is in its group. */
-const running = new Set();
+/** The suite that runs, in a process group of its own: what it leaves behind is in that group. */
+let running;
 process.on('exit', () => {
-  for (const child of running) killGroup(child);
+  killRunning();
   rmSync(reports, { recursive: true, force: true });
 });
 for (const [signal, status] of [
@@ -127,87 +127,52 @@ for (const [signal, status] of [
 
 const isShallow =
   spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
-const results = new Map();
-const chosen = suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly));
-// What a suite needs of dist is built by `verify`; what measures time runs when nothing else does.
-const [first, rest] = [chosen.filter(({ name }) => name === 'verify'), chosen.filter(({ name }) => name !== 'verify')];
-await runRow(first);
-if (values.sample) {
-  const [jest, others] = [rest.filter(isJest), rest.filter((suite) => !isJest(suite) && !suite.isAlone)];
-  await Promise.all([runRow(jest), runRow(others)]);
-  await runRow(rest.filter(({ isAlone }) => isAlone));
-} else await runRow(rest);
-
-const table = chosen.map(({ name }) => `${name.padEnd(10)}${results.get(name)}`);
-process.stdout.write(`\n${table.join('\n')}\n\n`);
-const files = chosen
-  .map(({ name }) => fileOf(name))
-  .filter((_, index) => !results.get(chosen[index].name).startsWith('not run'));
+const table = [];
+const files = [];
+for (const suite of suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly))) {
+  if (suite.needsHistory && isShallow) {
+    table.push([suite.name, 'not run: this clone is shallow, and it builds earlier commits']);
+    continue;
+  }
+  const began = Date.now();
+  const file = join(reports, `${suite.name}.json`);
+  files.push(file);
+  const status = await runSuite(suite, file);
+  if (suite.report === 'exit status')
+    writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
+  const row = [suite.name, status === 0 ? 'passed' : 'FAILED', `${Math.round((Date.now() - began) / 1000)} s`];
+  table.push(row);
+  process.stdout.write(`### ${row.join(', ')}\n`);
+}
+process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
 process.exitCode =
   spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
 
-function isJest({ report }) {
-  return report === 'jest';
-}
-
-function fileOf(name) {
-  return join(reports, `${name}.json`);
-}
-
-async function runRow(row) {
-  for (const suite of row) {
-    if (suite.needsHistory && isShallow) {
-      results.set(suite.name, 'not run: this clone is shallow, and it builds earlier commits');
-      continue;
-    }
-    const began = Date.now();
-    const { status, output } = await runSuite(suite);
-    if (suite.report === 'exit status')
-      writeFileSync(
-        fileOf(suite.name),
-        JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }),
-      );
-    const seconds = Math.round((Date.now() - began) / 1000);
-    const result = `${status === 0 ? 'passed' : 'FAILED'}  ${seconds} s`;
-    results.set(suite.name, result);
-    process.stdout.write(`${output}### ${suite.name} ${result}\n`);
-  }
-}
-
-/** Two suites print at the same time in a sample: what one prints comes in one piece then, when it has ended. */
-function runSuite({ name, run, report, env, arguments: always = [], sample = [], whole = [] }) {
-  const file = fileOf(name);
+function runSuite({ run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
   const summary =
     report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
   const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
-  const command = `\n### ${[program, ...args].join(' ')}\n`;
-  if (values.sample) process.stdout.write(`### ${name} begins\n`);
-  else process.stdout.write(command);
+  process.stdout.write(`\n### ${[program, ...args].join(' ')}\n`);
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
+    running = spawn(program, args, {
       cwd: root,
       env: { ...process.env, ...env },
-      stdio: values.sample ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'inherit', 'inherit'],
       detached: true,
     });
-    running.add(child);
-    let output = values.sample ? command : '';
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding('utf8').on('data', (text) => (output += text));
-    child.once('error', reject);
-    // What it leaves behind would keep its pipes open.
-    child.once('exit', () => killGroup(child));
-    child.once('close', (code) => {
-      running.delete(child);
-      resolve({ status: code ?? 1, output });
+    running.once('error', reject);
+    running.once('exit', (code) => {
+      killRunning();
+      resolve(code ?? 1);
     });
   });
 }
 
-function killGroup(child) {
+function killRunning() {
   try {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    if (running?.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
   } catch {
     // Nothing is left of it.
   }
+  running = undefined;
 }
