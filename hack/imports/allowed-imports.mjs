@@ -28,9 +28,3 @@ export const testFiles = String.raw`\.test\.ts$|/[a-z]+test/|/start-test-[^/]*\.
 
 /** A worker loads the bundle of its plugin, which is no file of ours: the only import() of a computed module. */
 export const computedImports = ['pkg/plugin/worker/load-bundle.ts'];
-
-/** Suites that still import another suite, or bench. What they share belongs into test/system/harness. */
-export const suiteExceptions = [];
-
-/** Imports between folders of a package that close a cycle of folders, each with the reason why it is there. */
-export const folderExceptions = new Map([]);

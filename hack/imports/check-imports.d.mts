@@ -1,4 +1,1 @@
-export function checkImports(
-  root: string,
-  exceptions?: { suites: readonly string[]; folders: readonly string[] },
-): Promise<{ files: number; violations: string[] }>;
+export function checkImports(root: string): Promise<{ files: number; violations: string[] }>;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cruise } from 'dependency-cruiser';
-import { allowedImports, computedImports, folderExceptions, suiteExceptions, testFiles } from './allowed-imports.mjs';
+import { allowedImports, computedImports, testFiles } from './allowed-imports.mjs';
 import { findFolderCycles } from './folder-cycles.mjs';
 import { importRules } from './import-rules.mjs';
 import { findUncheckedImports } from './unchecked-imports.mjs';
@@ -10,13 +10,9 @@ const folders = ['cmd', 'pkg', 'test', 'bench', 'hack', 'config/samples/plugins'
 
 /**
  * How many files there are below `root`, and what is wrong with their imports. dependency-cruiser reads them and judges
- * them by `importRules`; checked here is what it has no rule for: cycles of folders, exceptions that nobody needs any
- * more, imports that it does not see.
+ * them by `importRules`; checked here is what it has no rule for: cycles of folders, and imports that it does not see.
  */
-export async function checkImports(
-  root,
-  exceptions = { suites: suiteExceptions, folders: [...folderExceptions.keys()] },
-) {
+export async function checkImports(root) {
   const { modules, summary } = await readImports(root);
   const files = modules
     .map(({ source }) => source)
@@ -26,8 +22,8 @@ export async function checkImports(
     files: files.length,
     violations: [
       ...unknownPackages(files),
-      ...ruleViolations(summary.violations, exceptions.suites, text),
-      ...folderCycles(modules, exceptions.folders),
+      ...ruleViolations(summary.violations, text),
+      ...folderCycles(modules),
       ...uncheckedImports(files, text),
     ],
   };
@@ -58,25 +54,13 @@ function unknownPackages(files) {
     .map((name) => `pkg/${name}: the package is not in hack/imports/allowed-imports.mjs`);
 }
 
-function ruleViolations(violations, exceptions, text) {
-  const used = new Set();
-  const found = violations.flatMap(({ from, to, rule, cycle, unresolvedTo = to }) => {
+function ruleViolations(violations, text) {
+  const found = violations.map(({ from, to, rule, cycle, unresolvedTo = to }) => {
     const { comment } = importRules.find(({ name }) => name === rule.name);
-    if (cycle !== undefined) return [`${comment}: ${[from, ...cycle.map(({ name }) => name)].join(' -> ')}`];
-    if (rule.name === 'suite') {
-      const exception = `${suiteOf(from)} -> ${suiteOf(to)}`;
-      used.add(exception);
-      if (exceptions.includes(exception)) return [];
-    }
-    return [`${from}:${lineOf(unresolvedTo, text(from))}: ${to}: ${comment}`];
+    if (cycle !== undefined) return `${comment}: ${[from, ...cycle.map(({ name }) => name)].join(' -> ')}`;
+    return `${from}:${lineOf(unresolvedTo, text(from))}: ${to}: ${comment}`;
   });
-  return [...new Set(found), ...unneeded(exceptions.filter((exception) => !used.has(exception)))];
-}
-
-/** `test/system/fuzz`, or `bench`. */
-function suiteOf(file) {
-  const parts = file.split('/');
-  return parts.slice(0, parts[0] === 'test' ? 3 : 1).join('/');
+  return [...new Set(found)];
 }
 
 function lineOf(specifier, text) {
@@ -84,24 +68,17 @@ function lineOf(specifier, text) {
   return lines.findIndex((line) => line.includes(`'${specifier}'`) || line.includes(`"${specifier}"`)) + 1;
 }
 
-function folderCycles(modules, exceptions) {
+function folderCycles(modules) {
   const isProduct = (file) => /^(?:pkg|cmd)\//.test(file) && !new RegExp(testFiles).test(file);
   const edges = modules
     .flatMap(({ source, dependencies }) => dependencies.map(({ resolved }) => ({ from: source, to: resolved })))
     .filter(({ from, to }) => isProduct(from) && isProduct(to));
-  const { cycles, unused } = findFolderCycles(edges, exceptions);
-  const found = cycles.map((cycle) =>
+  return findFolderCycles(edges).map((cycle) =>
     [
       `folders import each other in a cycle: ${[...cycle, cycle[0]].map(({ folder }) => folder).join(' -> ')}`,
       ...cycle.map(({ from, to }) => `  ${from} imports ${to}`),
     ].join('\n'),
   );
-  return [...found, ...unneeded(unused)];
-}
-
-/** An exception that stays would allow what nobody does any more. */
-function unneeded(exceptions) {
-  return exceptions.map((exception) => `${exception}: the exception in hack/imports/allowed-imports.mjs is not needed`);
 }
 
 function uncheckedImports(files, text) {

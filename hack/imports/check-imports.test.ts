@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { checkImports } from './check-imports.mjs';
-import { findFolderCycles } from './folder-cycles.mjs';
 
 let root: string;
 beforeEach(() => {
@@ -16,12 +15,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-async function check(files: Record<string, string>, suites: string[] = []): Promise<string[]> {
+async function check(files: Record<string, string>): Promise<string[]> {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
-  return (await checkImports(root, { suites, folders: [] })).violations;
+  return (await checkImports(root)).violations;
 }
 
 /** Entry points of packages that the cases import. */
@@ -265,23 +264,4 @@ test('what is allowed passes, and words that only look like imports are not read
     'pkg/http/lazy.ts': "export const lazy = (): Promise<typeof import('./a.ts')> => import('./a.ts');",
   });
   expect(violations).toEqual([]);
-});
-
-test('an exception of a suite allows what it says, and is told where nobody needs it', async () => {
-  const files = { 'test/system/a/b.ts': "import '../c/d.ts';", 'test/system/c/d.ts': '' };
-  expect(await check(files, ['test/system/a -> test/system/c', 'test/system/c -> bench'])).toEqual([
-    expect.stringMatching(/^test\/system\/c -> bench: the exception .* is not needed/),
-  ]);
-});
-
-test('an exception takes an import between folders out, and is told where it closes no cycle', () => {
-  const edges = [
-    { from: 'pkg/a/one/x.ts', to: 'pkg/a/two/x.ts' },
-    { from: 'pkg/a/two/y.ts', to: 'pkg/a/one/y.ts' },
-    { from: 'pkg/a/two/y.ts', to: 'pkg/a/three/y.ts' },
-  ];
-  expect(findFolderCycles(edges).cycles).toHaveLength(1);
-  expect(
-    findFolderCycles(edges, ['pkg/a/two -> pkg/a/one', 'pkg/a/two -> pkg/a/three', 'pkg/a/three -> pkg/a/two']),
-  ).toEqual({ cycles: [], unused: ['pkg/a/two -> pkg/a/three', 'pkg/a/three -> pkg/a/two'] });
 });

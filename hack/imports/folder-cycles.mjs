@@ -1,9 +1,8 @@
 /**
  * Cycles of folders that lie beside each other: `edges` are imports `{ from, to }` of files. An import counts between
  * the two folders below the deepest one that holds both files; a file that lies in that one itself is in no folder.
- * Imports in `exceptions`, `a -> b` of folders, do not count; `unused` are those of them that close no cycle.
  */
-export function findFolderCycles(edges, exceptions = []) {
+export function findFolderCycles(edges) {
   const graph = new Map();
   for (const edge of edges) {
     const [from, to] = siblingFolders(edge.from, edge.to) ?? [];
@@ -11,22 +10,12 @@ export function findFolderCycles(edges, exceptions = []) {
     const targets = graph.get(from) ?? new Map();
     graph.set(from, targets.set(to, targets.get(to) ?? edge));
   }
-  const closing = exceptions.filter((exception) => {
-    const [from, to] = exception.split(' -> ');
-    return graph.get(from)?.delete(to) ?? false;
-  });
-  const needed = new Set(
-    closing.filter((exception) => {
-      const [from, to] = exception.split(' -> ');
-      return findWay(graph, to, from) !== undefined;
-    }),
-  );
   const cycles = new Map();
   for (const folder of graph.keys()) {
     const way = findWay(graph, folder, folder);
     if (way !== undefined) cycles.set(way.toSorted((a, b) => (a < b ? -1 : 1)).join('\n'), withImports(graph, way));
   }
-  return { cycles: [...cycles.values()], unused: exceptions.filter((exception) => !needed.has(exception)) };
+  return [...cycles.values()];
 }
 
 function siblingFolders(from, to) {
