@@ -111,7 +111,7 @@ async function readPair({ folder }: LocalCertificateOptions, name: string): Prom
 async function writePair({ folder, log }: LocalCertificateOptions, name: string, pair: KeyPair): Promise<KeyPair> {
   await writeSecretFile(join(folder, `${name}.key`), pair.key.trimEnd());
   await writeSecretFile(join(folder, `${name}.crt`), pair.cert.trimEnd());
-  log.info({ file: join(folder, `${name}.crt`) }, 'a certificate was made');
+  log.info({ file: join(folder, `${name}.crt`) }, 'generated certificate');
   return pair;
 }
 
