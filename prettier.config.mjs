@@ -1,7 +1,8 @@
 export default {
   printWidth: 120,
   singleQuote: true,
-  proseWrap: 'always',
   // What stands in a template is the text that a browser, PostgreSQL or a reader gets: not a space of it is prettier's.
   embeddedLanguageFormatting: 'off',
+  // A page's sentences are wrapped; a text of YAML, such as a command, stays on its line.
+  overrides: [{ files: '*.md', options: { proseWrap: 'always' } }],
 };
