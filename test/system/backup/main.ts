@@ -5,11 +5,11 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, stat, readFile, chmod } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DebianPostgres } from './debian-postgres.ts';
 import { fillModels } from './fill-models.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 const objects = Number(values.objects);
-const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-backup-'));
+const folder = await mkdtemp(join(defaultDataParent, 'svc-backup-'));
 await chmod(folder, 0o755);
 const postgres = await DebianPostgres.start(join(folder, 'postgres'), { shared_buffers: '1GB', max_wal_size: '8GB' });
 try {

@@ -1,17 +1,17 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DebianPostgres } from './debian-postgres.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-drill-'));
+  folder = await mkdtemp(join(defaultDataParent, 'svc-drill-'));
 });
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 

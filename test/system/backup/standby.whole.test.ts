@@ -1,5 +1,4 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -7,6 +6,7 @@ import { backUp, type BackedUpSchema } from '#pkg/backup/index';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { backedUpSchemas } from '../../../cmd/svc/commands/backup/backed-up-schemas.ts';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 
 let folder: string;
@@ -15,7 +15,7 @@ let standby: string;
 let [written, read]: Database[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-standby-'));
+  folder = await mkdtemp(join(defaultDataParent, 'svc-standby-'));
   await chmod(folder, 0o755);
   if ((await DebianPostgres.programs()) === undefined && process.env['CI'] !== 'true') return;
   primary = await DebianPostgres.start(join(folder, 'primary'));

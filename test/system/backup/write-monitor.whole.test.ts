@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, EmbeddedPostgres, silentLog, WriteMonitor, type DatabaseFailure } from '#pkg/database/index';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { DebianPostgres } from './debian-postgres.ts';
 
 const run = promisify(execFile);
@@ -18,7 +18,7 @@ const testWithDebian = hasDebian || process.env['CI'] === 'true' ? test : test.s
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-writes-'));
+  folder = await mkdtemp(join(defaultDataParent, 'svc-writes-'));
   await chmod(folder, 0o755);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { databaseUrlOf, killPrograms, startServe } from '../../../cmd/svc/start-test-program.ts';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { readRules } from './alert-rules.ts';
 import { dashboards } from '../../../hack/dashboards/dashboards.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { namesIn } from './promql.ts';
 
 /** What Prometheus adds to every series, or has itself. */
@@ -23,7 +23,7 @@ const shown = new Map<string, Set<string>>();
 
 beforeAll(async () => {
   home = await createTestDatabase();
-  folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-metrics-'));
+  folder = await mkdtemp(join(defaultDataParent, 'svc-metrics-'));
   await chmod(folder, 0o711);
   runbook = await readFile(new URL('../../../docs/runbook.md', import.meta.url), 'utf8');
   const { url, accessUrl, token, program } = await startServe(folder, [`--svc.database.url=${databaseUrlOf(home)}`], {

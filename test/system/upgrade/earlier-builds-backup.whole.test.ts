@@ -1,5 +1,4 @@
 import { cp, mkdir, mkdtemp, chmod, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -7,6 +6,7 @@ import { buildOfCommit, hasCommit } from '../harness/build-of-commit.ts';
 import { ApiClient } from './api-client.ts';
 import { landings } from './landings.ts';
 import { ServerProcess, runProgram } from '../harness/server-process.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { environment, startBuild } from './start-build.ts';
 import { shapeDifferences, shapeOf } from './shape.ts';
 import { servicesOf } from './upgrade-in-place.ts';
@@ -21,7 +21,7 @@ let folder: string;
 let shape: readonly string[];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-earlier-'));
+  folder = await mkdtemp(join(defaultDataParent, 'svc-earlier-'));
   await chmod(folder, 0o711);
   const fresh = await serve(here, 'fresh');
   shape = await shapeOf(join(folder, 'fresh/data'));

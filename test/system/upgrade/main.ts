@@ -4,7 +4,6 @@
  * under load. Exits 1 on anything that docs/deploy.md#upgrading promises and does not hold.
  */
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InterruptedError, runMain, untilInterrupted, type Outcome } from '../harness/run-main.ts';
@@ -15,6 +14,7 @@ import { sideBySide } from './beside/side-by-side.ts';
 import { stopPostgresBelow } from './left-postgres.ts';
 import { nextBuild } from './next-build.ts';
 import { ServerProcess } from '../harness/server-process.ts';
+import { defaultDataParent } from '../harness/embedded-postgres-process.ts';
 import { startBuild } from './start-build.ts';
 import { shapeOf } from './shape.ts';
 import { parseUpgradeOptions, usage, type UpgradeRunOptions } from './upgrade-options.ts';
@@ -24,7 +24,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 type Check = readonly [name: string, run: (folder: string) => Promise<{ problems: readonly string[]; facts: string }>];
 
 async function run(options: UpgradeRunOptions): Promise<Outcome> {
-  const home = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-upgrade-'));
+  const home = await mkdtemp(join(defaultDataParent, 'svc-upgrade-'));
   // PostgreSQL's own user has to pass where we are root.
   await chmod(home, 0o711);
   const failures: string[] = [];
