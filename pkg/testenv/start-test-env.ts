@@ -23,7 +23,8 @@ import {
 } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
 import { FaultyClient, type FaultRates } from './faults/faulty-client.ts';
-import { createTestDatabase, templateDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.ts';
+import { createPlatformDatabase } from './platform-database.ts';
+import type { TestDatabase, TestDatabaseOptions } from './test-database.ts';
 
 export interface TestEnvOptions {
   /** API servers on the one database. Default 1. */
@@ -88,7 +89,7 @@ export interface TestRequest {
 /** Starts real servers on the real database of the test run. */
 export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEnv> {
   const token = newPersonalToken();
-  const testDatabase = await createDatabase(options.postgres);
+  const testDatabase = await createPlatformDatabase(options.postgres);
   const servers: TestServer[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
@@ -122,24 +123,6 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
     for (const { client } of servers) if (client instanceof FaultyClient) client.heal();
   };
   return { url: servers[0]!.url, token, connection: testDatabase.connection, servers, request, heal, stop };
-}
-
-async function createDatabase(server: TestDatabaseOptions['server']): Promise<TestDatabase> {
-  if (server !== undefined) return createTestDatabase({ server });
-  const template = await templateDatabase('platform', preparePlatform);
-  return createTestDatabase(template === undefined ? {} : { template });
-}
-
-/** Migrations, the built-in models and their objects. */
-async function preparePlatform(connection: TestDatabase['connection']): Promise<void> {
-  const database = await Database.connect({ connection, log: silentLog });
-  const store = await PostgresStore.open({ database, log: silentLog });
-  const registry = await createPlatformRegistry({ store, log: pino({ level: 'silent' }) });
-  await registry.stop();
-  await store.close();
-  // Without this mark a copy is not taken for a restored database.
-  await database.pool.query('UPDATE platform.meta SET incarnation = NULL');
-  await database.close();
 }
 
 async function startServer(

@@ -4,7 +4,7 @@ import { newUnauthorized } from '#pkg/apimachinery/index';
 import { Database, silentLog } from '#pkg/database/index';
 import type { RequestAuthenticator, TokenAuthenticator, UserInfo } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
-import { createTestDatabase } from '../../testenv/test-database.ts';
+import { createPlatformDatabase } from '../../testenv/platform-database.ts';
 import { ApiServer } from '../api-server.ts';
 import { createPlatformRegistry, type PlatformRegistry } from '../registry/index.ts';
 import { RbacAuthorizer } from './rbac-authorizer.ts';
@@ -19,7 +19,7 @@ export interface RbacTestResponse {
 /** A user as the test's credential names one: `Bearer <name>`; groups by name. */
 export interface TestRbac {
   registry: PlatformRegistry;
-  connection: Awaited<ReturnType<typeof createTestDatabase>>['connection'];
+  connection: Awaited<ReturnType<typeof createPlatformDatabase>>['connection'];
   /** Who there is; who is taken out has no credential any more. */
   users: Map<string, UserInfo>;
   call(
@@ -38,7 +38,7 @@ export interface TestRbac {
 
 /** An API server on a database of its own, which decides by roles. */
 export async function startTestRbac(): Promise<TestRbac> {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createPlatformDatabase();
   const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
   const store = await PostgresStore.open({ database, log: silentLog });
   const log = pino({ level: 'silent' });

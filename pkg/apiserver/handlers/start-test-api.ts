@@ -4,7 +4,7 @@ import type { JsonObject, JsonSchema, Model, ModelVersion } from '#pkg/apimachin
 import { builtinModels } from '#pkg/apis/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { PostgresStore, type Store } from '#pkg/storage/index';
-import { createTestDatabase } from '../../testenv/test-database.ts';
+import { createPlatformDatabase } from '../../testenv/platform-database.ts';
 import { ApiServer, type ApiParts, type ApiServerOptions } from '../api-server.ts';
 import { createPlatformRegistry } from '../registry/index.ts';
 
@@ -57,7 +57,7 @@ export function newTestNote(name: string, metadata: JsonObject = {}): JsonObject
 }
 
 export async function startTestApi(options: Partial<ApiServerOptions & ApiParts> = {}): Promise<TestApi> {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createPlatformDatabase();
   const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
   const store = await PostgresStore.open({ database, log: silentLog });
   const replica = await startReplica(store, options);
