@@ -1,13 +1,15 @@
 import { Worker } from 'node:worker_threads';
-import { TestEnvironment } from 'jest-environment-node';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
 
 const lookMs = 500;
 
-// A worker whose parent was killed hears nothing of it, and would go on for as long as its tests do. This module is
-// outside of jest's sandbox, where `process` is the real one.
+// A worker whose parent was killed hears nothing of it, and would go on for as long as its tests do.
 if (process.send !== undefined) {
   const parent = process.ppid;
   setInterval(() => process.ppid === parent || process.exit(1), lookMs).unref();
+  // Node.js takes longer to take apart a process with threads than jest waits for a worker's end.
+  process.once('beforeExit', () => process.reallyExit(process.exitCode ?? 0));
 }
 
 const pulse = new Int32Array(new SharedArrayBuffer(4));
@@ -35,11 +37,42 @@ const watching = `
 const watch = new Worker(watching, { eval: true, workerData: pulse });
 watch.unref();
 
-export default class Environment extends TestEnvironment {
-  constructor(config, context) {
-    super(config, context);
-    const { processor, all } = config.projectConfig.testEnvironmentOptions.longestHoldSeconds;
+/** The worker's own globals: what a test file changes of them is put back after it. */
+export default class Environment {
+  global = globalThis;
+  moduleMocker = new ModuleMocker(globalThis);
+  fakeTimers = null;
+  fakeTimersModern;
+  #env = { ...process.env };
+  // oxlint-disable-next-line typescript/unbound-method -- put back as it was
+  #exit = process.exit;
+  #exitCode = process.exitCode;
+
+  constructor({ projectConfig }, { testPath }) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+    const { processor, all } = projectConfig.testEnvironmentOptions.longestHoldSeconds;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
-    watch.postMessage({ path: context.testPath, processor, all });
+    watch.postMessage({ path: testPath, processor, all });
+  }
+
+  async setup() {
+    // Types became spaces, so a position needs no source map.
+    delete Error.prepareStackTrace;
+  }
+
+  async teardown() {
+    this.fakeTimersModern.dispose();
+    for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
+    Object.assign(process.env, this.#env);
+    process.exit = this.#exit;
+    process.exitCode = this.#exitCode;
+  }
+
+  exportConditions() {
+    return [];
+  }
+
+  getVmContext() {
+    return null;
   }
 }

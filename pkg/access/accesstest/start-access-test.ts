@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { ServiceUrl, TrustedProxies, type ByteBudget } from '#pkg/http/index';
-import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
+import { createTestDatabase, templateDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { AccessDatabase } from '../access-database.ts';
 import { AccessServer } from '../access-server.ts';
 import { Audit } from '../audit/audit.ts';
@@ -81,7 +81,8 @@ export interface AccessTest extends AccessReplica {
 
 /** The real AccessServer with the given operations, on a database of its own with schema `access` up to date. */
 export async function startAccessTest(options: AccessTestOptions): Promise<AccessTest> {
-  const home = await createTestDatabase();
+  const template = await templateDatabase('access', migrateAccess);
+  const home = await createTestDatabase(template === undefined ? {} : { template });
   const logs: Record<string, unknown>[] = [];
   const stops: (() => Promise<void>)[] = [];
   const start = async (): Promise<AccessReplica> => {
@@ -100,6 +101,12 @@ export async function startAccessTest(options: AccessTestOptions): Promise<Acces
       await home.drop();
     },
   };
+}
+
+async function migrateAccess(connection: TestDatabase['connection']): Promise<void> {
+  const database = await Database.connect({ connection, log: silentLog });
+  await migrate(database, 'access', accessMigrations);
+  await database.close();
 }
 
 async function startReplica(

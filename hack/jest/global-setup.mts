@@ -2,12 +2,14 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { EmbeddedPostgres } from '../../pkg/database/embedded/embedded-postgres.ts';
+import { fileURLToPath } from 'node:url';
+import { EmbeddedPostgres } from '../../pkg/database/embedded/embedded-postgres.ts';
 import type { DatabaseLog } from '../../pkg/database/log.ts';
-import type { TestRun } from './test-run.ts';
+import { removeAbandoned } from './abandoned-database.ts';
+import { processorSlowness } from './processor-slowness.ts';
 
 const PREFIX = 'svc-jest-';
+const guardFile = fileURLToPath(new URL('database-guard.ts', import.meta.url));
 
 /** More than a run's databases take at a time. */
 const roomBytes = 4 * 1024 ** 3;
@@ -22,9 +24,7 @@ const log: DatabaseLog = {
  * One PostgreSQL per run, for all test files: its connection is in SVC_TEST_DATABASE, as JSON.
  * SVC_TEST_RUN tells that nobody else uses it. SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
  */
-export default async function globalSetup({ rootDir }: { rootDir: string }): Promise<void> {
-  const { EmbeddedPostgres, removeAbandoned, processorSlowness, bundlePackages } = await loadModules(rootDir);
-  bundlePackages();
+export default async function globalSetup(): Promise<void> {
   process.env['SVC_TEST_SLOWNESS'] = String(processorSlowness());
   const url = process.env['SVC_TEST_DATABASE_URL'];
   if (url !== undefined && url !== '') {
@@ -36,7 +36,7 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   const dataDir = await mkdtemp(join(folder, PREFIX));
   // mkdtemp makes it 0700, and PostgreSQL's own user has to pass when we are root.
   if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
-  const stopGuard = startGuard(rootDir, dataDir);
+  const stopGuard = startGuard(dataDir);
   const settings = {
     fsync: 'off',
     synchronous_commit: 'off',
@@ -53,12 +53,15 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
   process.env['SVC_TEST_DATABASE'] = JSON.stringify(server.connection);
   process.env['SVC_TEST_RUN'] = String(process.pid);
-  (globalThis as TestRun).stopTestDatabase = async () => {
+  stopTestDatabase = async () => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
     stopGuard();
   };
 }
+
+/** Of the run's PostgreSQL, where it is ours. */
+export let stopTestDatabase: (() => Promise<void>) | undefined;
 
 /** In memory where there is room: every test file makes a database of a thousand files, and removes it. */
 async function databaseFolder(): Promise<string> {
@@ -72,9 +75,8 @@ async function databaseFolder(): Promise<string> {
  * Removes the database where this process is killed; in a session of its own, as Ctrl-C goes to all of ours. The answer
  * ends it.
  */
-function startGuard(rootDir: string, dataDir: string): () => void {
-  const guard = spawn(process.execPath, ['--import', 'tsx', join(rootDir, 'hack/jest/database-guard.ts'), dataDir], {
-    cwd: rootDir,
+function startGuard(dataDir: string): () => void {
+  const guard = spawn(process.execPath, ['--import', 'tsx', guardFile, dataDir], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
@@ -83,24 +85,4 @@ function startGuard(rootDir: string, dataDir: string): () => void {
   );
   guard.unref();
   return () => guard.stdin.end();
-}
-
-interface Modules {
-  readonly EmbeddedPostgres: typeof EmbeddedPostgres;
-  readonly removeAbandoned: (folder: string, prefix: string) => Promise<void>;
-  readonly processorSlowness: () => number;
-  readonly bundlePackages: () => void;
-}
-
-/** Jest turns this file into CommonJS; what it starts must stay ESM, for `import.meta`. */
-async function loadModules(rootDir: string): Promise<Modules> {
-  const { tsImport } = await import('tsx/esm/api');
-  const parent = pathToFileURL(join(rootDir, 'hack/jest/global-setup.ts')).href;
-  const [server, abandoned, slowness, packages] = await Promise.all([
-    tsImport('../../pkg/database/embedded/embedded-postgres.ts', parent) as Promise<Pick<Modules, 'EmbeddedPostgres'>>,
-    tsImport('./abandoned-database.ts', parent) as Promise<Pick<Modules, 'removeAbandoned'>>,
-    tsImport('./processor-slowness.ts', parent) as Promise<Pick<Modules, 'processorSlowness'>>,
-    tsImport('./bundled-packages.mjs', parent) as Promise<Pick<Modules, 'bundlePackages'>>,
-  ]);
-  return { ...server, ...abandoned, ...slowness, ...packages };
 }

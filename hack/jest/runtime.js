@@ -1,0 +1,46 @@
+/**
+ * Loads modules by Node.js itself. Jest's own runtime links every module anew for every test file, in a context of the
+ * file's own, which takes more than most files' tests: here a worker loads a module once, and what it holds is shared
+ * by the worker's test files.
+ */
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import JestRuntime from 'jest-runtime';
+import { setGlobals } from './globals.mjs';
+
+const require = createRequire(import.meta.url);
+/** Where jest keeps the state of a test file. */
+const stateOfFile = ['EVENT_HANDLERS', 'TEST_TIMEOUT_SYMBOL'].map((name) => Symbol.for(name));
+let setups = 0;
+
+export default class Runtime extends JestRuntime {
+  #testPath;
+
+  constructor(...parameters) {
+    super(...parameters);
+    this.#testPath = parameters[6];
+  }
+
+  unstable_shouldLoadAsEsm() {
+    return true;
+  }
+
+  async unstable_importModule(path) {
+    setGlobals(this.jestGlobals.cjsGlobals(path));
+    const url = pathToFileURL(path);
+    // What sets a test file up runs again for each.
+    if (path !== this.#testPath) url.searchParams.set('setup', String((setups += 1)));
+    await import(url.href);
+  }
+
+  /** Jest's own, whose state is that of one test file. */
+  requireInternalModule(path) {
+    for (const symbol of stateOfFile) delete globalThis[symbol];
+    delete require.cache[path];
+    return require(path);
+  }
+
+  requireModule(path) {
+    return require(path);
+  }
+}
