@@ -229,12 +229,12 @@ describe('a session', () => {
 test('cookies hide the session from scripts, show them the CSRF token, and are as strict as can be', () => {
   const session = { token: 't', csrfToken: 'c', maxAgeSeconds: 60 };
   expect(sessionCookies(session, { secure: true })).toEqual([
-    'svc_sessionid=t; Path=/; SameSite=Lax; Max-Age=60; HttpOnly; Secure',
-    'svc_csrftoken=c; Path=/; SameSite=Lax; Max-Age=60; Secure',
+    'svc_sessionid=t; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
+    'svc_csrftoken=c; Max-Age=60; Path=/; Secure; SameSite=Lax',
   ]);
   expect(endSessionCookies({ secure: false })).toEqual([
-    'svc_sessionid=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly',
-    'svc_csrftoken=; Path=/; SameSite=Lax; Max-Age=0',
+    'svc_sessionid=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
+    'svc_csrftoken=; Max-Age=0; Path=/; SameSite=Lax',
   ]);
 });
 
