@@ -48,7 +48,8 @@ import { defaultWatchTiming } from '../handlers/options/watch-timing.ts';
 import { keepChecking } from '../handlers/watch/recheck-access.ts';
 import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/request/object-identity.ts';
 import { parseResourceVersion } from '../handlers/request/resource-version.ts';
-import type { Representation, ServedResource, UpdateRequest, WriteContext } from '../rest/served-resource.ts';
+import type { Representation, ServedResource, UpdateRequest } from '../rest/served-resource.ts';
+import { WriteContext } from '../rest/write-context.ts';
 import { EventQueue } from './event-queue.ts';
 import { LoopbackAccess, type LoopbackAccessOptions } from './loopback-access.ts';
 
@@ -303,8 +304,14 @@ export class LoopbackClient implements Client {
   }
 
   #context({ dryRun = false, fieldValidation = 'Warn', signal = never, fence }: WriteOptions): WriteContext {
-    const fenced = fence === undefined ? {} : { fence: parseFence(formatFence(fence)) };
-    return { user: this.#access.user, dryRun, fieldValidation, findings: [], ...fenced, warn: this.#warn, signal };
+    return new WriteContext({
+      user: this.#access.user,
+      signal,
+      dryRun,
+      fieldValidation,
+      fence: fence === undefined ? undefined : parseFence(formatFence(fence)),
+      warn: this.#warn,
+    });
   }
 }
 

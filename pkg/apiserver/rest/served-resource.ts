@@ -1,6 +1,5 @@
 import type {
   ApiObject,
-  Fence,
   GroupResource,
   JsonObject,
   Model,
@@ -10,46 +9,13 @@ import type {
   Sort,
   IndexDefinition,
 } from '#pkg/apimachinery/index';
-import type { UserInfo } from '#pkg/identity/index';
 import type { ChunkPosition, IdempotencyKey, ReadRoom, StoredObject } from '#pkg/storage/index';
+import type { WriteContext } from './write-context.ts';
 
 /** An object as a client of one version reads it: `text` is its JSON, resourceVersion included. */
 export interface Representation extends ObjectKey {
   revision: number;
   text: string;
-}
-
-/** How a write is to be done, whatever the verb. */
-export interface WriteContext {
-  user: UserInfo;
-  dryRun: boolean;
-  fieldValidation: 'Ignore' | 'Warn' | 'Strict';
-  /**
-   * What decoding the body found: `duplicate field "spec.tags"`. Told with the unknown fields, as `fieldValidation`
-   * says.
-   */
-  findings: string[];
-  /** Of the request, where it carries an Idempotency-Key; never of a dry run, which has none to remember. */
-  idempotency?: IdempotencyKey;
-  /** The write is made only while this lease has not passed on: 409 afterwards. */
-  fence?: Fence;
-  /** For the log: which request it was. Absent where the platform writes by itself. */
-  requestId?: string;
-  /** Collects what the answer's Warning headers will say. */
-  warn(text: string): void;
-  signal: AbortSignal;
-  /** Of the request, where one is answered: what the write takes of the process's memory. */
-  memory?: WriteMemory;
-}
-
-export interface WriteMemory {
-  /** For the object as it is stored. */
-  room: ReadRoom;
-  /**
-   * Resolves when an object of so many bytes may be parsed and made anew, with what ends that. `isPatient`: the request
-   * has begun to change things, and is not to be refused any more.
-   */
-  parse(bytes: number, options?: { isPatient?: boolean }): Promise<() => void>;
 }
 
 /** What must hold of the stored object, else 409; `ifMatch` else 412. */

@@ -1,6 +1,6 @@
 import type { ApiObject, JsonObject, StatusCause } from '#pkg/apimachinery/index';
 import type { StoredObject } from '#pkg/storage/index';
-import type { WriteContext } from './served-resource.ts';
+import type { WriteContext } from './write-context.ts';
 
 export type JsonApiObject = ApiObject & JsonObject;
 
@@ -8,10 +8,9 @@ export type JsonApiObject = ApiObject & JsonObject;
 export interface WriteIntent {
   type: 'create' | 'update' | 'delete';
   object: JsonApiObject;
-  /** What it was computed from; absent on create. */
-  from?: StoredObject;
-  dryRun: boolean;
-  signal: AbortSignal;
+  /** What it was computed from; undefined on create. */
+  from: StoredObject | undefined;
+  context: WriteContext;
 }
 
 /**
@@ -31,6 +30,8 @@ export interface Strategy {
   prepareForDelete?(object: JsonApiObject): void | Promise<void>;
   /** What is wrong beyond metadata and schema. The object is the caller's own and does not change meanwhile. */
   validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<StatusCause[]>;
+  /** May the user write what the object says? Asked once it is valid. StatusError 403. */
+  authorize?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<void>;
   /** Does the write, around it what must be done with it. May run several times, with what a new attempt computed. */
   commit?(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject>;
 }

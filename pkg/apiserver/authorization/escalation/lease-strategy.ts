@@ -1,6 +1,6 @@
-import { groupResource, newForbidden, type StatusCause } from '#pkg/apimachinery/index';
+import { groupResource, newForbidden } from '#pkg/apimachinery/index';
 import { leaseModel, systemNamespace } from '#pkg/apis/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import type { RoleIndex } from '../role-index.ts';
 
@@ -21,13 +21,9 @@ export class LeaseStrategy implements Strategy {
     this.#roles = roles;
   }
 
-  async validate(
-    { metadata }: JsonApiObject,
-    _old: JsonApiObject | undefined,
-    { user }: WriteContext,
-  ): Promise<StatusCause[]> {
+  async authorize({ metadata }: JsonApiObject, _old: JsonApiObject | undefined, { user }: WriteContext): Promise<void> {
     const { name, namespace } = metadata;
-    if (namespace !== systemNamespace || name.startsWith(positionPrefix)) return [];
+    if (namespace !== systemNamespace || name.startsWith(positionPrefix)) return;
     if (!name.startsWith(serverLeasePrefix)) {
       if (
         this.#roles.allows({
@@ -43,7 +39,7 @@ export class LeaseStrategy implements Strategy {
           path: '',
         })
       )
-        return [];
+        return;
       throw newForbidden(
         groupResource(leaseModel),
         name,
@@ -54,7 +50,7 @@ export class LeaseStrategy implements Strategy {
       this.#roles.holds(user, [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] }]).length ===
       0
     )
-      return [];
+      return;
     throw newForbidden(
       groupResource(leaseModel),
       name,

@@ -1,6 +1,6 @@
-import { groupResource, isJsonObject, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
+import { groupResource, isJsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { clusterRoleModel, pluginModel, type PolicyRule } from '#pkg/apis/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
@@ -17,13 +17,13 @@ export class PluginStrategy implements Strategy {
     this.#roles = roles;
   }
 
-  async validate(
+  async authorize(
     object: JsonApiObject,
     old: JsonApiObject | undefined,
     { user, signal }: WriteContext,
-  ): Promise<StatusCause[]> {
+  ): Promise<void> {
     const permissions = permissionsOf(object);
-    if (equalJson(permissions, old === undefined ? [] : permissionsOf(old))) return [];
+    if (equalJson(permissions, old === undefined ? [] : permissionsOf(old))) return;
     const { name } = object.metadata;
     if (
       mayExceed(this.#roles, 'escalate', {
@@ -33,7 +33,7 @@ export class PluginStrategy implements Strategy {
         resource: clusterRoleModel.names.plural,
       })
     )
-      return [];
+      return;
     await checkHeld(this.#roles, permissions as unknown as PolicyRule[], {
       user,
       resource: groupResource(pluginModel),
@@ -41,7 +41,6 @@ export class PluginStrategy implements Strategy {
       name,
       signal,
     });
-    return [];
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type PolicyRule,
   type RoleRef,
 } from '#pkg/apis/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
@@ -49,18 +49,21 @@ export class RoleBindingStrategy implements Strategy {
     defaultRoleBinding(object);
   }
 
-  async validate(
+  async validate(object: JsonApiObject, old: JsonApiObject | undefined): Promise<StatusCause[]> {
+    return validateRoleBinding(object, { namespaced: this.#options.model.scope === 'Namespaced', old });
+  }
+
+  async authorize(
     object: JsonApiObject,
     old: JsonApiObject | undefined,
     { user, signal }: WriteContext,
-  ): Promise<StatusCause[]> {
+  ): Promise<void> {
     const { roles, model } = this.#options;
-    const causes = validateRoleBinding(object, { namespaced: model.scope === 'Namespaced', old });
-    if (causes.length > 0 || (old !== undefined && equalJson(whatCounts(object), whatCounts(old)))) return causes;
+    if (old !== undefined && equalJson(whatCounts(object), whatCounts(old))) return;
     const { name, namespace = '' } = object.metadata;
     const ref = object['roleRef'] as unknown as RoleRef;
     const refModel = ref.kind === 'Role' ? roleModel : clusterRoleModel;
-    if (mayExceed(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return [];
+    if (mayExceed(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return;
     const subject: EscalationSubject = { user, resource: groupResource(model), namespace, name, signal };
     if (ref.kind === 'ClusterRole' && isPluginRole(ref.name))
       throw newForbidden(
@@ -71,7 +74,6 @@ export class RoleBindingStrategy implements Strategy {
     const missing = await this.#missing(ref, subject);
     if (missing === undefined) throw newNotFound(groupResource(refModel), ref.name);
     refuseMissing(missing, subject);
-    return [];
   }
 
   /** A role made a moment ago by another replica is there too. */

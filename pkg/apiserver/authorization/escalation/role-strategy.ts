@@ -1,6 +1,6 @@
 import { groupResource, newForbidden, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
 import { fullAuthority, validateRole, type PolicyRule } from '#pkg/apis/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
@@ -22,20 +22,20 @@ export class RoleStrategy implements Strategy {
     this.#model = model;
   }
 
-  async validate(
+  async validate(object: JsonApiObject): Promise<StatusCause[]> {
+    return validateRole(object, { namespaced: this.#model.scope === 'Namespaced' });
+  }
+
+  async authorize(
     object: JsonApiObject,
     old: JsonApiObject | undefined,
     { user, signal }: WriteContext,
-  ): Promise<StatusCause[]> {
+  ): Promise<void> {
     const namespaced = this.#model.scope === 'Namespaced';
     const { name, namespace = '' } = object.metadata;
     const isPlatforms = !namespaced && isPlatformRole(name);
-    const causes = validateRole(object, { namespaced });
-    if (
-      causes.length > 0 ||
-      (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))
-    )
-      return causes;
+    if (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))
+      return;
     const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
     // What is made has no name yet, as far as permissions go.
     if (
@@ -46,7 +46,7 @@ export class RoleStrategy implements Strategy {
         resource: this.#model.names.plural,
       })
     )
-      return [];
+      return;
     if (isPlatforms)
       throw newForbidden(
         subject.resource,
@@ -55,7 +55,6 @@ export class RoleStrategy implements Strategy {
       );
     await checkHeld(this.#roles, rulesOf(object), subject);
     if (aggregates(object) || (old !== undefined && aggregates(old))) this.#checkFullAuthority(subject);
-    return [];
   }
 
   #checkFullAuthority({ user, resource, name }: EscalationSubject): void {

@@ -7,7 +7,7 @@ import {
   type JsonObject,
 } from '#pkg/apimachinery/index';
 import { parseContentType, readBody, type RequestBytes } from '#pkg/http/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
 const objectTypes = ['application/json', 'application/yaml', 'text/yaml'] as const;

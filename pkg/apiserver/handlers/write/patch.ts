@@ -8,7 +8,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '#pkg/apimachinery/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import { objectFormat } from '../answer/answer-format.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';

@@ -1,5 +1,6 @@
 import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
-import type { UpdateRequest, WriteContext } from '../../rest/served-resource.ts';
+import type { UpdateRequest } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
 import { readIdempotencyKey, replayedHeader } from './idempotency.ts';

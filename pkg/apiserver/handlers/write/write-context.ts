@@ -1,7 +1,7 @@
 import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
 import type { IdempotencyKey } from '#pkg/storage/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import { WriteContext } from '../../rest/write-context.ts';
 import { copiesOfWrite, readRoom } from '../request/read-room.ts';
 import type { WriteParameters } from './write-options.ts';
 
@@ -11,22 +11,20 @@ export function writeContext(
   { dryRun, fieldValidation }: WriteParameters,
   idempotency?: IdempotencyKey,
 ): WriteContext {
-  const fence = readFence(context);
-  return {
+  return new WriteContext({
     user: context.user,
     requestId: context.id,
+    signal: context.signal,
     dryRun,
     fieldValidation,
-    findings: [],
-    ...(idempotency === undefined ? {} : { idempotency }),
-    ...(fence === undefined ? {} : { fence }),
+    idempotency,
+    fence: readFence(context),
     warn: (text) => context.warnings.push(text),
-    signal: context.signal,
     memory: {
       room: readRoom(context, copiesOfWrite),
       parse: (bytes, options) => context.bytes.parse(bytes, { extra: true, ...options }),
     },
-  };
+  });
 }
 
 const fenceName = fenceHeader.toLowerCase();

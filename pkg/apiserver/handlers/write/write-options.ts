@@ -1,5 +1,5 @@
 import { fieldError, newInvalid, type StatusCause } from '#pkg/apimachinery/index';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import { singleParameter } from '../request/query-parameter.ts';
 
 const maxFieldManagerBytes = 128;

@@ -21,7 +21,7 @@ import type { DefinitionLock } from './definition-lock.ts';
 import { checkUnowned } from './definition-owner.ts';
 import type { DefinitionSettler } from './definition-settler.ts';
 import { indexKeysCauses, type KeyChecker } from './index-keys-check.ts';
-import type { WriteContext } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy, WriteIntent } from '../../rest/strategy.ts';
 
 /** How long a write waits for this replica to serve what it wrote. Milliseconds. */
@@ -84,9 +84,9 @@ export class DefinitionStrategy implements Strategy {
   }
 
   async commit(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject> {
-    const { object, dryRun } = intent;
+    const { object, context } = intent;
     if (!isDefinition(object)) return write();
-    if (dryRun) {
+    if (context.dryRun) {
       Object.assign(object, this.settler.judge(object));
       return write();
     }
@@ -100,7 +100,7 @@ export class DefinitionStrategy implements Strategy {
     definition: JsonApiObject & CustomResourceDefinition,
     write: () => Promise<StoredObject>,
   ): Promise<StoredObject> {
-    return this.lock.run(intent.signal, async (held) => {
+    return this.lock.run(intent.context.signal, async (held) => {
       this.checkFresh(intent);
       Object.assign(definition, await this.settler.settle(definition));
       held.throwIfAborted();

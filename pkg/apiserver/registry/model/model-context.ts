@@ -1,13 +1,12 @@
 import type { GroupResource, Model, ModelVersion, StatusCause } from '#pkg/apimachinery/index';
-import type { Store, StoredObject, StoreWriteOptions, ListQuery } from '#pkg/storage/index';
+import type { ListQuery, Store } from '#pkg/storage/index';
 import type { InformerBus } from '../../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../../informer-bus/watch-group.ts';
-import type { WriteContext, ListRequest } from '../../rest/served-resource.ts';
+import type { ListRequest } from '../../rest/served-resource.ts';
 import type { Strategy } from '../../rest/strategy.ts';
 import type { DependentFinder } from './dependent-finder.ts';
 import type { InFlightIdempotencyKeys } from './in-flight-idempotency-keys.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
-import type { StorageSubject } from './status-from-storage.ts';
 import type { VersionCodec } from './version-codec.ts';
 
 /** What the verbs of one version of one model work with. */
@@ -36,39 +35,9 @@ export interface CreateRefusal {
   causes?: StatusCause[];
 }
 
-export function subjectOf(
-  context: ModelContext,
-  { namespace, name }: { namespace: string; name: string },
-): StorageSubject {
-  return { resource: context.resource, kind: context.model.names.kind, namespace, name };
-}
-
 /** Who is invalid, in a 422. */
 export function groupKind({ model }: ModelContext): { group: string; kind: string } {
   return { group: model.group, kind: model.names.kind };
-}
-
-export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): StoreWriteOptions {
-  return {
-    dryRun,
-    signal,
-    ...(idempotency === undefined ? {} : { idempotency }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(fence === undefined ? {} : { fence }),
-  };
-}
-
-/**
- * The outcome of a write that is none. An idempotency key is remembered all the same: repeated later, the request must
- * not begin to change something.
- */
-export async function unchanged(
-  { store }: ModelContext,
-  { idempotency }: WriteContext,
-  object: StoredObject,
-): Promise<StoredObject> {
-  if (idempotency !== undefined) await store.rememberUnchanged(idempotency, object);
-  return object;
 }
 
 /** A request's list in the store's words. */

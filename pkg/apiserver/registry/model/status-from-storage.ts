@@ -11,9 +11,11 @@ import {
   newTooManyRequests,
   newUnknownPath,
   type GroupResource,
+  type ObjectKey,
   type StatusError,
 } from '#pkg/apimachinery/index';
 import { isStorageError, type StorageError } from '#pkg/storage/index';
+import type { ModelContext } from './model-context.ts';
 
 /** What a failing write or read was about. */
 export interface StorageSubject {
@@ -26,6 +28,29 @@ export interface StorageSubject {
 
 export const objectModified =
   'the object has been modified; please apply your changes to the latest version and try again';
+
+/** Of a list, and of what is about no single object. */
+export const noObject: ObjectKey = { namespace: '', name: '' };
+
+/**
+ * The boundary between the store and the API: what the store throws in `work` leaves it as a StatusError. Inside of it
+ * nobody does more than compare a StorageError's code. `about.key` is read when `work` has failed.
+ */
+export async function translateErrors<T>(
+  about: { model: ModelContext; key: ObjectKey },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { model, key } = about;
+    throw statusFromError(error, subjectOf(model, key));
+  }
+}
+
+export function subjectOf({ resource, model }: ModelContext, { namespace, name }: ObjectKey): StorageSubject {
+  return { resource, kind: model.names.kind, namespace, name };
+}
 
 /**
  * The answer to whatever the store threw: a StorageError or a wait given up becomes a StatusError; anything else is a

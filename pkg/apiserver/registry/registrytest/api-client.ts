@@ -7,9 +7,9 @@ import type {
   UpdateRequest,
   WatchSink,
   WatchStream,
-  WriteContext,
 } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
+import { WriteContext, type WriteContextOptions } from '../../rest/write-context.ts';
 
 export const noSelector: Selector = { labels: [], fields: [] };
 
@@ -18,18 +18,16 @@ export interface WriteRecord extends WriteContext {
 }
 
 /** A write as the handlers would order it; warnings are kept. */
-export function writing(options: Partial<Omit<WriteContext, 'warn'>> = {}): WriteRecord {
+export function writing(options: Partial<Omit<WriteContextOptions, 'warn'>> = {}): WriteRecord {
   const warnings: string[] = [];
-  return {
+  const context = new WriteContext({
     user: { name: 'test', uid: '', groups: [] },
-    dryRun: false,
     fieldValidation: 'Warn',
-    findings: [],
     signal: new AbortController().signal,
     warn: (text) => warnings.push(text),
-    warnings,
     ...options,
-  };
+  });
+  return Object.assign(context, { warnings });
 }
 
 /** What a client of one resource does, in a few words. */

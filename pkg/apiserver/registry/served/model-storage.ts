@@ -13,21 +13,19 @@ import type {
   UpdateRequest,
   WatchRequest,
   WatchStream,
-  WriteContext,
 } from '../../rest/served-resource.ts';
-import { storeListQuery, groupKind, subjectOf, type ModelContext } from '../model/model-context.ts';
-import { statusFromError } from '../model/status-from-storage.ts';
-import { idempotentWrite, findIdempotentWrite } from '../write/idempotent-write.ts';
-import { createObject } from '../write/create-object.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
+import { storeListQuery, groupKind, type ModelContext } from '../model/model-context.ts';
+import { noObject, statusFromError, subjectOf, translateErrors } from '../model/status-from-storage.ts';
 import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
-import { deleteObject } from '../write/delete-object.ts';
-import { updateObject } from '../write/update-object.ts';
+import { findIdempotentWrite, runIdempotentWrite } from '../write/idempotent-write.ts';
+import { ObjectWrite, type WriteRequest } from '../write/object-write.ts';
 
 /** Objects, and characters of their bodies, that are represented in one turn of the event loop. */
 const pieceSize = { count: 50, length: 256 << 10 };
 
 /**
- * The REST semantics of one version of one model, each verb in its file; every StorageError leaves as a StatusError.
+ * The REST semantics of one version of one model, whose writes go through `writeSteps`; every StorageError leaves as a StatusError.
  */
 export class ModelStorage implements ResourceStorage {
   private readonly context: ModelContext;
@@ -43,30 +41,22 @@ export class ModelStorage implements ResourceStorage {
     return this.represent(stored);
   }
 
-  async create(namespace: string, object: JsonObject, write: WriteContext): Promise<Representation> {
-    return this.idempotent(write, () => createObject(this.context, namespace, object, write));
+  async create(namespace: string, body: JsonObject, context: WriteContext): Promise<Representation> {
+    return this.represent((await this.write(context, { verb: 'create', namespace, body })).stored);
   }
 
-  async update(request: UpdateRequest, write: WriteContext): Promise<Representation> {
-    return this.idempotent(write, () => updateObject(this.context, request, write));
+  async update(request: UpdateRequest, context: WriteContext): Promise<Representation> {
+    return this.represent((await this.write(context, { verb: 'update', ...request })).stored);
   }
 
-  async delete(request: DeleteRequest, write: WriteContext): Promise<DeleteOutcome> {
-    const { deleted, object } = await this.translated(() =>
-      idempotentWrite(
-        this.context,
-        write,
-        () => deleteObject(this.context, request, write),
-        (first) => ({ deleted: first.type === 'delete', object: first.object }),
-      ),
-    );
-    return deleted
-      ? { deleted, uid: this.uidOf(object), object: this.represent(object) }
-      : { deleted, object: this.represent(object) };
+  async delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome> {
+    const { type, stored } = await this.write(context, { verb: 'delete', ...request });
+    const object = this.represent(stored);
+    return type === 'delete' ? { deleted: true, uid: this.uidOf(stored), object } : { deleted: false, object };
   }
 
-  async deleteCollection(list: CollectionRequest, write: WriteContext): Promise<RepresentationStream> {
-    const { revision, deleted } = await this.translated(() => deleteObjectCollection(this.context, list, write));
+  async deleteCollection(list: CollectionRequest, context: WriteContext): Promise<RepresentationStream> {
+    const { revision, deleted } = await this.translated(() => deleteObjectCollection(this.context, list, context));
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
@@ -74,7 +64,7 @@ export class ModelStorage implements ResourceStorage {
     idempotencyKey: IdempotencyKey,
     room?: ReadRoom,
   ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
-    const first = await this.translated(() => findIdempotentWrite(this.context, idempotencyKey, room));
+    const first = await findIdempotentWrite(this.context, idempotencyKey, room);
     if (first !== undefined)
       return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
     this.context.idempotencyKeys.check(idempotencyKey, groupKind(this.context));
@@ -122,26 +112,18 @@ export class ModelStorage implements ResourceStorage {
         }
       }
     } catch (error) {
-      throw this.statusOf(error, { namespace: '', name: '' });
+      throw statusFromError(error, subjectOf(this.context, noObject));
     }
   }
 
-  private async idempotent(write: WriteContext, run: () => Promise<StoredObject>): Promise<Representation> {
-    return this.represent(
-      await this.translated(() => idempotentWrite(this.context, write, run, (first) => first.object)),
-    );
+  private async write(context: WriteContext, request: WriteRequest): Promise<ObjectWrite> {
+    const write = new ObjectWrite(this.context, context, request);
+    await runIdempotentWrite(write);
+    return write;
   }
 
-  private async translated<T>(work: () => Promise<T>, key: ObjectKey = { namespace: '', name: '' }): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw this.statusOf(error, key);
-    }
-  }
-
-  private statusOf(error: unknown, key: ObjectKey): unknown {
-    return statusFromError(error, subjectOf(this.context, key));
+  private translated<T>(work: () => Promise<T>, key: ObjectKey = noObject): Promise<T> {
+    return translateErrors({ model: this.context, key }, work);
   }
 
   private represent(stored: StoredObject): Representation {

@@ -10,10 +10,11 @@ import {
   type ComputedKeys,
 } from '#pkg/apimachinery/index';
 import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
-import type { DeleteRequest, ListRequest, WriteContext } from '../../rest/served-resource.ts';
-import { withoutIdempotencyKey } from '../../rest/write-context.ts';
+import type { DeleteRequest, ListRequest } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
 import { storeListQuery, type ModelContext } from '../model/model-context.ts';
-import { deleteObject } from './delete-object.ts';
+import { ObjectWrite } from './object-write.ts';
+import { runWrite } from './write-steps.ts';
 
 /** Deletions at a time: enough to fill a batch of the store, too few to delay other requests. */
 const parallel = 32;
@@ -126,10 +127,9 @@ type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isMeant'>;
 export async function deleteObjects(
   context: ModelContext,
   objects: readonly StoredObject[],
-  request: WriteContext,
+  write: WriteContext,
   options: DeletionOptions = {},
 ): Promise<StoredObject[]> {
-  const write = withoutIdempotencyKey(request);
   const targets = objects.toReversed();
   const deleted: StoredObject[] = [];
   const worker = async (): Promise<void> => {
@@ -160,13 +160,17 @@ async function deleteUnlessGone(
   options: DeletionOptions,
 ): Promise<StoredObject | undefined> {
   const { uid } = metadataOf(body);
+  const deletion = new ObjectWrite(context, write, {
+    verb: 'delete',
+    ...options,
+    key: { namespace, name },
+    preconditions: uid === undefined ? {} : { uid },
+  });
+  // Reserved for all objects of this turn at once.
+  deletion.memory = undefined;
   try {
-    const request: DeleteRequest = {
-      ...options,
-      key: { namespace, name },
-      preconditions: uid === undefined ? {} : { uid },
-    };
-    return (await deleteObject(context, request, write)).object;
+    await runWrite(deletion);
+    return deletion.stored;
   } catch (error) {
     if (isFenceLost(error)) throw error;
     if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) return undefined;

@@ -1,44 +1,84 @@
-import { EventLoopTurns, newInvalid, runInTurns, validateObjectMeta, type StatusCause } from '#pkg/apimachinery/index';
+import {
+  fieldError,
+  newInvalid,
+  runInTurns,
+  validateObjectMeta,
+  type ObjectMeta,
+  type StatusCause,
+} from '#pkg/apimachinery/index';
 import { isPersonalToken } from '#pkg/identity/index';
-import { groupKind, type ModelContext } from '../model/model-context.ts';
-import type { WriteContext } from '../../rest/served-resource.ts';
-import type { JsonApiObject } from '../../rest/strategy.ts';
+import { groupKind } from '../model/model-context.ts';
+import type { ObjectWrite } from './object-write.ts';
 
-/**
- * StatusError 422 with one cause a field, of metadata, schema and strategy together. With `old`, what was wrong before
- * and is unchanged passes.
+/*
+ * A failed validation is a StatusError 422 with one cause a field, of metadata, schema and Strategy together. What was
+ * wrong before and is unchanged passes. A write of `/status` validates the status alone: an invalid spec does not
+ * prevent it.
  */
-export async function validateObject(
-  context: ModelContext,
-  object: JsonApiObject,
-  write: WriteContext,
-  old?: JsonApiObject,
-): Promise<void> {
-  const { model, codec, strategy } = context;
-  const meta = validateObjectMeta(object.metadata, {
+
+export async function validateSchema(write: ObjectWrite): Promise<void> {
+  const { request, model, object, old, context } = write;
+  if (request.verb === 'delete') return;
+  const { validator } = model.codec;
+  const options = { signal: context.signal };
+  if (isOfStatus(write)) refuse(write, await runInTurns(validator.validatingStatus(object, old), options));
+  else refuseContent(write, await runInTurns(validator.validating(object, old), options));
+}
+
+/** After the schema: a Strategy reads fields whose types must have been checked. */
+export async function validateByStrategy(write: ObjectWrite): Promise<void> {
+  const { model, object, old, context } = write;
+  if (model.strategy.validate === undefined || !isOfContent(write)) return;
+  refuseContent(write, await model.strategy.validate(object, old, context));
+}
+
+/** May the user write what the object says? StatusError 403. */
+export async function authorizeContent(write: ObjectWrite): Promise<void> {
+  const { model, object, old, context } = write;
+  if (isOfContent(write)) await model.strategy.authorize?.(object, old, context);
+}
+
+export function validateMetadata(write: ObjectWrite): void {
+  if (!isOfContent(write)) return;
+  const { causes, warnings } = metadataFindings(write);
+  refuse(write, causes);
+  for (const warning of warnings) write.context.warn(warning);
+  if (write.old !== undefined) refuse(write, newFinalizerCauses(write.object.metadata, write.old.metadata));
+}
+
+function isOfStatus({ request }: ObjectWrite): boolean {
+  return request.verb === 'update' && request.subresource === 'status';
+}
+
+function isOfContent(write: ObjectWrite): boolean {
+  return write.request.verb !== 'delete' && !isOfStatus(write);
+}
+
+function metadataFindings({ model: { model }, object }: ObjectWrite): ReturnType<typeof validateObjectMeta> {
+  return validateObjectMeta(object.metadata, {
     nameRule: model.nameRule,
     namespaced: model.scope === 'Namespaced',
     isCredential: isPersonalToken,
   });
-  const turns = new EventLoopTurns({ signal: write.signal });
-  const schemaCauses = await runInTurns(codec.validator.validating(object, old), { signal: write.signal });
-  if (turns.due) await turns.next();
-  // A strategy reads fields whose types the schema has to have checked.
-  const strategyCauses = schemaCauses.length > 0 ? [] : ((await strategy.validate?.(object, old, write)) ?? []);
-  refuse(context, object, [...meta.causes, ...schemaCauses, ...strategyCauses]);
-  for (const warning of meta.warnings) write.warn(warning);
 }
 
-/** The same for a write of `/status`, which an invalid spec does not prevent. */
-export async function validateStatus(
-  context: ModelContext,
-  object: JsonApiObject,
-  { signal }: WriteContext,
-  old: JsonApiObject,
-): Promise<void> {
-  refuse(context, object, await runInTurns(context.codec.validator.validatingStatus(object, old), { signal }));
+function refuseContent(write: ObjectWrite, causes: readonly StatusCause[]): void {
+  if (causes.length > 0) refuse(write, [...metadataFindings(write).causes, ...causes]);
 }
 
-export function refuse(context: ModelContext, object: JsonApiObject, causes: readonly StatusCause[]): void {
-  if (causes.length > 0) throw newInvalid(groupKind(context), object.metadata.name ?? '', causes);
+function refuse({ model, object }: ObjectWrite, causes: readonly StatusCause[]): void {
+  if (causes.length > 0) throw newInvalid(groupKind(model), object.metadata.name ?? '', causes);
+}
+
+function newFinalizerCauses(meta: ObjectMeta, old: ObjectMeta): ReturnType<typeof fieldError.forbidden>[] {
+  if (old.deletionTimestamp === undefined) return [];
+  const added = (meta.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true);
+  if (added.length === 0) return [];
+  const shown = JSON.stringify(added).slice(0, 200);
+  return [
+    fieldError.forbidden(
+      'metadata.finalizers',
+      `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`,
+    ),
+  ];
 }

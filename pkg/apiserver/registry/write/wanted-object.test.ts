@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { isStatusError, type JsonObject, type JsonSchema, type Model, type StatusError } from '#pkg/apimachinery/index';
 import type { ModelContext } from '../model/model-context.ts';
-import { readWrittenObject } from './read-written-object.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
+import type { JsonApiObject } from '../../rest/strategy.ts';
+import { ObjectWrite } from './object-write.ts';
+import { applyDefaults, copyWantedObject, pruneObject } from './wanted-object.ts';
 import { writing } from '../registrytest/api-client.ts';
 import { VersionCodec } from '../model/version-codec.ts';
 
@@ -27,6 +30,22 @@ function contextOf(spec: JsonSchema): ModelContext {
 
 function body(spec: JsonObject[string], metadata: JsonObject = {}): JsonObject {
   return { apiVersion: 'a.example.com/v1', kind: 'A', metadata: { name: 'a', ...metadata }, spec };
+}
+
+/** The steps from the body to the object that is prepared and validated. */
+async function readWrittenObject(
+  model: ModelContext,
+  sent: JsonObject,
+  context: WriteContext,
+  old?: JsonObject,
+): Promise<JsonApiObject> {
+  const write = new ObjectWrite(model, context, { verb: 'create', namespace: '', body: sent });
+  write.body = sent;
+  write.old = old as JsonApiObject | undefined;
+  copyWantedObject(write);
+  pruneObject(write);
+  applyDefaults(write);
+  return write.object;
 }
 
 async function failureOf(run: () => Promise<unknown>): Promise<StatusError> {

@@ -1,6 +1,5 @@
 import {
   checkMetadataShape,
-  EventLoopTurns,
   isJsonObject,
   maxJsonValues,
   metadataCountCauses,
@@ -13,57 +12,70 @@ import {
 import { DefaultBudget } from '../../schema/default-budget.ts';
 import { cloneJson, countValues } from '../../schema/json-value.ts';
 import { groupKind, type ModelContext } from '../model/model-context.ts';
-import type { WriteContext } from '../../rest/served-resource.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
+import type { ObjectWrite } from './object-write.ts';
+
+/** Takes what the client wants: the body, or what the update makes of the stored object. StatusError 400. */
+export function takeWantedObject(write: ObjectWrite): void {
+  const { request, model, old } = write;
+  if (request.verb === 'create') {
+    write.body = request.body;
+    checkIdentity(model, request.body, request);
+  } else if (request.verb === 'update') {
+    write.body = request.transform(cloneJson(old!) as JsonApiObject);
+    checkIdentity(model, write.body, request.key);
+  }
+}
 
 /**
- * A client's object as this version knows it: a copy, with metadata of the right types, without unknown fields, with
- * defaults. Unknown and duplicate fields are a 400 under `fieldValidation=Strict` and warnings under `Warn`; wrong
- * types in metadata are a 400 always.
- * @throws StatusError 413 for more than 100 000 values and keys, unless `old` had as many, and for defaults past their
- * budget; 422 for too many labels, annotations, finalizers or owner references.
+ * Copies it: the transform may give the same object again.
+ * @throws StatusError 413 for more than 100 000 values and keys, unless the stored object had as many; 422 for too many
+ * labels, annotations, finalizers or owner references.
  */
-export async function readWrittenObject(
-  context: ModelContext,
-  body: JsonObject,
-  write: WriteContext,
-  old?: JsonObject,
-): Promise<JsonApiObject> {
-  const { codec, version } = context;
-  const { apiVersion, kind } = codec;
-  const turns = new EventLoopTurns({ signal: write.signal });
-  refuseCounts(context, body);
+export function copyWantedObject(write: ObjectWrite): void {
+  const { request, model, body, old } = write;
+  if (request.verb === 'delete') return;
+  refuseCounts(model, body);
   const room = maxJsonValues - countValues(body, maxJsonValues);
   if (room < 0 && !isNoLarger(body, old))
     throw newRequestEntityTooLarge(`the object would hold more than ${maxJsonValues} values and keys`);
+  write.valuesLeft = Math.max(room, 0);
+  const { apiVersion, kind } = model.codec;
   // Top-level order is that of the stored text.
-  const typed: JsonObject = { apiVersion, kind, metadata: cloneJson(body['metadata'] ?? {}) };
+  const copy: JsonObject = { apiVersion, kind, metadata: cloneJson(body['metadata'] ?? {}) };
   for (const key of Object.keys(body))
-    if (!Object.hasOwn(typed, key) && key !== '__proto__') typed[key] = cloneJson(body[key]!);
-  if (turns.due) await turns.next();
-  const unknown = [...checkMetadataShape(typed), ...codec.validator.prune(typed)].map(
-    (path) => `unknown field "${path}"`,
-  );
-  const findings = [...write.findings, ...unknown];
-  if (turns.due) await turns.next();
-  if (findings.length > 0 && write.fieldValidation === 'Strict') {
+    if (!Object.hasOwn(copy, key) && key !== '__proto__') copy[key] = cloneJson(body[key]!);
+  write.object = copy as JsonApiObject;
+}
+
+/**
+ * Removes fields that this version does not know. These, and duplicate fields, are a 400 under `fieldValidation=Strict`
+ * and warnings under `Warn`; wrong types in metadata are a 400 always.
+ */
+export function pruneObject({ request, model: { codec, version }, context, object }: ObjectWrite): void {
+  if (request.verb === 'delete') return;
+  const unknown = [...checkMetadataShape(object), ...codec.validator.prune(object)];
+  const findings = [...context.findings, ...unknown.map((path) => `unknown field "${path}"`)];
+  if (findings.length === 0) return;
+  if (context.fieldValidation === 'Strict') {
+    const { kind } = codec;
     throw newBadRequest(
       `${kind} in version "${version.name}" cannot be handled as a ${kind}: strict decoding error: ${findings.join(', ')}`,
     );
   }
-  if (write.fieldValidation === 'Warn') for (const text of findings) write.warn(text);
-  codec.validator.applyDefaults(typed, new DefaultBudget({ values: Math.max(room, 0) }));
-  return typed as JsonApiObject;
+  if (context.fieldValidation === 'Warn') for (const text of findings) context.warn(text);
+}
+
+/** @throws StatusError 413 for defaults past their budget */
+export function applyDefaults({ request, model, object, valuesLeft }: ObjectWrite): void {
+  if (request.verb === 'delete') return;
+  model.codec.validator.applyDefaults(object, new DefaultBudget({ values: valuesLeft }));
 }
 
 /**
  * What the body says of itself must be what the URL says. Where it says nothing, that is right too. StatusError 400.
  */
-export function checkIdentity(
-  { codec }: ModelContext,
-  body: JsonObject,
-  key: { namespace: string; name?: string },
-): void {
+function checkIdentity({ codec }: ModelContext, body: JsonObject, key: { namespace: string; name?: string }): void {
   const { apiVersion, kind, metadata } = body;
   mustBe(codec.apiVersion, apiVersion, 'the API version in the data', 'the expected API version');
   mustBe(codec.kind, kind, 'the kind in the data', 'the expected kind');

@@ -1,0 +1,43 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
+import type { JsonApiObject } from '../../rest/strategy.ts';
+import { equalJson } from '../../schema/json-value.ts';
+import type { ModelContext } from '../model/model-context.ts';
+import { checkStoredSize } from '../model/version-codec.ts';
+import { isSameObject } from './is-same-object.ts';
+import type { ObjectWrite } from './object-write.ts';
+
+/** Counts the generation and converts the object to the form it is stored in. */
+export function convertObject(write: ObjectWrite): void {
+  const { request, model, object, old, context } = write;
+  if (request.verb === 'delete') return;
+  if (old !== undefined && contentChanged(model, object, old))
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  write.object = model.codec.toStored(object, (path) =>
+    context.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`),
+  );
+}
+
+/** An update that changes nothing is not stored; one that takes the last finalizer of a deletion deletes the object. */
+export function compareWithStored(write: ObjectWrite): void {
+  const { request, model, object, from, old } = write;
+  if (request.verb !== 'update' || from === undefined || old === undefined) return;
+  write.isUnchanged = isSameObject(object, model.codec.storedForm(from, old));
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  write.type = deletionTimestamp !== undefined && finalizers.length === 0 ? 'delete' : 'update';
+}
+
+/** @throws StatusError 413 */
+export function limitStoredSize({ request, type, isUnchanged, object, from }: ObjectWrite): void {
+  if (request.verb !== 'delete' && type !== 'delete' && !isUnchanged) checkStoredSize(object, from);
+}
+
+function contentChanged({ version }: ModelContext, object: JsonApiObject, old: JsonApiObject): boolean {
+  return !equalJson(content(object, version.subresources.status), content(old, version.subresources.status));
+}
+
+function content(object: JsonApiObject, statusApart: boolean): JsonObject {
+  const { metadata: _, ...rest } = object;
+  if (!statusApart) return rest;
+  const { status: _status, ...spec } = rest;
+  return spec;
+}

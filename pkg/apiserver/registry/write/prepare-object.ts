@@ -1,0 +1,61 @@
+import type { ModelContext } from '../model/model-context.ts';
+import type { JsonApiObject } from '../../rest/strategy.ts';
+import { cloneJson } from '../../schema/json-value.ts';
+import { changedObjectMeta, generatedName, newObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
+import type { ObjectWrite } from './object-write.ts';
+import { prepareDeletion } from './prepare-deletion.ts';
+
+/**
+ * Sets what is the server's to say, in metadata and status, and lets the kind's `Strategy` do its part. What the client
+ * says of uid, revision, generation, timestamps and managedFields of a new object is ignored.
+ */
+export function prepareObject(write: ObjectWrite): void | Promise<void> {
+  const { request } = write;
+  if (request.verb === 'delete') return prepareDeletion(write, request);
+  if (request.verb === 'create') prepareCreate(write);
+  else prepareUpdate(write, request.subresource);
+}
+
+function prepareCreate(write: ObjectWrite): void {
+  const { model, object: sent, key } = write;
+  const { namespace } = key;
+  if (model.version.subresources.status) delete sent['status'];
+  const { generateName = '' } = sent.metadata;
+  write.isNameGenerated = key.name === '' && generateName !== '';
+  if (write.isNameGenerated) {
+    write.key = { namespace, name: generatedName(generateName) };
+    write.generatedNames += 1;
+  }
+  const metadata = newObjectMeta(sent.metadata, { name: write.key.name, namespace, now: Date.now() });
+  write.object = { ...sent, metadata } as JsonApiObject;
+  model.strategy.prepareForCreate?.(write.object);
+}
+
+function prepareUpdate(write: ObjectWrite, subresource: '' | 'status'): void {
+  const { model, object: sent } = write;
+  const old = write.old!;
+  write.object = subresource === 'status' ? withNewStatus(sent, old) : withNewContent(model, sent, old);
+  model.strategy.prepareForUpdate?.(write.object, old, subresource);
+}
+
+/**
+ * The wanted object on the main resource: system fields are the old ones, and so is status where it has its own path.
+ */
+function withNewContent({ version }: ModelContext, sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
+  const object = { ...sent, metadata: changedObjectMeta(sent.metadata, old.metadata) } as JsonApiObject;
+  return version.subresources.status ? withStatusOf(object, old) : object;
+}
+
+/** The wanted object on `/status`: all but status is the old one. */
+function withNewStatus(sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
+  return withStatusOf(
+    { ...(cloneJson(old) as JsonApiObject), metadata: statusObjectMeta(sent.metadata, old.metadata) } as JsonApiObject,
+    sent,
+  );
+}
+
+function withStatusOf(target: JsonApiObject, source: JsonApiObject): JsonApiObject {
+  const { status: _, ...object } = target;
+  const { status } = source;
+  return (status === undefined ? object : { ...object, status: cloneJson(status) }) as JsonApiObject;
+}

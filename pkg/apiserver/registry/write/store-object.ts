@@ -1,0 +1,111 @@
+import {
+  formatGroupResource,
+  groupResource,
+  newUnknownPath,
+  StatusError,
+  type ApiObject,
+  type JsonObject,
+} from '#pkg/apimachinery/index';
+import { definitionModel, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
+import { isStorageError, type StoredObject } from '#pkg/storage/index';
+import { equalJson } from '../../schema/json-value.ts';
+import type { ModelContext } from '../model/model-context.ts';
+import { VersionCodec } from '../model/version-codec.ts';
+import { checkCreateAllowed } from './admit-object.ts';
+import { StartAgain, type ObjectWrite } from './object-write.ts';
+import { markForDeletion } from './prepare-deletion.ts';
+
+/** Names tried for one generateName. */
+const maxNames = 8;
+
+/** Stores the object; a change that is none is only remembered for the request's idempotency key. */
+export async function storeObject(write: ObjectWrite): Promise<void> {
+  if (write.isUnchanged) await rememberUnchanged(write);
+  else write.stored = await storeChange(write);
+}
+
+/** Repeated later, the request must not begin to change something. */
+async function rememberUnchanged(write: ObjectWrite): Promise<void> {
+  const { idempotency } = write.context;
+  write.stored = write.from!;
+  if (idempotency !== undefined) await write.model.store.rememberUnchanged(idempotency, write.stored);
+}
+
+async function storeChange(write: ObjectWrite): Promise<StoredObject> {
+  const { verb } = write.request;
+  if (verb !== 'delete') await checkDefinition(write);
+  try {
+    return await commit(write);
+  } catch (error) {
+    if (verb === 'create') await recoverCreate(write, error);
+    // The content of a namespace goes first.
+    if (
+      verb !== 'delete' ||
+      write.model.strategy.contentFinalizer === undefined ||
+      !isStorageError(error, 'NamespaceNotEmpty')
+    )
+      throw error;
+  }
+  markForDeletion(write);
+  return commit(write);
+}
+
+function commit(write: ObjectWrite): Promise<StoredObject> {
+  const { strategy } = write.model;
+  return strategy.commit === undefined ? writeToStore(write) : strategy.commit(write, () => writeToStore(write));
+}
+
+function writeToStore({ model, type, object, from, context }: ObjectWrite): Promise<StoredObject> {
+  const { store, resource, codec } = model;
+  const { fingerprint } = codec;
+  return store.write(
+    type === 'create' ? { type, resource, object, fingerprint } : { type, resource, object, fingerprint, from: from! },
+    context,
+  );
+}
+
+/** Starts again with another name where the generated one is taken. */
+async function recoverCreate(write: ObjectWrite, error: unknown): Promise<void> {
+  if (isStorageError(error, 'NamespaceNotFound')) {
+    // Another replica may have begun its deletion, which this one has yet to hear of.
+    await write.model.store.changes.catchUp();
+    checkCreateAllowed(write);
+  }
+  if (!isStorageError(error, 'AlreadyExists') || !write.isNameGenerated) return;
+  if (write.generatedNames < maxNames) throw new StartAgain();
+  throw new StatusError(
+    409,
+    'AlreadyExists',
+    `the server was not able to generate a unique name with the prefix "${write.object.metadata.generateName ?? ''}"`,
+    { details: { retryAfterSeconds: 1 } },
+  );
+}
+
+/**
+ * Right before the store writes: what was valid only under an earlier definition must not be stored after its change
+ * was acknowledged, so the write starts again under the present one. Free as long as the model is the served one; else
+ * the stored definition decides.
+ * @throws StatusError 404 where the resource is no longer served
+ */
+async function checkDefinition(write: ObjectWrite): Promise<void> {
+  const { model } = write;
+  if (model.watches.endReason === undefined) return;
+  const present = await presentContext(model);
+  if (equalJson(present.model as unknown as JsonObject, model.model as unknown as JsonObject)) return;
+  write.model = present;
+  throw new StartAgain();
+}
+
+async function presentContext(context: ModelContext): Promise<ModelContext> {
+  const stored = await context.store.get(groupResource(definitionModel), {
+    namespace: '',
+    name: formatGroupResource(context.resource),
+  });
+  if (stored === undefined) throw newUnknownPath();
+  const definition = JSON.parse(stored.body) as ApiObject;
+  if (!isDefinition(definition) || !isEstablished(definition)) throw newUnknownPath();
+  const model = modelFromDefinition(definition);
+  const version = model.versions.find(({ name, served }) => served && name === context.version.name);
+  if (version === undefined) throw newUnknownPath();
+  return { ...context, model, version, codec: new VersionCodec(model, version) };
+}

@@ -1,0 +1,60 @@
+import {
+  newConflict,
+  newNotFound,
+  newPreconditionFailed,
+  type ObjectKey,
+  type ObjectMeta,
+} from '#pkg/apimachinery/index';
+import type { Preconditions } from '../../rest/served-resource.ts';
+import type { ModelContext } from '../model/model-context.ts';
+import { objectModified } from '../model/status-from-storage.ts';
+import type { ObjectWrite } from './object-write.ts';
+
+/** Reads the object that is to be changed or deleted, as it is now. StatusError 404. */
+export function readStoredObject(write: ObjectWrite): void | Promise<void> {
+  if (write.request.verb !== 'create') return read(write, write.request.key);
+}
+
+async function read(write: ObjectWrite, key: ObjectKey): Promise<void> {
+  const { store, resource } = write.model;
+  const from = await store.get(resource, key, write.memory?.room);
+  if (from === undefined) throw newNotFound(resource, key.name);
+  write.from = from;
+  write.endParsing = await write.memory?.parse(from.body.length);
+}
+
+/** Decodes it. StatusError 404, 409 or 412 where the request does not mean this object, or not in this state. */
+export function decodeStoredObject(write: ObjectWrite): void {
+  const { request, model, from } = write;
+  if (request.verb === 'create' || from === undefined) return;
+  const { codec, resource } = model;
+  const old = codec.decode(from);
+  write.old = old;
+  if (request.verb === 'delete') {
+    write.object = codec.toStored(old);
+    if (request.isMeant?.(write.object, from) === false) throw newNotFound(resource, request.key.name);
+  }
+  checkPreconditions(model, request.preconditions, old.metadata);
+}
+
+/**
+ * StatusError 409, or 412 for `ifMatch`, if the stored object is not what the client means. `current` carries its
+ * resourceVersion.
+ */
+export function checkPreconditions(
+  { resource }: ModelContext,
+  { resourceVersion, uid, ifMatch }: { [K in keyof Preconditions]?: Preconditions[K] | undefined },
+  current: ObjectMeta,
+): void {
+  const { name } = current;
+  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== current.resourceVersion) {
+    throw newPreconditionFailed(resource, name, objectModified);
+  }
+  if (uid !== undefined && uid !== '' && uid !== current.uid) {
+    const reason = `the UID in the precondition (${uid.slice(0, 63)}) does not match the UID in record (${current.uid ?? ''}). The object might have been deleted and then recreated`;
+    throw newConflict(resource, name, reason);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== current.resourceVersion) {
+    throw newConflict(resource, name, objectModified);
+  }
+}
