@@ -37,6 +37,23 @@ export function countValues(value: JsonValue, most = Infinity): number {
   return count;
 }
 
+/** At least as many bytes as the value's JSON has, counted without making the text; stops soon after `most`. */
+export function maxJsonBytes(value: JsonValue, most = Infinity): number {
+  // A character has up to 6 bytes, as an escape; a number has up to 24.
+  if (typeof value === 'string') return 2 + 6 * value.length;
+  if (typeof value !== 'object' || value === null) return 24;
+  let bytes = 2;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && bytes <= most; i += 1) bytes += 1 + maxJsonBytes(value[i]!, most - bytes);
+  } else {
+    for (const key of Object.keys(value)) {
+      if (bytes > most) break;
+      bytes += 4 + 6 * key.length + maxJsonBytes(value[key]!, most - bytes);
+    }
+  }
+  return bytes;
+}
+
 /** JSON text with sorted keys: equal values have equal texts. Undefined members are left out. */
 export function canonicalJson(value: JsonValue | undefined): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);

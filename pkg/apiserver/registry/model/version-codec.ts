@@ -9,7 +9,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
 import { DefaultBudget, DefaultsTooLarge } from '../../schema/default-budget.ts';
-import { cloneJson } from '../../schema/json-value.ts';
+import { cloneJson, maxJsonBytes } from '../../schema/json-value.ts';
 import { schemaFingerprint } from '../../schema/schema-fingerprint.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../../schema/schema-validator.ts';
 import type { Representation } from '../../rest/served-resource.ts';
@@ -108,6 +108,8 @@ export class VersionCodec {
 
 /** @throws StatusError 413 for an object that is too large to be stored, unless it was as large before. */
 export function checkStoredSize(stored: JsonApiObject, from?: Body): void {
+  // The store makes the text; it is made here only of an object that may be too large.
+  if (maxJsonBytes(stored, maxStoredSize) <= maxStoredSize) return;
   const size = Buffer.byteLength(JSON.stringify(stored));
   if (
     size <= maxStoredSize ||
