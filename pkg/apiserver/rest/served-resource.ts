@@ -48,6 +48,13 @@ export interface DeleteRequest {
 export type DeleteOutcome =
   { deleted: true; uid: string; object: Representation } | { deleted: false; object: Representation };
 
+/** What the first request under an idempotency key led to. */
+export interface RememberedOutcome {
+  type: 'create' | 'update' | 'delete';
+  uid: string;
+  object: Representation;
+}
+
 export interface ListRequest {
   /** '' for a cluster-scoped resource, absent for all namespaces. */
   namespace?: string;
@@ -74,10 +81,7 @@ export interface ResourceStorage {
    * The outcome of the request that used this idempotency key before; undefined if none did. 422 if its body was
    * another, 409 while it is in flight.
    */
-  findRememberedWrite(
-    idempotencyKey: IdempotencyKey,
-    room?: ReadRoom,
-  ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
+  findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined>;
 
   page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage>;
   chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;

@@ -3,12 +3,10 @@ import type { AnswerHeaders } from '#pkg/http/index';
 import type { Representation } from '../../rest/served-resource.ts';
 import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
-import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
 import { checkTypeMeta, settleNamespace } from '../request/object-identity.ts';
-import { readRoom } from '../request/read-room.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, objectLocation, type ResourceRequest } from '../request/resource-request.ts';
-import { writeContext } from './write-context.ts';
+import { findEarlierOutcome, newWriteContext, replayedHeader } from './write-context.ts';
 import { parseWriteOptions } from './write-options.ts';
 
 /** POST to a collection. */
@@ -19,14 +17,10 @@ export async function create(request: ResourceRequest): Promise<void> {
   const format = objectFormat(context);
   const options = parseWriteOptions(context.query, 'CreateOptions');
   const body = await readObjectBody(request);
-  const idempotencyKey = readIdempotencyKey(context, body.bytes, options.dryRun);
-  const earlier =
-    idempotencyKey === undefined
-      ? undefined
-      : await served.storage.findRememberedWrite(idempotencyKey, readRoom(context));
+  const { idempotency, earlier } = await findEarlierOutcome(request, body.bytes, options.dryRun);
   if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
 
-  const write = writeContext(context, options, idempotencyKey);
+  const write = newWriteContext(context, options, idempotency);
   const object = await decodeObject(body, write);
   checkTypeMeta(object, servedKind(served));
   object['metadata'] ??= {};

@@ -2,14 +2,13 @@ import { newBadRequest } from '#pkg/apimachinery/index';
 import { sendStream } from '#pkg/http/index';
 import { listFormat } from '../answer/answer-format.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import { refuseIdempotencyKey } from './idempotency.ts';
 import { listEnvelope, listPieces } from '../read/list-envelope.ts';
 import { parseSelector } from '../read/list-options.ts';
 import { newInvalidParameter } from '../request/query-parameter.ts';
 import { readRoom } from '../request/read-room.ts';
 import { readObjectBody } from '../request/request-body.ts';
 import type { ResourceRequest } from '../request/resource-request.ts';
-import { writeContext } from './write-context.ts';
+import { newWriteContext, refuseIdempotencyKey } from './write-context.ts';
 
 const narrowing = ['page', 'size', 'limit', 'continue'] as const;
 
@@ -44,7 +43,7 @@ export async function deleteCollection(request: ResourceRequest): Promise<void> 
     signal: context.signal,
     ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
   };
-  const { revision, objects } = await served.storage.deleteCollection(list, writeContext(context, write));
+  const { revision, objects } = await served.storage.deleteCollection(list, newWriteContext(context, write));
   const pieces = listPieces(listEnvelope(served, format), { resourceVersion: String(revision) }, objects);
   await sendStream(context, 200, pieces, { contentType: format.type });
 }

@@ -4,12 +4,9 @@ import type { DeleteOutcome } from '../../rest/served-resource.ts';
 import { encodeValue, objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
 import { answerObject } from '../answer/answer-object.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import { readIdempotencyKey, replayedHeader } from './idempotency.ts';
-import { readIfMatch } from './read-if-match.ts';
-import { readRoom } from '../request/read-room.ts';
 import { readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { writeContext } from './write-context.ts';
+import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-context.ts';
 
 /** DELETE of one object: done, or marked and waiting for its finalizers. */
 export async function remove(request: ResourceRequest): Promise<void> {
@@ -17,11 +14,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const format = objectFormat(context);
   const body = await readObjectBody(request);
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
-  const idempotencyKey = readIdempotencyKey(context, body.bytes, write.dryRun);
-  const earlier =
-    idempotencyKey === undefined
-      ? undefined
-      : await served.storage.findRememberedWrite(idempotencyKey, readRoom(context));
+  const { idempotency, earlier } = await findEarlierOutcome(request, body.bytes, write.dryRun);
   if (earlier !== undefined) {
     const { type, uid, object } = earlier;
     return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, {
@@ -37,7 +30,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
       preconditions: { ...preconditions, ...ifMatch },
       ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
     },
-    writeContext(context, write, idempotencyKey),
+    newWriteContext(context, write, idempotency),
   );
   await answer(request, outcome, { format, dryRun: write.dryRun });
 }

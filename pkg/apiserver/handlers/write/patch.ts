@@ -13,7 +13,7 @@ import { objectFormat } from '../answer/answer-format.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from '../request/request-body.ts';
 import { requestedKey, servedKind, type ResourceRequest } from '../request/resource-request.ts';
-import { runUpdate } from './run-update.ts';
+import { runUpdate } from './update.ts';
 import { newInvalidOptions, parseWriteOptions } from './write-options.ts';
 
 const jsonPatch = 'application/json-patch+json';

@@ -5,7 +5,7 @@ import { checkKey, checkTypeMeta, releaseRevision } from '../request/object-iden
 import { patchOf, readPatch } from './patch.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { runUpdate } from './run-update.ts';
+import { runUpdate } from './update.ts';
 import { scaled, scaleKind, scaleOf, scaleText } from './scale-object.ts';
 import { parseWriteOptions } from './write-options.ts';
 

@@ -1,9 +1,13 @@
+import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
+import type { UpdateRequest } from '../../rest/served-resource.ts';
+import type { WriteContext } from '../../rest/write-context.ts';
+import { objectFormat, type AnswerFormat } from '../answer/answer-format.ts';
+import { answerObject } from '../answer/answer-object.ts';
 import { checkKey, checkTypeMeta } from '../request/object-identity.ts';
-import { objectFormat } from '../answer/answer-format.ts';
 import { decodeObject, readObjectBody } from '../request/request-body.ts';
 import { servedKind, requestedKey, type ResourceRequest } from '../request/resource-request.ts';
-import { runUpdate } from './run-update.ts';
-import { parseWriteOptions } from './write-options.ts';
+import { findEarlierOutcome, newWriteContext, readIfMatch, replayedHeader } from './write-context.ts';
+import { parseWriteOptions, type WriteParameters } from './write-options.ts';
 
 /** PUT of one object, or of its status. Never creates. */
 export async function update(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
@@ -22,4 +26,35 @@ export async function update(request: ResourceRequest, subresource: '' | 'status
       return () => object;
     },
   });
+}
+
+export interface UpdateRun {
+  subresource: UpdateRequest['subresource'];
+  format: AnswerFormat;
+  options: WriteParameters;
+  /** Of the request's body, for its Idempotency-Key. */
+  bytes: Buffer;
+  /** Checks the body as far as it can be without the stored object, and gives the transform. */
+  prepare: (write: WriteContext) => Promise<(current: ApiObject & JsonObject) => JsonObject>;
+  /** What the answer shows of the object; by default all of it. */
+  show?: (text: string) => string;
+}
+
+/** What PUT and PATCH have in common: the remembered outcome, the preconditions, the write, the answer. */
+export async function runUpdate(
+  request: ResourceRequest,
+  { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun,
+): Promise<void> {
+  const { context, served } = request;
+  const { idempotency, earlier } = await findEarlierOutcome(request, bytes, options.dryRun);
+  if (earlier !== undefined) {
+    const object = { ...earlier.object, text: show(earlier.object.text) };
+    return answerObject(request, object, { status: 200, format, headers: replayedHeader });
+  }
+  const write = newWriteContext(context, options, idempotency);
+  const key = requestedKey(request);
+  const transform = await prepare(write);
+  const preconditions = await readIfMatch(context.request.headers['if-match'], served, key);
+  const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);
+  await answerObject(request, { ...stored, text: show(stored.text) }, { status: 200, format, dryRun: options.dryRun });
 }

@@ -1,12 +1,22 @@
-import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
-import type { RequestContext } from '#pkg/http/index';
+import { createHash } from 'node:crypto';
+import {
+  fenceHeader,
+  newBadRequest,
+  newPreconditionFailed,
+  parseFence,
+  type Fence,
+  type ObjectKey,
+} from '#pkg/apimachinery/index';
+import { parseEntityTags, type RequestContext } from '#pkg/http/index';
 import type { IdempotencyKey } from '#pkg/storage/index';
+import type { Preconditions, RememberedOutcome, ServedResource } from '../../rest/served-resource.ts';
 import { WriteContext } from '../../rest/write-context.ts';
 import { copiesOfWrite, readRoom } from '../request/read-room.ts';
+import type { ResourceRequest } from '../request/resource-request.ts';
 import type { WriteParameters } from './write-options.ts';
 
 /** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
-export function writeContext(
+export function newWriteContext(
   context: RequestContext,
   { dryRun, fieldValidation }: WriteParameters,
   idempotency?: IdempotencyKey,
@@ -34,4 +44,60 @@ function readFence({ request }: RequestContext): Fence | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string') throw newBadRequest(`the header ${fenceHeader} must be given once`);
   return parseFence(header);
+}
+
+const keyForm = /^[\x20-\x7e]{1,255}$/;
+
+/** Set on an answer that repeats an earlier request's outcome. */
+export const replayedHeader = { 'Idempotent-Replayed': 'true' };
+
+/**
+ * The idempotency key of a request and what it led to before; nothing without the header Idempotency-Key.
+ * A dry run remembers nothing, so a key on it is refused rather than ignored: the caller would rely on it.
+ * @throws StatusError 400 for a key that is not 1 to 255 printable ASCII characters, or on a dry run; 409 and 422 of a
+ * key that another request has.
+ */
+export async function findEarlierOutcome(
+  { context, served }: ResourceRequest,
+  body: Buffer,
+  dryRun: boolean,
+): Promise<{ idempotency?: IdempotencyKey; earlier?: RememberedOutcome | undefined }> {
+  const { request, info, user } = context;
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return {};
+  if (typeof key !== 'string' || !keyForm.test(key))
+    throw newBadRequest('the header Idempotency-Key must be 1 to 255 printable ASCII characters');
+  if (dryRun)
+    throw newBadRequest(
+      'the header Idempotency-Key cannot be combined with a dry run, which stores nothing that could be remembered',
+    );
+  const bodyHash = createHash('sha256').update(body).digest('base64url');
+  const idempotency = { user: user.name, method: request.method ?? '', path: info.path, key, bodyHash };
+  return { idempotency, earlier: await served.storage.findRememberedWrite(idempotency, readRoom(context)) };
+}
+
+/** @throws StatusError 400 for a request that carries a key, where none can be honoured. */
+export function refuseIdempotencyKey({ request }: RequestContext, reason: string): void {
+  if (request.headers['idempotency-key'] !== undefined)
+    throw newBadRequest(`the header Idempotency-Key is not supported here: ${reason}`);
+}
+
+/**
+ * What If-Match demands of the stored object. Compared strongly: a weak tag matches nothing. `*` demands only that
+ * there is an object, which every write but create does anyway. Of several tags the one that holds now is demanded.
+ * @throws StatusError 412 where none holds, 404 where that has to be looked up and there is no object.
+ */
+export async function readIfMatch(
+  header: string | undefined,
+  { storage, resource }: ServedResource,
+  key: ObjectKey,
+): Promise<Preconditions> {
+  const tags = parseEntityTags(header, 'If-Match');
+  if (tags === undefined || tags.any) return {};
+  const [only, ...others] = tags.strong;
+  if (only !== undefined && others.length === 0) return { ifMatch: only };
+  const current = String((await storage.get(key)).revision);
+  if (!tags.strong.includes(current))
+    throw newPreconditionFailed(resource, key.name, 'the object has none of the versions in If-Match');
+  return { ifMatch: current };
 }

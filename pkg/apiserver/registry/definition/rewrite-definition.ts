@@ -1,7 +1,7 @@
 import { groupResource } from '#pkg/apimachinery/index';
 import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { isStorageError, StorageError, type Store, type StoredObject } from '#pkg/storage/index';
-import { isSameObject } from '../write/is-same-object.ts';
+import { isSameObject } from '../write/convert-object.ts';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import type { VersionCodec } from '../model/version-codec.ts';
 

@@ -5,6 +5,7 @@ import type {
   DeleteOutcome,
   DeleteRequest,
   ListRequest,
+  RememberedOutcome,
   Representation,
   RepresentationChunk,
   RepresentationPage,
@@ -18,8 +19,9 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import { storeListQuery, groupKind, type ModelContext } from '../model/model-context.ts';
 import { noObject, statusFromError, subjectOf, translateErrors } from '../model/status-from-storage.ts';
 import { deleteObjectCollection, type CollectionRequest } from '../write/delete-collection.ts';
-import { findIdempotentWrite, runIdempotentWrite } from '../write/idempotent-write.ts';
+
 import { ObjectWrite, type WriteRequest } from '../write/object-write.ts';
+import { findIdempotentWrite, runIdempotentWrite } from '../write/write-steps.ts';
 
 /** Objects, and characters of their bodies, that are represented in one turn of the event loop. */
 const pieceSize = { count: 50, length: 256 << 10 };
@@ -60,10 +62,7 @@ export class ModelStorage implements ResourceStorage {
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
-  async findRememberedWrite(
-    idempotencyKey: IdempotencyKey,
-    room?: ReadRoom,
-  ): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
+  async findRememberedWrite(idempotencyKey: IdempotencyKey, room?: ReadRoom): Promise<RememberedOutcome | undefined> {
     const first = await findIdempotentWrite(this.context, idempotencyKey, room);
     if (first !== undefined)
       return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };

@@ -11,8 +11,8 @@ export function admitObject(write: ObjectWrite): void | Promise<void> {
   if (request.verb === 'create') {
     const { namespace } = request;
     // A client may have left it out.
-    const { name = '' }: { name?: string } = object.metadata;
-    write.key = { namespace, name };
+    const { name }: { name?: string } = object.metadata;
+    write.key = { namespace, name: name ?? '' };
     if (model.createRefusal(namespace) !== undefined) return checkCreateAllowedNow(write);
   } else if (request.verb === 'update') {
     const { resourceVersion, uid } = object.metadata;

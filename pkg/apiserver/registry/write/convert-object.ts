@@ -1,9 +1,8 @@
-import type { JsonObject } from '#pkg/apimachinery/index';
+import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import type { JsonApiObject } from '../../rest/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { ModelContext } from '../model/model-context.ts';
 import { checkStoredSize } from '../model/version-codec.ts';
-import { isSameObject } from './is-same-object.ts';
 import type { ObjectWrite } from './object-write.ts';
 
 /** Counts the generation and converts the object to the form it is stored in. */
@@ -40,4 +39,26 @@ function content(object: JsonApiObject, statusApart: boolean): JsonObject {
   if (!statusApart) return rest;
   const { status: _status, ...spec } = rest;
   return spec;
+}
+
+/**
+ * Would writing `wanted` change nothing? The revision does not count, nor do the times in managedFields, which every
+ * write renews.
+ */
+export function isSameObject(wanted: JsonObject, stored: JsonObject): boolean {
+  const { metadata: wantedMeta, ...wantedRest } = wanted;
+  const { metadata: storedMeta, ...storedRest } = stored;
+  return equalJson(wantedRest, storedRest) && equalJson(comparable(wantedMeta), comparable(storedMeta));
+}
+
+function comparable(metadata: JsonValue | undefined): JsonValue | undefined {
+  if (!isJsonObject(metadata)) return metadata;
+  const { resourceVersion: _, managedFields, ...rest } = metadata;
+  return Array.isArray(managedFields) ? { ...rest, managedFields: managedFields.map(withoutTime) } : rest;
+}
+
+function withoutTime(entry: JsonValue): JsonValue {
+  if (!isJsonObject(entry)) return entry;
+  const { time: _, ...rest } = entry;
+  return rest;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ObjectMeta } from '#pkg/apimachinery/index';
-import { isSameObject } from './is-same-object.ts';
+import { isSameObject } from './convert-object.ts';
 import {
   generatedName,
   changedObjectMeta,
