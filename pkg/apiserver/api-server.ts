@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import {
   chain,
+  endpointGroupOf,
   expressHandler,
-  findEndpointGroup,
   healthEndpoints,
   HttpServer,
   InFlightLimits,
@@ -106,10 +106,11 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'prox
 
 /** Metrics say why everything else is refused, to who may see them. */
 function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Exemption | undefined {
-  return ({ path }) => {
+  return (info) => {
+    const { path } = info;
     if (openHealthPaths.has(path)) return 'everything';
     if (path === '/metrics') return 'metrics';
-    return findEndpointGroup(groups, path)?.isUnlimited === true ? 'open' : undefined;
+    return endpointGroupOf(groups, info)?.isUnlimited === true ? 'open' : undefined;
   };
 }
 
@@ -203,7 +204,10 @@ function startingHandler({ log, svcVersion, gitCommit = '', metrics }: ApiServer
     ({ isOpen }) => isOpen === true,
   );
   const refuse: Handler = () => Promise.reject(newServiceUnavailable('the server is starting'));
-  return chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()], dispatch(groups, refuse));
+  return chain(
+    [withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()],
+    expressHandler(groups, refuse),
+  );
 }
 
 function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLimits }): Handler {
@@ -227,7 +231,7 @@ function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLim
       limits.afterAuthentication,
       withAuthorization(authorizer, open),
     ],
-    dispatch(groups, generatedApi(options)),
+    expressHandler(groups, generatedApi(options)),
   );
 }
 
@@ -239,12 +243,6 @@ function generatedApi({ registry, authenticator, authorizer, reviews, handlers }
   });
   if (reviews === undefined) return withDiscovery(registry)(resources);
   return chain([withDiscovery(withReviewModels(registry)), withReviews({ ...reviews, authorizer })], resources);
-}
-
-/** The group that owns a path serves it and nobody else does: the path may be open because of it. */
-function dispatch(groups: Iterable<EndpointGroup>, next: Handler): Handler {
-  const endpoints = expressHandler(groups);
-  return (context) => (findEndpointGroup(groups, context.info.path) === undefined ? next(context) : endpoints(context));
 }
 
 function allGroups({

@@ -2,14 +2,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import { newUnknownPath, type Client } from '#pkg/apimachinery/index';
+import type { Client } from '#pkg/apimachinery/index';
 import { namespaceModel, pluginsGroup, pluginUser, systemNamespace } from '#pkg/apis/index';
 import { RestClient, type ConnectOptions } from '#pkg/client/index';
 import {
   BearerAuthenticator,
   chain,
   expressHandler,
-  findEndpointGroup,
   healthEndpoints,
   HttpServer,
   isOpenEndpoint,
@@ -21,7 +20,6 @@ import {
   withSecurityHeaders,
   withStatus,
   type EndpointGroup,
-  type Handler,
   type HealthCheck,
 } from '#pkg/http/index';
 import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
@@ -163,9 +161,6 @@ async function listen(
       yield* hosted;
     },
   };
-  const endpoints = expressHandler(groups);
-  const known: Handler = (context) =>
-    findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context);
   const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), {
     isOpen: isOpenEndpoint(groups),
   });
@@ -182,7 +177,7 @@ async function listen(
         withStatus(),
         authentication,
       ],
-      known,
+      expressHandler(groups),
     ),
     log,
     limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs },

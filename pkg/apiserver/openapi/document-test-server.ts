@@ -14,7 +14,6 @@ import { defaultDefinition, modelFromDefinition, type CustomResourceDefinition }
 import {
   chain,
   expressHandler,
-  findEndpointGroup,
   HttpServer,
   isOpenEndpoint,
   withRequestId,
@@ -123,16 +122,13 @@ export async function startDocumentServer(
     ...(endpoints === undefined ? {} : { endpoints }),
   });
   const isOpen = isOpenEndpoint(groups);
-  const served = expressHandler(groups);
   const guard: Filter = (next) => (context) => {
     if (!isOpen(context.info) && context.request.headers.authorization !== 'Bearer pat_good') throw newUnauthorized();
     return next(context);
   };
   const discovery = withDiscovery(registry)(() => Promise.reject(newUnknownPath()));
   const server = new HttpServer({
-    handler: chain([withRequestId(), withSecurityHeaders(), withStatus(), guard], (context) =>
-      findEndpointGroup(groups, context.info.path) === undefined ? discovery(context) : served(context),
-    ),
+    handler: chain([withRequestId(), withSecurityHeaders(), withStatus(), guard], expressHandler(groups, discovery)),
     log: pino({ level: 'silent' }),
   });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });

@@ -40,9 +40,20 @@ export function findEndpointGroup(groups: Iterable<EndpointGroup>, path: string)
 }
 
 /**
+ * The group that owns the path of a request. A path that nobody owns is looked up once a request; a group is looked up
+ * each time, for it may be gone by then.
+ */
+export function endpointGroupOf(groups: Iterable<EndpointGroup>, info: RequestInfo): EndpointGroup | undefined {
+  if (info.isUnowned === true) return undefined;
+  const found = findEndpointGroup(groups, info.path);
+  info.isUnowned = found === undefined;
+  return found;
+}
+
+/**
  * For `withAuthentication` and `withAuthorization`: is the path served by an open group? It asks who serves the path,
  * not what the path looks like; so the dispatcher must give an owned path to its group, and to nobody else.
  */
 export function isOpenEndpoint(groups: Iterable<EndpointGroup>): (info: RequestInfo) => boolean {
-  return (info) => findEndpointGroup(groups, info.path)?.isOpen === true;
+  return (info) => endpointGroupOf(groups, info)?.isOpen === true;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import { newInternalError, newRequestEntityTooLarge, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
-import { findEndpointGroup, type EndpointGroup } from './endpoint-group.ts';
+import { endpointGroupOf, type EndpointGroup } from './endpoint-group.ts';
 import { sendContinue } from '../request/read-body.ts';
 import type { Handler, RequestContext } from '../request/request-context.ts';
 import { isAnswered } from '../answer/respond.ts';
@@ -15,16 +15,19 @@ export function contextOf(request: IncomingMessage): RequestContext {
   return context;
 }
 
+const refuseUnknown: Handler = () => Promise.reject(newUnknownPath());
+
 /**
- * Serves the paths of endpoint groups by express, 404 for any other path. `groups` is read anew for each request, so a
- * live Set of them may grow and shrink. What a router passes on (`next(error)`, a rejected handler) is thrown, for
+ * Serves the paths of endpoint groups by express. The group that owns a path serves it and nobody else does: the path
+ * may be open because of it. `otherwise` serves any other path; default: 404. `groups` is read anew for each request, so
+ * a live Set of them may grow and shrink. What a router passes on (`next(error)`, a rejected handler) is thrown, for
  * `withStatus`.
  */
-export function expressHandler(groups: Iterable<EndpointGroup>): Handler {
+export function expressHandler(groups: Iterable<EndpointGroup>, otherwise: Handler = refuseUnknown): Handler {
   const apps = new WeakMap<EndpointGroup, Express>();
   return async (context) => {
-    const group = findEndpointGroup(groups, context.info.path);
-    if (group === undefined) throw newUnknownPath();
+    const group = endpointGroupOf(groups, context.info);
+    if (group === undefined) return otherwise(context);
     context.route = group.prefix;
     let app = apps.get(group);
     if (app === undefined) {

@@ -16,4 +16,6 @@ export interface RequestInfo {
   name: string;
   /** Segments after the subresource: no resource has any, so they make the path unknown. */
   rest: string[];
+  /** No endpoint group owned the path when that was first asked; see `endpointGroupOf`. */
+  isUnowned?: boolean;
 }
