@@ -19,8 +19,8 @@ const refuseUnknown: Handler = () => Promise.reject(newUnknownPath());
 
 /**
  * Serves the paths of endpoint groups by express. The group that owns a path serves it and nobody else does: the path
- * may be open because of it. `otherwise` serves any other path; default: 404. `groups` is read anew for each request, so
- * a live Set of them may grow and shrink. What a router passes on (`next(error)`, a rejected handler) is thrown, for
+ * may be open because of it. `otherwise` serves any other path; default: 404. `groups` is read anew for each request,
+ * so a live Set of them may grow and shrink. What a router passes on (`next(error)`, a rejected handler) is thrown, for
  * `withStatus`.
  */
 export function expressHandler(groups: Iterable<EndpointGroup>, otherwise: Handler = refuseUnknown): Handler {

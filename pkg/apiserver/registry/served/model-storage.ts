@@ -27,7 +27,8 @@ import { findIdempotentWrite, runIdempotentWrite } from '../write/write-steps.ts
 const pieceSize = { count: 50, length: 256 << 10 };
 
 /**
- * The REST semantics of one version of one model, whose writes go through `writeSteps`; every StorageError leaves as a StatusError.
+ * The REST semantics of one version of one model. Writes go through `writeSteps`; every StorageError leaves as a
+ * StatusError.
  */
 export class ModelStorage implements ResourceStorage {
   private readonly context: ModelContext;

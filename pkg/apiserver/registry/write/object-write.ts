@@ -22,7 +22,7 @@ export class ObjectWrite implements WriteIntent {
   model: ModelContext;
   /** The name is '' until it is known. */
   key: ObjectKey;
-  isNameGenerated = false;
+  /** Names that were generated for it, for the client sent none. */
   generatedNames = 0;
   /** Undefined where the request has reserved the memory for this object already. */
   memory: WriteMemory | undefined;

@@ -21,8 +21,7 @@ function prepareCreate(write: ObjectWrite): void {
   const { namespace } = key;
   if (model.version.subresources.status) delete sent['status'];
   const { generateName = '' } = sent.metadata;
-  write.isNameGenerated = key.name === '' && generateName !== '';
-  if (write.isNameGenerated) {
+  if (key.name === '' && generateName !== '') {
     write.key = { namespace, name: generatedName(generateName) };
     write.generatedNames += 1;
   }

@@ -71,7 +71,7 @@ async function recoverCreate(write: ObjectWrite, error: unknown): Promise<void> 
     await write.model.store.changes.catchUp();
     checkCreateAllowed(write);
   }
-  if (!isStorageError(error, 'AlreadyExists') || !write.isNameGenerated) return;
+  if (!isStorageError(error, 'AlreadyExists') || write.generatedNames === 0) return;
   if (write.generatedNames < maxNames) throw new StartAgain();
   throw new StatusError(
     409,

@@ -16,26 +16,32 @@ import type { ObjectWrite } from './object-write.ts';
  * prevent it.
  */
 
-export async function validateSchema(write: ObjectWrite): Promise<void> {
-  const { request, model, object, old, context } = write;
-  if (request.verb === 'delete') return;
-  const { validator } = model.codec;
-  const options = { signal: context.signal };
-  if (isOfStatus(write)) refuse(write, await runInTurns(validator.validatingStatus(object, old), options));
-  else refuseContent(write, await runInTurns(validator.validating(object, old), options));
+export function validateSchema(write: ObjectWrite): void | Promise<void> {
+  if (isOfContent(write)) return validateContent(write);
+  if (isOfStatus(write)) return validateStatus(write);
+}
+
+async function validateContent(write: ObjectWrite): Promise<void> {
+  const { model, object, old, context } = write;
+  refuseContent(write, await runInTurns(model.codec.validator.validating(object, old), { signal: context.signal }));
+}
+
+async function validateStatus(write: ObjectWrite): Promise<void> {
+  const { model, object, old, context } = write;
+  refuse(write, await runInTurns(model.codec.validator.validatingStatus(object, old), { signal: context.signal }));
 }
 
 /** After the schema: a Strategy reads fields whose types must have been checked. */
-export async function validateByStrategy(write: ObjectWrite): Promise<void> {
+export function validateByStrategy(write: ObjectWrite): void | Promise<void> {
   const { model, object, old, context } = write;
-  if (model.strategy.validate === undefined || !isOfContent(write)) return;
-  refuseContent(write, await model.strategy.validate(object, old, context));
+  if (!isOfContent(write)) return;
+  return model.strategy.validate?.(object, old, context).then((causes) => refuseContent(write, causes));
 }
 
 /** May the user write what the object says? StatusError 403. */
-export async function authorizeContent(write: ObjectWrite): Promise<void> {
+export function authorizeContent(write: ObjectWrite): void | Promise<void> {
   const { model, object, old, context } = write;
-  if (isOfContent(write)) await model.strategy.authorize?.(object, old, context);
+  if (isOfContent(write)) return model.strategy.authorize?.(object, old, context);
 }
 
 export function validateMetadata(write: ObjectWrite): void {
