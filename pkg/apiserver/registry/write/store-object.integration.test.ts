@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import type { JsonObject } from '#pkg/apimachinery/index';
+import { StorageError } from '#pkg/storage/index';
 import { InformerBus } from '../../informer-bus/informer-bus.ts';
+import type { Strategy } from '../../rest/strategy.ts';
 import { InFlightIdempotencyKeys } from '../model/in-flight-idempotency-keys.ts';
 import { NamespaceSet } from '../namespace/namespace-set.ts';
 import { ApiClient, waitUntil } from '../registrytest/api-client.ts';
@@ -19,8 +21,8 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-/** A resource as it is served now, whose first validation is held until `release`. */
-function held(group: string): { things: ApiClient; served: ServedModel; reached: Promise<void>; release: () => void } {
+/** A resource as it is served now, with a strategy of its own. */
+function serve(group: string, strategy: Strategy): ServedModel {
   const { store, registry } = pair.one;
   const bus = new InformerBus({ changes: store.changes, log: pino({ level: 'silent' }), observer: undefined });
   const shared = {
@@ -32,6 +34,11 @@ function held(group: string): { things: ApiClient; served: ServedModel; reached:
     exactTotalLimit: 10,
   };
   const { model } = registry.find(group, 'v1', 'things')!;
+  return new ServedModel({ shared, model, strategy, fromDefinition: true, terminating: false });
+}
+
+/** The same, whose first validation is held until `release`. */
+function held(group: string): { things: ApiClient; served: ServedModel; reached: Promise<void>; release: () => void } {
   let release = (): void => {};
   let reach = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -41,7 +48,7 @@ function held(group: string): { things: ApiClient; served: ServedModel; reached:
     await released;
     return [];
   };
-  const served = new ServedModel({ shared, model, strategy: { validate }, fromDefinition: true, terminating: false });
+  const served = serve(group, { validate });
   return { things: new ApiClient(served.find('v1')!.storage), served, reached, release };
 }
 
@@ -104,4 +111,25 @@ describe('a definition that changes while an object is validated', () => {
     release();
     expect(await outcome).toMatchObject({ code: 404 });
   });
+});
+
+test.each([
+  ['after 7 that are taken', 7, undefined],
+  ['not after 8', 8, 'the server was not able to generate a unique name with the prefix "x-"'],
+])('another name is generated, %s', async (_, taken, message) => {
+  const group = `names-${taken}.example.com`;
+  await definitions.create(sampleDefinition({ group, plural: 'things', kind: 'Thing' }));
+  const names = new Set<string>();
+  const served = serve(group, {
+    commit: async ({ object }, write) => {
+      names.add(object.metadata.name);
+      if (names.size <= taken) throw new StorageError('AlreadyExists', 'it exists');
+      return write();
+    },
+  });
+  const { storage } = served.find('v1')!;
+  const created = new ApiClient(storage).create({ ...thing(group, '', 'ok'), metadata: { generateName: 'x-' } });
+  if (message === undefined) expect((await created).metadata.name).toBe([...names].at(-1));
+  else await expect(created).rejects.toMatchObject({ code: 409, reason: 'AlreadyExists', message });
+  expect(names.size).toBe(8);
 });
