@@ -1,14 +1,14 @@
 import type { Kysely } from 'kysely';
-import type { ClientBase, Pool } from 'pg';
-import { newKysely, runTransaction, type Database } from '#pkg/database/index';
+import type { Pool } from 'pg';
+import { newKysely, runTransaction, type Database, type Queryable } from '#pkg/database/index';
+import type { AccessTables } from './access-tables.ts';
+
+export type { Queryable };
 
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
 /** An answer that has not come by then does not come: the other end of the connection is gone without a word. */
 const ANSWER_TIMEOUT_MS = 11_000;
-
-/** Where a statement runs: on any connection, or on that of a transaction. */
-export type Queryable = Pick<ClientBase, 'query'>;
 
 /** Schema `access` of the one database; one of a process, as it has connections of its own. */
 export class AccessDatabase {
@@ -17,7 +17,7 @@ export class AccessDatabase {
   /** For statements by name and for transactions; tables are written `access.users`. */
   readonly pool: Pool;
   /** For statements that are put together: lists with filters. On the same connections. */
-  readonly kysely: Kysely<unknown>;
+  readonly kysely: Kysely<AccessTables>;
 
   /** The schema must be up to date. The connections are the database's to close. */
   constructor(database: Database) {

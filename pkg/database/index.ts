@@ -24,6 +24,7 @@ export { newKysely } from './new-kysely.ts';
 export * from './notifications.ts';
 export * from './open-database.ts';
 export { runTransaction, type TransactionOptions } from './run-transaction.ts';
+export * from './run-query.ts';
 export { settledWithin } from './settled-within.ts';
 export * from './log.ts';
 export { WriteMonitor, writeRefusals, type WriteRefusal } from './write-monitor.ts';

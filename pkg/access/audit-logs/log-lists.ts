@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../http/list-answer.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
@@ -33,7 +34,7 @@ export interface OperateLogRow {
 }
 
 interface LogListOptions {
-  kysely: Kysely<unknown>;
+  kysely: Kysely<AccessTables>;
   query: URLSearchParams;
   /** Which rows the caller may see. */
   scope: RawBuilder<unknown>;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Kysely, PostgresDialect, sql, type CompiledQuery } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
 import { defaultOrgId, rootOrgId } from '../accesstest/add-user.ts';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
 import { Organizations } from '../orgs/organizations.ts';
@@ -218,7 +219,7 @@ describe('of many rows', () => {
   ])('a page, and what follows a batch, are found by an index: those $reason', async ({ list, scope, index }) => {
     const { pool } = server.access;
     const asked: CompiledQuery[] = [];
-    const kysely = new Kysely<unknown>({
+    const kysely = new Kysely<AccessTables>({
       dialect: new PostgresDialect({ pool }),
       log: ({ query }) => void asked.push(query),
     });

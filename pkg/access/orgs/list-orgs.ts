@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../http/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
@@ -19,7 +20,7 @@ export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
  * All of them for who may see everything, for others those in which they have a role. Throws 400 by field for what the
  * query asks wrongly.
  */
-export function listOrgs(query: URLSearchParams, caller: Principal, kysely: Kysely<unknown>): ListSource<Organization> {
+export function listOrgs(query: URLSearchParams, caller: Principal, kysely: Kysely<AccessTables>): ListSource<Organization> {
   const reader = FieldReader.ofQuery(query);
   const where: RawBuilder<unknown>[] = isAuditor(caller) ? [] : [sql`id = ANY(${[...caller.orgRoles.keys()]}::uuid[])`];
   for (const name of ['search', 'q']) {

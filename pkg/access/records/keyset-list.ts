@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
 import type { ListSource, Page } from '../http/list-answer.ts';
 
 const FIRST_BATCH = 1000;
@@ -13,7 +14,7 @@ export interface KeysetSortKey {
 }
 
 export interface KeysetQuery<Row> {
-  kysely: Kysely<unknown>;
+  kysely: Kysely<AccessTables>;
   columns: RawBuilder<unknown>;
   /** Tables and joins. */
   from: RawBuilder<unknown>;

@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../http/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { FieldReader } from '../records/field-reader.ts';
@@ -36,7 +37,7 @@ export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
 export function listUsers(
   query: URLSearchParams,
   organization: Organization,
-  kysely: Kysely<unknown>,
+  kysely: Kysely<AccessTables>,
 ): ListSource<UserWithRoles> {
   const reader = FieldReader.ofQuery(query);
   const where = filters(reader);
