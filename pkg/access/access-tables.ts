@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+import { sql, type ColumnType, type Generated, type GeneratedAlways } from 'kysely';
 import { queryBuilder } from '#pkg/database/index';
 
 /** What pg gives for a value of each type. */
@@ -199,3 +199,6 @@ export type AccessTables = { [Name in keyof typeof accessColumns]: Table<(typeof
 
 /** Builds the statements of access management. */
 export const builder = queryBuilder.withTables<AccessTables>();
+
+/** When the transaction began. */
+export const now = sql<Date>`now()`;

@@ -1,16 +1,28 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { sql } from 'kysely';
 import { newServiceUnavailable, newTooManyRequests, newUnauthorized, type StatusError } from '#pkg/apimachinery/index';
-import { becauseOf } from '#pkg/database/index';
+import { becauseOf, PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { isAccessError } from '../http/access-error.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
 import type { Login, LoginService } from '../login/login-service.ts';
-import { principalOf, userInfoOf, type PrincipalRow } from '../principals/principals.ts';
+import { principalOf, userInfoOf } from '../principals/principals.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
 import { readBasicCredentials, type BasicCredentials } from './basic-credentials.ts';
+
+const findUser = new PreparedStatement('basic-user', ($: Placeholders<{ id: string; passwordChanged: string }>) =>
+  builder
+    .selectFrom('access.principals as p')
+    .innerJoin('access.users as u', 'u.id', 'p.id')
+    .selectAll('p')
+    .where('p.id', '=', $.id)
+    .where('p.is_valid', '=', sql.lit(true))
+    .where(passwordChangedText, '=', $.passwordChanged),
+);
 
 const CACHE_MS = 60_000;
 /** Passwords that are remembered; the oldest goes. */
@@ -110,11 +122,8 @@ export class BasicAuthenticator implements RequestAuthenticator {
   }
 
   async #find(key: string): Promise<UserInfo | undefined> {
-    const { rows } = await this.#options.database.pool.query<PrincipalRow>({
-      name: 'basic-user',
-      text: `SELECT p.* FROM access.principals p JOIN access.users u ON u.id = p.id WHERE p.id = $1 AND p.is_valid AND ${passwordChangedText} = $2`,
-      values: key.split(' '),
-    });
+    const [id, passwordChanged] = key.split(' ') as [string, string];
+    const { rows } = await findUser.run(this.#options.database.pool, { id, passwordChanged });
     return rows[0] === undefined ? undefined : userInfoOf(principalOf(rows[0]));
   }
 }

@@ -1,14 +1,17 @@
 import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential, Proof } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
-import { passwordChangedText } from '../login/login-accounts.ts';
+import { lockedOwner } from '../login/login-accounts.ts';
 import type { Principal } from '../http/caller.ts';
-import { principalOf, type PrincipalRow } from '../principals/principals.ts';
+import { principalOf } from '../principals/principals.ts';
 import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
 
@@ -28,6 +31,16 @@ export interface IssuedToken {
   token: string;
   expires: Date;
 }
+
+const findOwner = new PreparedStatement('bearer-token-owner', ($: Placeholders<{ tokenHash: Buffer }>) =>
+  builder
+    .selectFrom('access.bearer_tokens as t')
+    .innerJoin('access.principals as p', 'p.id', 't.user_id')
+    .selectAll('p')
+    .where('t.hash', '=', $.tokenHash)
+    .where('t.expires', '>', now)
+    .where('p.is_valid', '=', sql.lit(true)),
+);
 
 const form = /^[0-9A-Za-z]{36}$/;
 
@@ -65,13 +78,24 @@ export class BearerTokens {
     { passwordChanged }: { passwordChanged?: string } = {},
   ): Promise<IssuedToken | undefined> {
     const token = randomText(36);
-    const { rows } = await this.#database.pool.query<{ expires: Date }>({
-      name: 'bearer-token-issue',
-      text: `WITH owner AS MATERIALIZED (SELECT id FROM access.users WHERE id = $2 AND ($4::text IS NULL OR ${passwordChangedText} = $4)
-          AND is_active AND (date_expired IS NULL OR date_expired > now()) FOR SHARE)
-        INSERT INTO access.bearer_tokens (hash, user_id, expires) SELECT $1, id, date_trunc('second', now() + make_interval(secs => $3)) FROM owner RETURNING expires`,
-      values: [hashOf(token), userId, this.#ttlSeconds, passwordChanged ?? null],
-    });
+    const insert = builder
+      .with(
+        (cte) => cte('owner').materialized(),
+        () => lockedOwner(userId, passwordChanged ?? null),
+      )
+      .insertInto('access.bearer_tokens')
+      .columns(['hash', 'user_id', 'expires'])
+      .expression((eb) =>
+        eb
+          .selectFrom('owner')
+          .select((owner) => [
+            owner.val(hashOf(token)).as('hash'),
+            'id',
+            sql<Date>`date_trunc('second', now() + make_interval(secs => ${this.#ttlSeconds}))`.as('expires'),
+          ]),
+      )
+      .returning('expires');
+    const { rows } = await runQuery(this.#database.pool, insert, 'bearer-token-issue');
     if (rows[0] === undefined) return undefined;
     await this.#trim(userId);
     this.#onIssue?.({ authorization: `Bearer ${token}` }, userId);
@@ -80,20 +104,27 @@ export class BearerTokens {
 
   /** All of a user's; in a transaction after the update of the user. */
   async revokeAll(userId: string, on: Queryable = this.#database.pool): Promise<void> {
-    await on.query({
-      name: 'bearer-tokens-revoke',
-      text: 'DELETE FROM access.bearer_tokens WHERE user_id = $1',
-      values: [userId],
-    });
+    await runQuery(
+      on,
+      builder.deleteFrom('access.bearer_tokens').where('user_id', '=', userId),
+      'bearer-tokens-revoke',
+    );
   }
 
   async #trim(userId: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'bearer-tokens-trim',
-      text: `DELETE FROM access.bearer_tokens WHERE user_id = $1
-        AND created <= (SELECT created FROM access.bearer_tokens WHERE user_id = $1 ORDER BY created DESC OFFSET $2 LIMIT 1)`,
-      values: [userId, this.#perUser],
-    });
+    const trim = builder
+      .deleteFrom('access.bearer_tokens')
+      .where('user_id', '=', userId)
+      .where('created', '<=', (eb) =>
+        eb
+          .selectFrom('access.bearer_tokens')
+          .select('created')
+          .where('user_id', '=', userId)
+          .orderBy('created', 'desc')
+          .offset(this.#perUser)
+          .limit(1),
+      );
+    await runQuery(this.#database.pool, trim, 'bearer-tokens-trim');
   }
 
   async #authenticate(request: AccessRequest): Promise<Proof | undefined> {
@@ -113,11 +144,7 @@ export class BearerTokens {
   }
 
   async #findOwner(tokenHash: Buffer): Promise<Principal | undefined> {
-    const { rows } = await this.#database.pool.query<PrincipalRow>({
-      name: 'bearer-token-owner',
-      text: 'SELECT p.* FROM access.bearer_tokens t JOIN access.principals p ON p.id = t.user_id WHERE t.hash = $1 AND t.expires > now() AND p.is_valid',
-      values: [tokenHash],
-    });
+    const { rows } = await findOwner.run(this.#database.pool, { tokenHash });
     return rows[0] && principalOf(rows[0]);
   }
 }

@@ -1,4 +1,7 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder, now, type AccessTables } from '../access-tables.ts';
 
 /** What a login needs to know of a user. */
 export interface LoginAccount {
@@ -12,8 +15,36 @@ export interface LoginAccount {
   is_expired: boolean;
 }
 
-/** SQL: when the password of a row of `access.users` was changed, as `LoginAccount` has it. */
-export const passwordChangedText = `COALESCE(extract(epoch FROM password_changed)::text, '')`;
+/** When the password of a row of `access.users` was changed, as `LoginAccount` has it. */
+export const passwordChangedText = sql<string>`coalesce(extract(epoch FROM password_changed)::text, '')`;
+
+const findAccount = new PreparedStatement('login-account', ($: Placeholders<{ folded: string }>) =>
+  builder
+    .selectFrom('access.users')
+    .select(['id', 'username', 'username_key', 'password_hash', 'is_active'])
+    .select([
+      passwordChangedText.as('password_changed'),
+      sql<boolean>`coalesce(date_expired <= now(), false)`.as('is_expired'),
+    ])
+    .where((eb) => eb.or([eb('username_key', '=', $.folded), eb('email_key', '=', $.folded)])),
+);
+
+/**
+ * Id of the user whom a login lets in, kept from change until the statement's transaction ends; no row where the user is
+ * out, or has another password by now than that of `passwordChanged` (null: any).
+ */
+export const lockedOwner = (
+  userId: string,
+  passwordChanged: string | null,
+): SelectQueryBuilder<AccessTables, 'access.users', { id: string }> =>
+  builder
+    .selectFrom('access.users')
+    .select('id')
+    .where('id', '=', userId)
+    .where(sql<boolean>`(${passwordChanged}::text IS NULL OR ${passwordChangedText} = ${passwordChanged})`)
+    .where('is_active', '=', sql.lit(true))
+    .where((eb) => eb.or([eb('date_expired', 'is', null), eb('date_expired', '>', now)]))
+    .forShare();
 
 /** The users as the login sees them. */
 export class LoginAccounts {
@@ -25,29 +56,22 @@ export class LoginAccounts {
 
   /** By folded username or e-mail: one holds no `@`, the other does. */
   async find(folded: string): Promise<LoginAccount | undefined> {
-    const { rows } = await this.#database.pool.query<LoginAccount>({
-      name: 'login-account',
-      text: `SELECT id, username, username_key, password_hash, ${passwordChangedText} AS password_changed, is_active, COALESCE(date_expired <= now(), false) AS is_expired
-        FROM access.users WHERE username_key = $1 OR email_key = $1`,
-      values: [folded],
-    });
+    const { rows } = await findAccount.run(this.#database.pool, { folded });
     return rows[0];
   }
 
   async wasHere(id: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'login-was-here',
-      text: 'UPDATE access.users SET last_login = now() WHERE id = $1',
-      values: [id],
-    });
+    const update = builder.updateTable('access.users').set({ last_login: now }).where('id', '=', id);
+    await runQuery(this.#database.pool, update, 'login-was-here');
   }
 
   /** The same password, hashed anew; nothing where it is another one by now. */
   async rehash(id: string, { from, to }: { from: string; to: string }): Promise<void> {
-    await this.#database.pool.query({
-      name: 'login-rehash',
-      text: 'UPDATE access.users SET password_hash = $3 WHERE id = $1 AND password_hash = $2',
-      values: [id, from, to],
-    });
+    const update = builder
+      .updateTable('access.users')
+      .set({ password_hash: to })
+      .where('id', '=', id)
+      .where('password_hash', '=', from);
+    await runQuery(this.#database.pool, update, 'login-rehash');
   }
 }

@@ -1,17 +1,16 @@
+import { sql, type Selectable } from 'kysely';
+import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import { systemAuthenticated, systemMasters, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder, type AccessTables } from '../access-tables.ts';
 import type { OrgRole, Principal, SystemRole } from '../http/caller.ts';
 
-/** A row of the view `principals`, as pg gives it. */
-export interface PrincipalRow {
-  id: string;
-  username: string;
-  groups: string[];
-  is_valid: boolean;
-  system_roles: string[];
-  /** `<org id>:<role>` */
-  org_roles: string[];
-}
+/** As pg gives it; `org_roles` are `<org id>:<role>`. */
+export type PrincipalRow = Selectable<AccessTables['access.principals']>;
+
+const findValid = new PreparedStatement('principal', ($: Placeholders<{ userId: string }>) =>
+  builder.selectFrom('access.principals').selectAll().where('id', '=', $.userId).where('is_valid', '=', sql.lit(true)),
+);
 
 /** Users who may come in at this moment. */
 export class Principals {
@@ -23,11 +22,7 @@ export class Principals {
 
   /** Undefined where there is no such user, or it is disabled or expired. */
   async find(userId: string): Promise<Principal | undefined> {
-    const { rows } = await this.#database.pool.query<PrincipalRow>({
-      name: 'principal',
-      text: 'SELECT * FROM access.principals WHERE id = $1 AND is_valid',
-      values: [userId],
-    });
+    const { rows } = await findValid.run(this.#database.pool, { userId });
     return rows[0] === undefined ? undefined : principalOf(rows[0]);
   }
 }

@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Principal } from '../http/caller.ts';
 import { sessionCookie } from '../http/cookies.ts';
 import type { Credential } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
-import { passwordChangedText } from '../login/login-accounts.ts';
-import { principalOf, type PrincipalRow } from '../principals/principals.ts';
+import { lockedOwner } from '../login/login-accounts.ts';
+import { principalOf } from '../principals/principals.ts';
 import { isUuid } from '../records/uuid.ts';
 import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
@@ -54,6 +57,33 @@ interface FoundSession {
   id: string;
   principal: Principal;
 }
+
+const findSession = new PreparedStatement(
+  'session-principal',
+  ($: Placeholders<{ tokenHash: Buffer; touchSeconds: number }>) =>
+    builder
+      .selectFrom('access.sessions as s')
+      .innerJoin('access.principals as p', 'p.id', 's.user_id')
+      .select('s.id as session_id')
+      .select(sql<boolean>`s.last_seen < now() - make_interval(secs => ${$.touchSeconds})`.as('is_due'))
+      .selectAll('p')
+      .where('s.hash', '=', $.tokenHash)
+      .where('s.expires', '>', now)
+      .where('p.is_valid', '=', sql.lit(true)),
+);
+
+const touchSession = new PreparedStatement(
+  'session-touch',
+  ($: Placeholders<{ id: string; idleSeconds: number; maxAgeSeconds: number; touchSeconds: number }>) =>
+    builder
+      .updateTable('access.sessions')
+      .set({
+        last_seen: now,
+        expires: sql<Date>`least(now() + make_interval(secs => ${$.idleSeconds}), created + make_interval(secs => ${$.maxAgeSeconds}))`,
+      })
+      .where('id', '=', $.id)
+      .where('last_seen', '<', sql<Date>`now() - make_interval(secs => ${$.touchSeconds})`),
+);
 
 const form = /^[0-9A-Za-z]{36}$/;
 
@@ -110,22 +140,30 @@ export class Sessions {
     replaces,
   }: NewSessionOptions): Promise<NewSession | undefined> {
     const token = randomText(36);
-    const { rows } = await this.#database.pool.query<{ id: string }>({
-      name: 'session-create',
-      text: `WITH owner AS MATERIALIZED (SELECT id FROM access.users WHERE id = $2 AND ($6::text IS NULL OR ${passwordChangedText} = $6)
-            AND is_active AND (date_expired IS NULL OR date_expired > now()) FOR SHARE),
-          replaced AS (DELETE FROM access.sessions WHERE hash = $7)
-        INSERT INTO access.sessions (hash, user_id, expires, remote_addr, user_agent) SELECT $1, id, now() + make_interval(secs => $3), $4, $5 FROM owner RETURNING id`,
-      values: [
-        hashOf(token),
-        userId,
-        Math.min(this.#idleSeconds, this.#maxAgeSeconds),
-        address,
-        userAgent,
-        passwordChanged ?? null,
-        replaces === undefined ? null : hashOf(replaces),
-      ],
-    });
+    const seconds = Math.min(this.#idleSeconds, this.#maxAgeSeconds);
+    const insert = builder
+      .with(
+        (cte) => cte('owner').materialized(),
+        () => lockedOwner(userId, passwordChanged ?? null),
+      )
+      .with('replaced', (db) =>
+        db.deleteFrom('access.sessions').where('hash', '=', sql.val(replaces === undefined ? null : hashOf(replaces))),
+      )
+      .insertInto('access.sessions')
+      .columns(['hash', 'user_id', 'expires', 'remote_addr', 'user_agent'])
+      .expression((eb) =>
+        eb
+          .selectFrom('owner')
+          .select((owner) => [
+            owner.val(hashOf(token)).as('hash'),
+            'id',
+            sql<Date>`now() + make_interval(secs => ${seconds})`.as('expires'),
+            owner.val(address).as('remote_addr'),
+            owner.val(userAgent).as('user_agent'),
+          ]),
+      )
+      .returning('id');
+    const { rows } = await runQuery(this.#database.pool, insert, 'session-create');
     if (rows[0] === undefined) return undefined;
     await this.#trim(userId);
     this.#onIssue?.({ cookie: `${sessionCookie}=${token}` }, userId);
@@ -142,22 +180,22 @@ export class Sessions {
 
   /** Those of a user that live, the last used first. */
   async list(userId: string): Promise<SessionRow[]> {
-    const { rows } = await this.#database.pool.query<SessionRow>({
-      name: 'sessions-of-user',
-      text: 'SELECT id, remote_addr, user_agent, created, last_seen FROM access.sessions WHERE user_id = $1 AND expires > now() ORDER BY last_seen DESC, id',
-      values: [userId],
-    });
+    const living = builder
+      .selectFrom('access.sessions')
+      .select(['id', 'remote_addr', 'user_agent', 'created', 'last_seen'])
+      .where('user_id', '=', userId)
+      .where('expires', '>', now)
+      .orderBy('last_seen', 'desc')
+      .orderBy('id');
+    const { rows } = await runQuery(this.#database.pool, living, 'sessions-of-user');
     return rows;
   }
 
   /** False where this user has no such session. */
   async end(userId: string, id: string, on: Queryable = this.#database.pool): Promise<boolean> {
     if (!isUuid(id)) return false;
-    const { rowCount } = await on.query({
-      name: 'session-end',
-      text: 'DELETE FROM access.sessions WHERE id = $1 AND user_id = $2',
-      values: [id, userId],
-    });
+    const end = builder.deleteFrom('access.sessions').where('id', '=', id).where('user_id', '=', userId);
+    const { rowCount } = await runQuery(on, end, 'session-end');
     return rowCount === 1;
   }
 
@@ -167,20 +205,15 @@ export class Sessions {
     { except }: { except?: string } = {},
     on: Queryable = this.#database.pool,
   ): Promise<void> {
-    await on.query({
-      name: 'sessions-end',
-      text: 'DELETE FROM access.sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)',
-      values: [userId, except ?? null],
-    });
+    const end = builder
+      .deleteFrom('access.sessions')
+      .where('user_id', '=', userId)
+      .where('id', 'is distinct from', except ?? null);
+    await runQuery(on, end, 'sessions-end');
   }
 
   async #find(tokenHash: Buffer): Promise<FoundSession | undefined> {
-    const { rows } = await this.#database.pool.query<PrincipalRow & { session_id: string; is_due: boolean }>({
-      name: 'session-principal',
-      text: `SELECT s.id AS session_id, s.last_seen < now() - make_interval(secs => $2) AS is_due, p.*
-        FROM access.sessions s JOIN access.principals p ON p.id = s.user_id WHERE s.hash = $1 AND s.expires > now() AND p.is_valid`,
-      values: [tokenHash, this.#touchSeconds],
-    });
+    const { rows } = await findSession.run(this.#database.pool, { tokenHash, touchSeconds: this.#touchSeconds });
     const [row] = rows;
     if (row === undefined) return undefined;
     if (row.is_due) await this.#touch(row.session_id);
@@ -188,21 +221,28 @@ export class Sessions {
   }
 
   async #touch(id: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'session-touch',
-      text: `UPDATE access.sessions SET last_seen = now(), expires = LEAST(now() + make_interval(secs => $2), created + make_interval(secs => $3))
-        WHERE id = $1 AND last_seen < now() - make_interval(secs => $4)`,
-      values: [id, this.#idleSeconds, this.#maxAgeSeconds, this.#touchSeconds],
+    await touchSession.run(this.#database.pool, {
+      id,
+      idleSeconds: this.#idleSeconds,
+      maxAgeSeconds: this.#maxAgeSeconds,
+      touchSeconds: this.#touchSeconds,
     });
   }
 
   async #trim(userId: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'sessions-trim',
-      text: `DELETE FROM access.sessions WHERE user_id = $1
-        AND last_seen <= (SELECT last_seen FROM access.sessions WHERE user_id = $1 ORDER BY last_seen DESC OFFSET $2 LIMIT 1)`,
-      values: [userId, this.#perUser],
-    });
+    const trim = builder
+      .deleteFrom('access.sessions')
+      .where('user_id', '=', userId)
+      .where('last_seen', '<=', (eb) =>
+        eb
+          .selectFrom('access.sessions')
+          .select('last_seen')
+          .where('user_id', '=', userId)
+          .orderBy('last_seen', 'desc')
+          .offset(this.#perUser)
+          .limit(1),
+      );
+    await runQuery(this.#database.pool, trim, 'sessions-trim');
   }
 }
 
