@@ -1,4 +1,6 @@
+import { runQuery } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { OpenCall } from '../http/operation.ts';
 import { FailedUseQuota } from './failed-use-quota.ts';
 
@@ -60,11 +62,16 @@ export class Audit {
     { username, userId, type, address, userAgent, isSuccess, reason = '' }: LoginEntry,
     on: Queryable = this.#database.pool,
   ): Promise<void> {
-    await on.query({
-      name: 'audit-login',
-      text: 'INSERT INTO access.login_logs (username, user_id, type, remote_addr, user_agent, is_success, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)',
-      values: [printable(username, 150), userId ?? null, type, address, printable(userAgent, 254), isSuccess, reason],
-    });
+    const row = {
+      username: printable(username, 150),
+      user_id: userId ?? null,
+      type,
+      remote_addr: address,
+      user_agent: printable(userAgent, 254),
+      is_success: isSuccess,
+      reason,
+    };
+    await runQuery(on, builder.insertInto('access.login_logs').values(row), 'audit-login');
   }
 
   /**
@@ -76,22 +83,18 @@ export class Audit {
     on: Queryable = this.#database.pool,
   ): Promise<void> {
     if (action === 'failed_use' && !this.#failedUses.take(address)) return;
-    await on.query({
-      name: 'audit-operate',
-      text: `INSERT INTO access.operate_logs (username, user_id, action, resource_type, resource, detail, remote_addr, org_id, request_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      values: [
-        actor?.username ?? '',
-        actor?.id ?? null,
-        action,
-        resourceType,
-        printable(resource, 300),
-        printable(detail, 1000),
-        address,
-        orgId ?? null,
-        requestId,
-      ],
-    });
+    const row = {
+      username: actor?.username ?? '',
+      user_id: actor?.id ?? null,
+      action,
+      resource_type: resourceType,
+      resource: printable(resource, 300),
+      detail: printable(detail, 1000),
+      remote_addr: address,
+      org_id: orgId ?? null,
+      request_id: requestId,
+    };
+    await runQuery(on, builder.insertInto('access.operate_logs').values(row), 'audit-operate');
   }
 }
 

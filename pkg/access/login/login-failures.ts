@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
-import type { AccessDatabase } from '../access-database.ts';
+import { sql } from 'kysely';
+import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import { networkOf } from '#pkg/http/index';
+import type { AccessDatabase } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 
 export interface FailureLimit {
   /** So many failures lock. */
@@ -13,6 +16,43 @@ export interface FailureLimit {
 
 /** What became of an attempt: may it go on, or when will it be worth trying again? */
 export type AttemptOutcome = { isLocked: false } | { isLocked: true; minutes: number };
+
+const takeAttempt = new PreparedStatement('login-failure-take', ($: Placeholders<FailureLimit & { key: string }>) => {
+  const isOver = sql<boolean>`login_failures.expires <= now()`;
+  return builder
+    .insertInto('access.login_failures')
+    .values({ key: $.key, count: 1, since: now, expires: sql<Date>`now() + make_interval(secs => ${$.seconds})` })
+    .onConflict((conflict) =>
+      conflict
+        .column('key')
+        .doUpdateSet({
+          count: sql`CASE WHEN ${isOver} THEN 1 ELSE login_failures.count + 1 END`,
+          since: sql`CASE WHEN ${isOver} THEN excluded.since ELSE login_failures.since END`,
+          expires: sql`CASE WHEN ${$.isExtended} OR ${isOver} OR login_failures.count + 1 >= ${$.failures} THEN excluded.expires ELSE login_failures.expires END`,
+        })
+        .where((eb) => eb.or([isOver, eb('access.login_failures.count', '<', $.failures)])),
+    )
+    .returning('count');
+});
+
+const giveBackAttempt = new PreparedStatement('login-failure-give-back', ($: Placeholders<{ key: string }>) =>
+  builder
+    .updateTable('access.login_failures')
+    .set((eb) => ({ count: eb('count', '-', 1) }))
+    .where('key', '=', $.key)
+    .where('count', '>', 0),
+);
+
+const clearFailures = new PreparedStatement('login-failure-clear', ($: Placeholders<{ key: string }>) =>
+  builder.deleteFrom('access.login_failures').where('key', '=', $.key),
+);
+
+const findMinutesLeft = new PreparedStatement('login-failure-rest', ($: Placeholders<{ key: string }>) =>
+  builder
+    .selectFrom('access.login_failures')
+    .select(sql<number>`greatest(1, ceil(extract(epoch FROM expires - now()) / 60))::integer`.as('minutes'))
+    .where('key', '=', $.key),
+);
 
 /** What an index takes in any script; a username or an e-mail address is no longer, folded. */
 const longestKey = 512;
@@ -41,46 +81,24 @@ export class LoginFailures {
     this.#database = database;
   }
 
-  async take(key: string, { failures, seconds, isExtended }: FailureLimit): Promise<AttemptOutcome> {
-    const { rows } = await this.#database.pool.query<{ count: number }>({
-      name: 'login-failure-take',
-      text: `INSERT INTO access.login_failures AS f (key, count, since, expires) VALUES ($1, 1, now(), now() + make_interval(secs => $3))
-        ON CONFLICT (key) DO UPDATE SET
-          count = CASE WHEN f.expires <= now() THEN 1 ELSE f.count + 1 END,
-          since = CASE WHEN f.expires <= now() THEN excluded.since ELSE f.since END,
-          expires = CASE WHEN $4 OR f.expires <= now() OR f.count + 1 >= $2 THEN excluded.expires ELSE f.expires END
-        WHERE f.expires <= now() OR f.count < $2
-        RETURNING count`,
-      values: [key, failures, seconds, isExtended],
-    });
+  async take(key: string, limit: FailureLimit): Promise<AttemptOutcome> {
+    const { rows } = await takeAttempt.run(this.#database.pool, { ...limit, key });
     if (rows[0] !== undefined) return { isLocked: false };
     return { isLocked: true, minutes: await this.#minutesLeft(key) };
   }
 
   /** It was no failure. */
   async giveBack(key: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'login-failure-give-back',
-      text: 'UPDATE access.login_failures SET count = count - 1 WHERE key = $1 AND count > 0',
-      values: [key],
-    });
+    await giveBackAttempt.run(this.#database.pool, { key });
   }
 
   /** Forgets what went before. */
   async clear(key: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'login-failure-clear',
-      text: 'DELETE FROM access.login_failures WHERE key = $1',
-      values: [key],
-    });
+    await clearFailures.run(this.#database.pool, { key });
   }
 
   async #minutesLeft(key: string): Promise<number> {
-    const { rows } = await this.#database.pool.query<{ minutes: number }>({
-      name: 'login-failure-rest',
-      text: 'SELECT GREATEST(1, ceil(extract(epoch FROM expires - now()) / 60))::integer AS minutes FROM access.login_failures WHERE key = $1',
-      values: [key],
-    });
+    const { rows } = await findMinutesLeft.run(this.#database.pool, { key });
     return rows[0]?.minutes ?? 1;
   }
 }

@@ -1,6 +1,8 @@
-import type { DatabaseLog } from '#pkg/database/index';
-import type { AccessDatabase } from '../access-database.ts';
+import { sql } from 'kysely';
+import { PreparedStatement, type DatabaseLog, type Placeholders } from '#pkg/database/index';
 import { networkOf } from '#pkg/http/index';
+import type { AccessDatabase } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface SharedThrottleOptions {
@@ -23,6 +25,21 @@ interface Allowance {
   /** Others wait for the one who asks. */
   asking: Promise<void> | undefined;
 }
+
+const countUses = new PreparedStatement('throttle', ($: Placeholders<{ key: string; size: number }>) =>
+  builder
+    .insertInto('access.throttles')
+    .values({ key: $.key, minute: sql<Date>`date_trunc('minute', now())`, used: $.size })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['key', 'minute'])
+        .doUpdateSet((eb) => ({ used: eb('access.throttles.used', '+', eb.ref('excluded.used')) })),
+    )
+    .returning([
+      'used',
+      sql<number>`extract(epoch FROM minute + interval '1 minute' - now())::float8`.as('seconds_left'),
+    ]),
+);
 
 const maxKeys = 20_000;
 /**
@@ -89,13 +106,7 @@ export class SharedThrottle implements Throttle {
   /** Never rejects. */
   async #count(key: string, size: number, { used }: Allowance): Promise<{ used: number; secondsLeft: number }> {
     try {
-      const { rows } = await this.#database.pool.query<{ used: number; seconds_left: number }>({
-        name: 'throttle',
-        text: `INSERT INTO access.throttles AS t (key, minute, used) VALUES ($1, date_trunc('minute', now()), $2)
-          ON CONFLICT (key, minute) DO UPDATE SET used = t.used + excluded.used
-          RETURNING used, extract(epoch FROM minute + interval '1 minute' - now())::float8 AS seconds_left`,
-        values: [key, size],
-      });
+      const { rows } = await countUses.run(this.#database.pool, { key, size });
       return { used: rows[0]!.used, secondsLeft: rows[0]!.seconds_left };
     } catch (error) {
       this.#complain(error);
