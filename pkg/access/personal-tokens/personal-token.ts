@@ -1,4 +1,6 @@
+import { sql, type Selectable } from 'kysely';
 import { formatTimestamp } from '#pkg/apimachinery/index';
+import type { AccessTables } from '../access-tables.ts';
 
 export const tokenGroup = 'uc.api.security.svc.run';
 export const tokenVersion = 'v1alpha1';
@@ -29,21 +31,25 @@ export interface PersonalToken {
   };
 }
 
+export const tokenColumns = [
+  'id',
+  'name',
+  'display_name',
+  'roles',
+  'created',
+  'expires',
+  'revoked',
+  'last_used',
+  sql<boolean>`coalesce(expires <= now(), false)`.as('is_expired'),
+] as const;
+
 /** As it is stored; `is_expired` is the database's word. */
-export interface TokenRow {
-  id: string;
-  name: string;
-  display_name: string;
-  roles: string[] | null;
-  created: Date;
-  expires: Date | null;
-  revoked: Date | null;
-  last_used: Date | null;
+export interface TokenRow extends Pick<
+  Selectable<AccessTables['access.personal_tokens']>,
+  Extract<(typeof tokenColumns)[number], string>
+> {
   is_expired: boolean;
 }
-
-export const tokenColumns =
-  'id, name, display_name, roles, created, expires, revoked, last_used, COALESCE(expires <= now(), false) AS is_expired';
 
 export function presentToken({
   id,

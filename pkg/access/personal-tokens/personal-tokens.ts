@@ -8,8 +8,10 @@ import {
   parseTimestamp,
   type StatusCause,
 } from '#pkg/apimachinery/index';
+import { runQuery } from '#pkg/database/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
@@ -70,11 +72,13 @@ export class PersonalTokens {
 
   /** By name. */
   async list(userId: string): Promise<PersonalToken[]> {
-    const { rows } = await this.#parts.database.pool.query<TokenRow>({
-      name: 'tokens-of-user',
-      text: `SELECT ${tokenColumns} FROM access.personal_tokens WHERE user_id = $1 ORDER BY name COLLATE "C", id`,
-      values: [userId],
-    });
+    const tokens = builder
+      .selectFrom('access.personal_tokens')
+      .select(tokenColumns)
+      .where('user_id', '=', userId)
+      .orderBy('name', (order) => order.collate('C'))
+      .orderBy('id');
+    const { rows } = await runQuery(this.#parts.database.pool, tokens, 'tokens-of-user');
     return rows.map(presentToken);
   }
 
@@ -104,20 +108,20 @@ export class PersonalTokens {
     const made = await this.#parts.database.transaction(async (client) => {
       const name = await this.#reserveName(client, user, draft);
       const roles = draft.roles ?? user.restriction?.roles ?? null;
-      const { rows } = await client.query<TokenRow>({
-        name: 'token-create',
-        text: `INSERT INTO access.personal_tokens (user_id, username, name, display_name, expires, roles, hash) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${tokenColumns}`,
-        // By the name alone a replica of the last release lets everybody in, and narrows nobody.
-        values: [
-          user.uid,
-          roles === null ? user.name : '',
+      const insert = builder
+        .insertInto('access.personal_tokens')
+        .values({
+          user_id: user.uid,
+          // By the name alone a replica of the last release lets everybody in, and narrows nobody.
+          username: roles === null ? user.name : '',
           name,
-          draft.displayName ?? '',
-          expiryOf(draft) ?? limitOf(user),
-          roles,
-          TokenStore.hash(token),
-        ],
-      });
+          display_name: draft.displayName ?? '',
+          expires: expiryOf(draft) ?? limitOf(user),
+          roles: roles && [...roles],
+          hash: TokenStore.hash(token),
+        })
+        .returning(tokenColumns);
+      const { rows } = await runQuery(client, insert, 'token-create');
       const row = presentToken(rows[0]!);
       await this.#note('create', { user, address, requestId }, row, client);
       return row;
@@ -130,7 +134,7 @@ export class PersonalTokens {
   revoke(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
       if (row.revoked !== null) return presentToken(row);
-      return this.#set('revoke', 'revoked = now()', { owner, row, client });
+      return this.#set('revoke', { owner, row, client });
     });
   }
 
@@ -148,18 +152,14 @@ export class PersonalTokens {
       const limit = limitOf(owner.user);
       if (limit !== null && (row.expires === null || row.expires > limit))
         throw newForbidden(tokenResource, name, 'it outlives the credential of this request');
-      return this.#set('restore', 'revoked = NULL', { owner, row, client });
+      return this.#set('restore', { owner, row, client });
     });
   }
 
   /** Answers what was removed. */
   remove(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
-      await client.query({
-        name: 'token-remove',
-        text: 'DELETE FROM access.personal_tokens WHERE id = $1',
-        values: [row.id],
-      });
+      await runQuery(client, builder.deleteFrom('access.personal_tokens').where('id', '=', row.id), 'token-remove');
       const removed = presentToken(row);
       await this.#note('delete', owner, removed, client);
       return removed;
@@ -172,29 +172,34 @@ export class PersonalTokens {
     work: (client: Queryable, row: TokenRow) => Promise<PersonalToken>,
   ): Promise<PersonalToken> {
     return this.#parts.database.transaction(async (client) =>
-      work(client, await this.#find(owner.user.uid, name, client, 'FOR UPDATE')),
+      work(client, await this.#find(owner.user.uid, name, client, { isLocked: true })),
     );
   }
 
   async #set(
     action: 'revoke' | 'restore',
-    assignment: string,
     { owner, row, client }: { owner: TokenOwner; row: TokenRow; client: Queryable },
   ): Promise<PersonalToken> {
-    const text = `UPDATE access.personal_tokens SET ${assignment} WHERE id = $1 RETURNING ${tokenColumns}`;
-    const { rows } = await client.query<TokenRow>({ name: `token-${action}`, text, values: [row.id] });
+    const update = builder
+      .updateTable('access.personal_tokens')
+      .set({ revoked: action === 'revoke' ? now : null })
+      .where('id', '=', row.id)
+      .returning(tokenColumns);
+    const { rows } = await runQuery(client, update, `token-${action}`);
     const changed = presentToken(rows[0]!);
     await this.#note(action, owner, changed, client);
     return changed;
   }
 
-  async #find(userId: string, name: string, on: Queryable, lock: '' | 'FOR UPDATE' = ''): Promise<TokenRow> {
-    const text = `SELECT ${tokenColumns} FROM access.personal_tokens WHERE user_id = $1 AND name = $2 ${lock}`;
-    const { rows } = await on.query<TokenRow>({
-      name: lock === '' ? 'token-of-user' : 'token-of-user-lock',
-      text,
-      values: [userId, name],
-    });
+  async #find(userId: string, name: string, on: Queryable, { isLocked = false } = {}): Promise<TokenRow> {
+    const token = builder
+      .selectFrom('access.personal_tokens')
+      .select(tokenColumns)
+      .where('user_id', '=', userId)
+      .where('name', '=', name);
+    const { rows } = await (isLocked
+      ? runQuery(on, token.forUpdate(), 'token-of-user-lock')
+      : runQuery(on, token, 'token-of-user'));
     if (rows[0] === undefined) throw newNotFound(tokenResource, name);
     return rows[0];
   }
@@ -206,18 +211,12 @@ export class PersonalTokens {
     { name, generateName = 'pat-' }: TokenDraft,
   ): Promise<string> {
     // Names and numbers of tokens are looked at while no other is made for this user.
-    const { rows: owners } = await client.query({
-      name: 'token-owner-lock',
-      text: 'SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE',
-      values: [uid],
-    });
+    const owner = builder.selectFrom('access.users').select('id').where('id', '=', uid).forNoKeyUpdate();
+    const { rows: owners } = await runQuery(client, owner, 'token-owner-lock');
     if (owners.length === 0)
       throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
-    const { rows } = await client.query<{ name: string }>({
-      name: 'token-names',
-      text: 'SELECT name FROM access.personal_tokens WHERE user_id = $1',
-      values: [uid],
-    });
+    const names = builder.selectFrom('access.personal_tokens').select('name').where('user_id', '=', uid);
+    const { rows } = await runQuery(client, names, 'token-names');
     const taken = new Set(rows.map((row) => row.name));
     if (rows.length >= mostTokens)
       throw newInvalid(tokenKind, name ?? '', [

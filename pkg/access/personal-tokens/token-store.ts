@@ -1,6 +1,8 @@
 import * as crypto from 'node:crypto';
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import type { Database } from '#pkg/database/index';
+import { PreparedStatement, type Database, type Placeholders } from '#pkg/database/index';
+import { builder } from '../access-tables.ts';
 import type { PrincipalRow } from '../principals/principals.ts';
 
 const CONNECTIONS = 4;
@@ -78,11 +80,7 @@ export class TokenStore {
   }
 
   async #findAll(hashes: readonly Buffer[]): Promise<ReadonlyMap<number, FoundToken>> {
-    const { rows } = await this.#pool.query<{ found: FoundToken & { at: number } }>({
-      name: 'token-owners',
-      text: ownersByHash,
-      values: [hashes],
-    });
+    const { rows } = await findOwners.run(this.#pool, { hashes });
     return new Map(rows.map(({ found }) => [found.at, found]));
   }
 }
@@ -92,14 +90,42 @@ export class TokenStore {
  * whoever has the name later. `ensureAdministrator` gives them their owner's id at the next start. One value of JSON
  * takes pg a third of the time that the columns take.
  */
-const ownersByHash = `
-  SELECT row_to_json(found) AS found FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (hash, number)
-  CROSS JOIN LATERAL (
-    SELECT asked.number - 1 AS at, t.id AS token_id, t.name AS token_name, t.roles, (extract(epoch FROM t.expires) * 1000)::float8 AS token_expires,
-      t.revoked IS NULL AND (t.expires IS NULL OR t.expires > now()) AS is_usable,
-      t.last_used IS NULL OR t.last_used < now() - interval '1 minute' AS is_stale,
-      p.*
-    FROM access.personal_tokens t
-    JOIN access.principals p ON p.id = COALESCE(t.user_id,
-      (SELECT u.id FROM access.users u WHERE u.username_key = lower(t.username) AND u.username = t.username AND u.date_joined <= t.created))
-    WHERE t.hash = asked.hash LIMIT 1) found`;
+const findOwners = new PreparedStatement('token-owners', ($: Placeholders<{ hashes: readonly Buffer[] }>) =>
+  builder
+    .selectFrom(
+      sql<{ hash: Buffer; number: string }>`unnest(${$.hashes}::bytea[]) WITH ORDINALITY`.as<'asked'>(
+        sql`asked (hash, number)`,
+      ),
+    )
+    .crossJoinLateral((eb) =>
+      eb
+        .selectFrom('access.personal_tokens as t')
+        .innerJoin('access.principals as p', (join) =>
+          join.on('p.id', '=', (on) =>
+            on.fn.coalesce(
+              't.user_id',
+              on
+                .selectFrom('access.users as u')
+                .select('u.id')
+                .where('u.username_key', '=', sql<string>`lower(t.username)`)
+                .whereRef('u.username', '=', 't.username')
+                .whereRef('u.date_joined', '<=', 't.created'),
+            ),
+          ),
+        )
+        .select([
+          sql<number>`asked.number - 1`.as('at'),
+          't.id as token_id',
+          't.name as token_name',
+          't.roles',
+          sql<number | null>`(extract(epoch FROM t.expires) * 1000)::float8`.as('token_expires'),
+          sql<boolean>`t.revoked IS NULL AND (t.expires IS NULL OR t.expires > now())`.as('is_usable'),
+          sql<boolean>`t.last_used IS NULL OR t.last_used < now() - interval '1 minute'`.as('is_stale'),
+        ])
+        .selectAll('p')
+        .whereRef('t.hash', '=', 'asked.hash')
+        .limit(sql.lit(1))
+        .as('found'),
+    )
+    .select(sql<FoundToken & { at: number }>`row_to_json(found)`.as('found')),
+);

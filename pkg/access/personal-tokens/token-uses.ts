@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
+import { sql } from 'kysely';
+import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FoundToken } from './token-store.ts';
 
@@ -81,8 +84,7 @@ export class TokenUses {
 
   async #write(used: readonly string[], failed: readonly FailedUse[]): Promise<void> {
     try {
-      if (used.length > 0)
-        await this.#parts.database.pool.query({ name: 'tokens-used', text: noteUses, values: [used] });
+      if (used.length > 0) await noteUses.run(this.#parts.database.pool, { used });
       for (const { token, address } of failed) {
         const { username, token_name: resource } = token;
         await this.#parts.audit.operate({
@@ -105,7 +107,19 @@ function reasonOf({ is_usable: isUsable }: FoundToken): string {
 }
 
 /** Another replica that notes the same is not waited for. */
-const noteUses = `
-  UPDATE access.personal_tokens SET last_used = now() WHERE id IN (
-    SELECT id FROM access.personal_tokens
-    WHERE id = ANY($1) AND (last_used IS NULL OR last_used < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED)`;
+const noteUses = new PreparedStatement('tokens-used', ($: Placeholders<{ used: readonly string[] }>) =>
+  builder
+    .updateTable('access.personal_tokens')
+    .set({ last_used: now })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('access.personal_tokens')
+        .select('id')
+        .where((token) => token('id', '=', token.fn.any($.used)))
+        .where((token) =>
+          token.or([token('last_used', 'is', null), token('last_used', '<', sql<Date>`now() - interval '1 minute'`)]),
+        )
+        .forNoKeyUpdate()
+        .skipLocked(),
+    ),
+);
