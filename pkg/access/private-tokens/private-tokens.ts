@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
@@ -8,6 +11,32 @@ import { fold } from '../names/fold-case.ts';
 import { PrivateTokenError } from './private-token-error.ts';
 
 const { purposeOf, lookupPurpose } = sealedTables.privateTokens;
+/** One writes, at most once a minute, and nobody waits for it. */
+const useToken = new PreparedStatement('private-token-owner', ($: Placeholders<{ hashes: readonly Buffer[] }>) =>
+  builder
+    .with('stale', (db) =>
+      db
+        .selectFrom('access.private_tokens')
+        .select('user_id')
+        .where((eb) => eb('lookup', '=', eb.fn.any($.hashes)))
+        .where((eb) =>
+          eb.or([eb('date_last_used', 'is', null), eb('date_last_used', '<', sql<Date>`now() - interval '1 minute'`)]),
+        )
+        .forNoKeyUpdate()
+        .skipLocked(),
+    )
+    .with('used', (db) =>
+      db
+        .updateTable('access.private_tokens as t')
+        .from('stale')
+        .set({ date_last_used: now })
+        .whereRef('t.user_id', '=', 'stale.user_id'),
+    )
+    .selectFrom('access.private_tokens')
+    .select('user_id')
+    .where((eb) => eb('lookup', '=', eb.fn.any($.hashes))),
+);
+
 const form = /^[0-9a-f]{40}$/;
 
 export interface PrivateTokenParts {
@@ -41,11 +70,12 @@ export class PrivateTokens {
   /** Refuses where there is one: who needs that token must not lose it. */
   create(username: string): Promise<string> {
     return this.#change(username, 'create', async (client, user) => {
-      const { values, token } = this.#make(user.id);
-      const { rowCount } = await client.query(
-        'INSERT INTO access.private_tokens (user_id, secret, lookup) VALUES ($1, $2, $3) ON CONFLICT (user_id) DO NOTHING',
-        values,
-      );
+      const { secret, lookup, token } = this.#make(user.id);
+      const insert = builder
+        .insertInto('access.private_tokens')
+        .values({ user_id: user.id, secret, lookup })
+        .onConflict((conflict) => conflict.column('user_id').doNothing());
+      const { rowCount } = await runQuery(client, insert);
       if (rowCount === 0) throw new PrivateTokenError('exists', user.username);
       return token;
     });
@@ -54,9 +84,9 @@ export class PrivateTokens {
   /** The one there is. */
   show(username: string): Promise<string> {
     return this.#change(username, 'show', async (client, user) => {
-      const { rows } = await client.query<{ secret: Buffer }>(
-        'SELECT secret FROM access.private_tokens WHERE user_id = $1',
-        [user.id],
+      const { rows } = await runQuery(
+        client,
+        builder.selectFrom('access.private_tokens').select('secret').where('user_id', '=', user.id),
       );
       if (rows[0] === undefined) throw new PrivateTokenError('none', user.username);
       return this.#box.open(rows[0].secret, purposeOf(user.id));
@@ -66,11 +96,12 @@ export class PrivateTokens {
   /** A new one for the one there is, which is dead from the next request on. */
   rotate(username: string): Promise<string> {
     return this.#change(username, 'rotate', async (client, user) => {
-      const { values, token } = this.#make(user.id);
-      const { rowCount } = await client.query(
-        'UPDATE access.private_tokens SET secret = $2, lookup = $3, date_created = now(), date_last_used = NULL WHERE user_id = $1',
-        values,
-      );
+      const { secret, lookup, token } = this.#make(user.id);
+      const update = builder
+        .updateTable('access.private_tokens')
+        .set({ secret, lookup, date_created: now, date_last_used: null })
+        .where('user_id', '=', user.id);
+      const { rowCount } = await runQuery(client, update);
       if (rowCount === 0) throw new PrivateTokenError('none', user.username);
       return token;
     });
@@ -78,16 +109,19 @@ export class PrivateTokens {
 
   delete(username: string): Promise<void> {
     return this.#change(username, 'delete', async (client, user) => {
-      const { rowCount } = await client.query('DELETE FROM access.private_tokens WHERE user_id = $1', [user.id]);
+      const { rowCount } = await runQuery(
+        client,
+        builder.deleteFrom('access.private_tokens').where('user_id', '=', user.id),
+      );
       if (rowCount === 0) throw new PrivateTokenError('none', user.username);
     });
   }
 
-  #make(userId: string): { token: string; values: [string, Buffer, Buffer] } {
+  #make(userId: string): { token: string; secret: Buffer; lookup: Buffer } {
     const token = randomBytes(20).toString('hex');
     // The hash after the seal: both are of the same key then.
-    const sealed = this.#box.seal(token, purposeOf(userId));
-    return { token, values: [userId, sealed, this.#box.lookup(token, lookupPurpose)] };
+    const secret = this.#box.seal(token, purposeOf(userId));
+    return { token, secret, lookup: this.#box.lookup(token, lookupPurpose) };
   }
 
   /** Change and audit, both or neither; of two at once for one user the second sees what the first has done. */
@@ -97,10 +131,12 @@ export class PrivateTokens {
     work: (client: Queryable, user: { id: string; username: string }) => Promise<T>,
   ): Promise<T> {
     return this.#database.transaction(async (client) => {
-      const { rows } = await client.query<{ id: string; username: string }>(
-        'SELECT id, username FROM access.users WHERE username_key = $1 FOR NO KEY UPDATE',
-        [fold(username)],
-      );
+      const owner = builder
+        .selectFrom('access.users')
+        .select(['id', 'username'])
+        .where('username_key', '=', fold(username))
+        .forNoKeyUpdate();
+      const { rows } = await runQuery(client, owner);
       const [user] = rows;
       if (user === undefined) throw new PrivateTokenError('unknown-user', username);
       const result = await work(client, user);
@@ -122,16 +158,7 @@ export class PrivateTokens {
   }
 
   async #ownerOf(hashes: readonly Buffer[]): Promise<string | undefined> {
-    const { rows } = await this.#database.pool.query<{ user_id: string }>({
-      name: 'private-token-owner',
-      // One writes, at most once a minute, and nobody waits for it.
-      text: `WITH stale AS (
-          SELECT user_id FROM access.private_tokens
-          WHERE lookup = ANY($1) AND (date_last_used IS NULL OR date_last_used < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED),
-        used AS (UPDATE access.private_tokens t SET date_last_used = now() FROM stale WHERE t.user_id = stale.user_id)
-        SELECT user_id FROM access.private_tokens WHERE lookup = ANY($1)`,
-      values: [hashes],
-    });
+    const { rows } = await useToken.run(this.#database.pool, { hashes });
     return rows[0]?.user_id;
   }
 }
