@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { runQuery } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import { randomText } from '../secrets/random-text.ts';
@@ -10,7 +13,7 @@ import { isKeyId } from '../signature/signature-claim.ts';
 /** How many a user may have. */
 export const maxAccessKeys = 10;
 
-const columns = 'id, ip_group, is_active, date_created, date_last_used';
+const columns = ['id', 'ip_group', 'is_active', 'date_created', 'date_last_used'] as const;
 
 /** What may be told of a key. */
 export interface AccessKey {
@@ -55,11 +58,13 @@ export class AccessKeys {
 
   /** The oldest first. */
   async list(userId: string): Promise<AccessKey[]> {
-    const { rows } = await this.#database.pool.query<KeyRow>({
-      name: 'access-keys-of-user',
-      text: `SELECT ${columns} FROM access.access_keys WHERE user_id = $1 ORDER BY date_created, id`,
-      values: [userId],
-    });
+    const keys = builder
+      .selectFrom('access.access_keys')
+      .select(columns)
+      .where('user_id', '=', userId)
+      .orderBy('date_created')
+      .orderBy('id');
+    const { rows } = await runQuery(this.#database.pool, keys, 'access-keys-of-user');
     return rows.map(present);
   }
 
@@ -77,16 +82,32 @@ export class AccessKeys {
     const sealed = this.#secrets.seal(secret, sealedTables.accessKeys.purposeOf(id));
     return this.#database.transaction(async (client) => {
       // Of two creations at once, the second counts what the first has made.
-      const { rows: users } = await client.query('SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE', [
-        owner.actor.id,
-      ]);
+      const { rows: users } = await runQuery(
+        client,
+        builder.selectFrom('access.users').select('id').where('id', '=', owner.actor.id).forNoKeyUpdate(),
+      );
       // Deleted while they asked.
       if (users.length === 0) throw newAuthenticationFailed();
-      const { rows } = await client.query<KeyRow>(
-        `INSERT INTO access.access_keys (id, user_id, secret, ip_group, is_active)
-          SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM access.access_keys WHERE user_id = $2) < $6 RETURNING ${columns}`,
-        [id, owner.actor.id, sealed, ipGroup, isActive, maxAccessKeys],
-      );
+      const count = builder
+        .selectFrom('access.access_keys')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('user_id', '=', owner.actor.id);
+      const insert = builder
+        .insertInto('access.access_keys')
+        .columns(['id', 'user_id', 'secret', 'ip_group', 'is_active'])
+        .expression(
+          builder
+            .selectNoFrom((row) => [
+              row.val(id).as('id'),
+              row.val(owner.actor.id).as('user_id'),
+              row.val(sealed).as('secret'),
+              sql.val([...ipGroup]).as('ip_group'),
+              row.val(isActive).as('is_active'),
+            ])
+            .where(count, '<', maxAccessKeys),
+        )
+        .returning(columns);
+      const { rows } = await runQuery(client, insert);
       if (rows[0] === undefined) return undefined;
       await this.#record(client, owner, { action: 'create', resource: id });
       return { key: present(rows[0]), secret };
@@ -101,10 +122,16 @@ export class AccessKeys {
   ): Promise<AccessKey | undefined> {
     if (!isKeyId(id)) return undefined;
     return this.#database.transaction(async (client) => {
-      const { rows } = await client.query<KeyRow>(
-        `UPDATE access.access_keys SET ip_group = coalesce($3, ip_group), is_active = coalesce($4, is_active) WHERE id = $1 AND user_id = $2 RETURNING ${columns}`,
-        [id, owner.actor.id, ipGroup ?? null, isActive ?? null],
-      );
+      const update = builder
+        .updateTable('access.access_keys')
+        .set({
+          ip_group: sql`coalesce(${ipGroup ?? null}, ip_group)`,
+          is_active: sql`coalesce(${isActive ?? null}, is_active)`,
+        })
+        .where('id', '=', id)
+        .where('user_id', '=', owner.actor.id)
+        .returning(columns);
+      const { rows } = await runQuery(client, update);
       if (rows[0] === undefined) return undefined;
       const detail = [
         ...(ipGroup === undefined ? [] : ['ip_group']),
@@ -119,10 +146,12 @@ export class AccessKeys {
   async delete(owner: KeyOwner, id: string): Promise<boolean> {
     if (!isKeyId(id)) return false;
     return this.#database.transaction(async (client) => {
-      const { rows } = await client.query<{ id: string }>(
-        'DELETE FROM access.access_keys WHERE id = $1 AND user_id = $2 RETURNING id',
-        [id, owner.actor.id],
-      );
+      const remove = builder
+        .deleteFrom('access.access_keys')
+        .where('id', '=', id)
+        .where('user_id', '=', owner.actor.id)
+        .returning('id');
+      const { rows } = await runQuery(client, remove);
       if (rows[0] !== undefined) await this.#record(client, owner, { action: 'delete', resource: rows[0].id });
       return rows[0] !== undefined;
     });

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { SignatureClaim } from '../signature/signature-claim.ts';
 
 /**
@@ -9,6 +11,27 @@ import type { SignatureClaim } from '../signature/signature-claim.ts';
 const purgedAtOnce = 10;
 /** While no clock tells when a signature is too old. */
 const unboundedMs = 24 * 60 * 60 * 1000;
+
+const insertUse = new PreparedStatement('signature-use', ($: Placeholders<{ hash: Buffer; expires: Date }>) =>
+  builder
+    .with('old', (db) =>
+      db
+        .selectFrom('access.signature_uses')
+        .select('hash')
+        .where('expires', '<', now)
+        .orderBy('expires')
+        .limit(purgedAtOnce)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .with('purged', (db) =>
+      db.deleteFrom('access.signature_uses as s').using('old').whereRef('s.hash', '=', 'old.hash'),
+    )
+    .insertInto('access.signature_uses')
+    .values({ hash: $.hash, expires: $.expires })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('hash'),
+);
 
 /** Remembers, for all replicas, signatures that serve one request only. */
 export class SignatureUses {
@@ -27,13 +50,8 @@ export class SignatureUses {
   ): Promise<boolean> {
     // Twice the window: the clocks of replicas and of the database differ a little.
     const expires = new Date(maxSkewMs === 0 ? now + unboundedMs : Math.max(...times) + 2 * maxSkewMs);
-    const { rows } = await this.#database.pool.query({
-      name: 'signature-use',
-      text: `WITH old AS (SELECT hash FROM access.signature_uses WHERE expires < now() ORDER BY expires LIMIT $3 FOR UPDATE SKIP LOCKED),
-          purged AS (DELETE FROM access.signature_uses s USING old WHERE s.hash = old.hash)
-        INSERT INTO access.signature_uses (hash, expires) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
-      values: [createHash('sha256').update(`${keyId}\n`).update(signature).digest(), expires, purgedAtOnce],
-    });
+    const hash = createHash('sha256').update(`${keyId}\n`).update(signature).digest();
+    const { rows } = await insertUse.run(this.#database.pool, { hash, expires });
     return rows.length > 0;
   }
 }

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
@@ -23,6 +26,33 @@ export interface SignatureVerifierOptions {
   /** Must what writes (POST, PUT, PATCH, DELETE) sign a digest of its body? Default false. */
   requiresDigest?: boolean;
 }
+
+const isUseStale = sql<boolean>`coalesce(date_last_used < now() - interval '1 minute', true)`;
+
+const findKey = new PreparedStatement('access-key-of-signature', ($: Placeholders<{ id: string }>) =>
+  builder
+    .selectFrom('access.access_keys')
+    .select(['user_id', 'secret', 'ip_group', 'is_active', isUseStale.as('is_use_stale')])
+    .where('id', '=', $.id),
+);
+
+/** At most once a minute, and nobody waits for another who does. */
+const noteUse = new PreparedStatement('access-key-use', ($: Placeholders<{ id: string }>) =>
+  builder
+    .with('stale', (db) =>
+      db
+        .selectFrom('access.access_keys')
+        .select('id')
+        .where('id', '=', $.id)
+        .where(isUseStale)
+        .forNoKeyUpdate()
+        .skipLocked(),
+    )
+    .updateTable('access.access_keys as k')
+    .from('stale')
+    .set({ date_last_used: now })
+    .whereRef('k.id', '=', 'stale.id'),
+);
 
 interface KeyRow {
   user_id: string;
@@ -85,7 +115,7 @@ export class SignatureVerifier {
     const key = await this.#keys.get(keyId);
     const problem = await this.#problemOf(claim, key, request);
     if (problem === undefined && key !== undefined) {
-      if (key.is_use_stale) await this.#noteUse(keyId);
+      if (key.is_use_stale) await noteUse.run(this.#database.pool, { id: keyId });
       return { userId: key.user_id, isAddressLimited: !key.ip_group.includes(anyAddress) };
     }
     await this.#audit.operate({
@@ -149,23 +179,7 @@ export class SignatureVerifier {
   }
 
   async #lookUp(id: string): Promise<KeyRow | undefined> {
-    const { rows } = await this.#database.pool.query<KeyRow>({
-      name: 'access-key-of-signature',
-      text: `SELECT user_id, secret, ip_group, is_active, coalesce(date_last_used < now() - interval '1 minute', true) AS is_use_stale
-        FROM access.access_keys WHERE id = $1`,
-      values: [id],
-    });
+    const { rows } = await findKey.run(this.#database.pool, { id });
     return rows[0];
-  }
-
-  /** At most once a minute, and nobody waits for another who does. */
-  async #noteUse(id: string): Promise<void> {
-    await this.#database.pool.query({
-      name: 'access-key-use',
-      text: `WITH stale AS (SELECT id FROM access.access_keys
-          WHERE id = $1 AND coalesce(date_last_used < now() - interval '1 minute', true) FOR NO KEY UPDATE SKIP LOCKED)
-        UPDATE access.access_keys k SET date_last_used = now() FROM stale WHERE k.id = stale.id`,
-      values: [id],
-    });
   }
 }
