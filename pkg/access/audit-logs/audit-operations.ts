@@ -1,5 +1,6 @@
-import { sql, type RawBuilder } from 'kysely';
+import { expressionBuilder, sql, type Expression, type SqlBool } from 'kysely';
 import type { AccessDatabase } from '../access-database.ts';
+import type { AccessTables } from '../access-tables.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import type { AccessResponse, Call, UserOperation } from '../http/operation.ts';
@@ -9,12 +10,15 @@ import { holdsIn, isAuditor } from '../http/caller.ts';
 import { auditDocuments } from './audit-documents.ts';
 import { loginLogs, operateLogs } from './log-lists.ts';
 
+const login = expressionBuilder<AccessTables, 'access.login_logs'>();
+const operation = expressionBuilder<AccessTables, 'access.operate_logs'>();
+
 export interface AuditOperationParts {
   database: AccessDatabase;
   organizations: Pick<Organizations, 'find'>;
 }
 
-const everything = sql`true`;
+const everything = sql.lit(true);
 
 /**
  * What was done, for those who look after it: SystemAdmin and SystemAuditor see all, OrgAdmin and OrgAuditor what
@@ -24,8 +28,8 @@ export function auditOperations({ database, organizations }: AuditOperationParts
   const { kysely } = database;
   const scopeOf = async (
     call: Call,
-    ofOrganization: (id: string) => RawBuilder<unknown>,
-  ): Promise<RawBuilder<unknown>> => {
+    ofOrganization: (id: string) => Expression<SqlBool>,
+  ): Promise<Expression<SqlBool>> => {
     const { id } = await selectOrg(call, organizations);
     if (isAuditor(call.caller)) return everything;
     if (!holdsIn(call.caller, id, 'OrgAdmin', 'OrgAuditor')) throw newPermissionDenied();
@@ -36,7 +40,7 @@ export function auditOperations({ database, organizations }: AuditOperationParts
   const listOperations = async (call: Call): Promise<AccessResponse> =>
     listAnswer(call, operateLogs({ kysely, query: call.query, scope: await scopeOf(call, operationsOf) }));
   const listOwn = async (call: Call): Promise<AccessResponse> =>
-    listAnswer(call, loginLogs({ kysely, query: call.query, scope: sql`user_id = ${call.caller.id}::uuid` }));
+    listAnswer(call, loginLogs({ kysely, query: call.query, scope: login('user_id', '=', call.caller.id) }));
   return [
     {
       method: 'GET',
@@ -66,6 +70,10 @@ export function auditOperations({ database, organizations }: AuditOperationParts
 }
 
 /** Those of its members. */
-const loginsOf = (id: string): RawBuilder<unknown> =>
-  sql`user_id IN (SELECT m.user_id FROM access.org_role_bindings m WHERE m.org_id = ${id}::uuid)`;
-const operationsOf = (id: string): RawBuilder<unknown> => sql`org_id = ${id}::uuid`;
+const loginsOf = (id: string): Expression<SqlBool> =>
+  login(
+    'user_id',
+    'in',
+    login.selectFrom('access.org_role_bindings as m').select('m.user_id').where('m.org_id', '=', id),
+  );
+const operationsOf = (id: string): Expression<SqlBool> => operation('org_id', '=', id);

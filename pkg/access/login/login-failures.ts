@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
-import { PreparedStatement, type Placeholders } from '#pkg/database/index';
+import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import { networkOf } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { builder, now } from '../access-tables.ts';
@@ -68,6 +68,12 @@ export function accountKey(folded: string): string {
 }
 
 export const addressKey = (address: string): string => `ip:${networkOf(address)}`;
+
+/** All of a user's, who may have several keys. */
+export async function forgetFailures(keys: readonly string[], on: Queryable): Promise<void> {
+  const failures = builder.deleteFrom('access.login_failures').where((eb) => eb('key', '=', eb.fn.any(eb.val(keys))));
+  await runQuery(on, failures, 'user-unblock');
+}
 
 /**
  * Failed logins, counted in the database for all replicas. An attempt counts as failed before the password is looked

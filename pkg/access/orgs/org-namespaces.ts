@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
-import { settledWithin } from '#pkg/database/index';
+import { runQuery, settledWithin } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { Namespaces } from './namespaces.ts';
 import { rootOrgId } from './organization.ts';
 
@@ -26,9 +28,6 @@ export interface OrgRemoval {
   removeRow: (on: Queryable) => Promise<void>;
 }
 
-/** `$1`: since when a look counts, by the database's clock, or null; `$2`: for how many seconds at most. */
-const isDue =
-  '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < greatest($1::timestamptz, clock_timestamp() - make_interval(secs => $2)))';
 /** Namespaces that one round checks at most. */
 const MOST = 50;
 /**
@@ -116,17 +115,15 @@ export class OrgNamespaces {
     for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
       // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is
       // there.
-      await this.#database.pool.query({
-        name: 'namespace-doubtful',
-        text: 'UPDATE access.organizations SET namespace_ready = false WHERE id = $1',
-        values: [orgId],
-      });
+      const doubt = builder.updateTable('access.organizations').set({ namespace_ready: false }).where('id', '=', orgId);
+      await runQuery(this.#database.pool, doubt, 'namespace-doubtful');
       const outcome = await this.#database.transaction(async (on) => {
-        const { rows } = await on.query<{ namespace_ready: boolean }>({
-          name: 'organization-lock',
-          text: 'SELECT namespace_ready FROM access.organizations WHERE id = $1 FOR UPDATE',
-          values: [orgId],
-        });
+        const organization = builder
+          .selectFrom('access.organizations')
+          .select('namespace_ready')
+          .where('id', '=', orgId)
+          .forUpdate();
+        const { rows } = await runQuery(on, organization, 'organization-lock');
         // Another replica has checked it meanwhile.
         if (rows[0]?.namespace_ready === true) return undefined;
         await check(on);
@@ -149,14 +146,18 @@ export class OrgNamespaces {
   async #ensureAll(): Promise<void> {
     try {
       this.#begun ??= (
-        await this.#database.pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now')
+        await runQuery(this.#database.pool, sql<{ now: string }>`SELECT clock_timestamp()::text AS now`)
       ).rows[0]!.now;
-      const { rows } = await this.#database.pool.query<{ id: string }>({
-        name: 'namespaces-due',
-        // In random order, so that one that always fails does not block the others.
-        text: `SELECT id FROM access.organizations WHERE ${isDue} AND id <> '${rootOrgId}' ORDER BY namespace_ready, random() LIMIT ${MOST}`,
-        values: [this.#begun, this.#refreshMs / 1000],
-      });
+      const due = builder
+        .selectFrom('access.organizations')
+        .select('id')
+        .where(this.#isDue())
+        .where('id', '<>', rootOrgId)
+        .orderBy('namespace_ready')
+        // So that one that always fails does not block the others.
+        .orderBy(sql`random()`)
+        .limit(MOST);
+      const { rows } = await runQuery(this.#database.pool, due, 'namespaces-due');
       for (const { id } of rows) {
         if (this.#isStopped) return;
         await this.#inTurn(() => this.#ensureOne(id));
@@ -170,19 +171,28 @@ export class OrgNamespaces {
   async #ensureOne(orgId: string): Promise<void> {
     if (this.#isStopped) return;
     await this.#database.transaction(async (on) => {
-      const { rows } = await on.query<{ id: string; name: string }>({
-        name: 'namespace-take',
-        text: `SELECT id, name FROM access.organizations WHERE id = $3 AND ${isDue} FOR NO KEY UPDATE SKIP LOCKED`,
-        values: [this.#begun, this.#refreshMs / 1000, orgId],
-      });
+      const organization = builder
+        .selectFrom('access.organizations')
+        .select(['id', 'name'])
+        .where('id', '=', orgId)
+        .where(this.#isDue())
+        .forNoKeyUpdate()
+        .skipLocked();
+      const { rows } = await runQuery(on, organization, 'namespace-take');
       if (rows[0] === undefined) return;
       await this.#namespaces.ensure(rows[0]);
-      await on.query({
-        name: 'namespace-ready',
-        text: 'UPDATE access.organizations SET namespace_ready = true, namespace_checked = clock_timestamp() WHERE id = $1',
-        values: [orgId],
-      });
+      const ready = builder
+        .updateTable('access.organizations')
+        .set({ namespace_ready: true, namespace_checked: sql<Date>`clock_timestamp()` })
+        .where('id', '=', orgId);
+      await runQuery(on, ready, 'namespace-ready');
     });
+  }
+
+  #isDue(): RawBuilder<boolean> {
+    const refreshSeconds = this.#refreshMs / 1000;
+    return sql`(NOT namespace_ready OR namespace_checked IS NULL
+      OR namespace_checked < greatest(${this.#begun}::timestamptz, clock_timestamp() - make_interval(secs => ${refreshSeconds})))`;
   }
 
   #failed(orgId: string | undefined, error: unknown): void {

@@ -1,23 +1,26 @@
+import type { Selectable } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
+
 /** All users of all organizations; nobody is a member of it. */
 export const rootOrgId = '00000000-0000-0000-0000-000000000000';
 /** Where a call is made that names none, by a caller who is not in exactly one. */
 export const defaultOrgId = '00000000-0000-0000-0000-000000000002';
 
-/** A row of `access.organizations`, as pg gives it. */
-export interface Organization {
-  id: string;
-  name: string;
-  builtin: boolean;
-  comment: string;
-  created_by: string;
-  date_created: Date;
-  date_updated: Date;
-  /** Whether the content platform has its namespace, and in it the bindings of its roles. */
-  namespace_ready: boolean;
-}
+export const organizationColumns = [
+  'id',
+  'name',
+  'builtin',
+  'comment',
+  'created_by',
+  'date_created',
+  'date_updated',
+  'namespace_ready',
+] as const;
 
-export const organizationColumns =
-  'id, name, builtin, comment, created_by, date_created, date_updated, namespace_ready';
+/**
+ * As pg gives it. `namespace_ready`: the content platform has its namespace, and in it the bindings of its roles.
+ */
+export type Organization = Pick<Selectable<AccessTables['access.organizations']>, (typeof organizationColumns)[number]>;
 
 export const isRoot = ({ id }: Pick<Organization, 'id'>): boolean => id === rootOrgId;
 

@@ -1,4 +1,6 @@
+import { runQuery } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { isUuid } from '../records/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, type Organization } from './organization.ts';
@@ -18,12 +20,10 @@ export class Organizations {
   async find(text: string): Promise<Organization | undefined> {
     // No database takes it; no organization is named so.
     if (text.length > longestName || /[\0\p{Cs}]/u.test(text)) return undefined;
-    const column = isUuid(text) ? 'id' : 'name_key';
-    const { rows } = await this.#database.pool.query<Organization>({
-      name: `organization-by-${column}`,
-      text: `SELECT ${organizationColumns} FROM access.organizations WHERE ${column} = $1`,
-      values: [column === 'id' ? text : fold(text)],
-    });
+    const organizations = builder.selectFrom('access.organizations').select(organizationColumns);
+    const { rows } = await (isUuid(text)
+      ? runQuery(this.#database.pool, organizations.where('id', '=', text), 'organization-by-id')
+      : runQuery(this.#database.pool, organizations.where('name_key', '=', fold(text)), 'organization-by-name_key'));
     return rows[0];
   }
 }

@@ -1,4 +1,5 @@
-import type { Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { isAccessError, newAccessConflict, newOrgNotFound, newAccessUnavailable } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
@@ -15,21 +16,21 @@ export async function removeOrg(
   { audit, names, namespaces }: OrgParts,
 ): Promise<void> {
   const check = async (on: Queryable): Promise<void> => {
-    const { rows } = await on.query<{ has_members: boolean }>({
-      name: 'organization-has-members',
-      text: 'SELECT EXISTS (SELECT 1 FROM access.org_role_bindings WHERE org_id = o.id) AS has_members FROM access.organizations o WHERE id = $1',
-      values: [id],
-    });
+    const organization = builder
+      .selectFrom('access.organizations as o')
+      .select((eb) =>
+        eb
+          .exists(eb.selectFrom('access.org_role_bindings').select('id').whereRef('org_id', '=', 'o.id'))
+          .as('has_members'),
+      )
+      .where('o.id', '=', id);
+    const { rows } = await runQuery(on, organization, 'organization-has-members');
     if (rows[0] === undefined) throw newOrgNotFound();
     if (rows[0].has_members)
       throw newAccessConflict('The organization still has members: take their roles away first.');
   };
   const removeRow = async (on: Queryable): Promise<void> => {
-    await on.query({
-      name: 'organization-delete',
-      text: 'DELETE FROM access.organizations WHERE id = $1',
-      values: [id],
-    });
+    await runQuery(on, builder.deleteFrom('access.organizations').where('id', '=', id), 'organization-delete');
     await audit.operate(
       { ...actorOf(call), action: 'delete', resourceType: 'organization', resource: name, orgId: id },
       on,

@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
 import type { JsonObject } from '#pkg/apimachinery/index';
+import { runQuery } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
@@ -23,11 +26,11 @@ export async function createOrg(
   await names.prepare();
   const created = await withUniqueName(() =>
     database.transaction(async (on) => {
-      const { rows } = await on.query<Organization>({
-        name: 'organization-insert',
-        text: `INSERT INTO access.organizations (name, name_key, comment, created_by) VALUES ($1, $2, $3, $4) RETURNING ${organizationColumns}`,
-        values: [name, fold(name!), comment, call.caller.username],
-      });
+      const insert = builder
+        .insertInto('access.organizations')
+        .values({ name: name!, name_key: fold(name!), comment, created_by: call.caller.username })
+        .returning(organizationColumns);
+      const { rows } = await runQuery(on, insert, 'organization-insert');
       const organization = rows[0]!;
       await names.claim('organization', organization, on);
       await audit.operate(
@@ -52,13 +55,20 @@ export async function changeOrg(
   await names.prepare();
   await withUniqueName(() =>
     database.transaction(async (on) => {
-      // A namespace tells the name of its organization.
-      const { rows } = await on.query<{ name: string }>({
-        name: 'organization-update',
-        text: `UPDATE access.organizations SET name = coalesce($2, name), name_key = coalesce($3, name_key), comment = coalesce($4, comment), date_updated = now(),
-            namespace_ready = namespace_ready AND coalesce($2, name) = name WHERE id = $1 RETURNING name`,
-        values: [id, name ?? null, name === undefined ? null : fold(name), comment ?? null],
-      });
+      const newName = sql<string>`coalesce(${name ?? null}, name)`;
+      const update = builder
+        .updateTable('access.organizations')
+        .set({
+          name: newName,
+          name_key: sql`coalesce(${name === undefined ? null : fold(name)}, name_key)`,
+          comment: sql`coalesce(${comment ?? null}, comment)`,
+          date_updated: now,
+          // A namespace tells the name of its organization.
+          namespace_ready: sql`namespace_ready AND ${newName} = name`,
+        })
+        .where('id', '=', id)
+        .returning('name');
+      const { rows } = await runQuery(on, update, 'organization-update');
       if (rows[0] === undefined) throw newOrgNotFound();
       // One that looks like another from before keeps its name.
       if (name !== undefined && name !== before) await names.claim('organization', { id, name }, on);

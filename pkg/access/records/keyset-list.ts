@@ -1,4 +1,4 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { AccessTables } from '../access-tables.ts';
 import type { ListSource, Page } from '../http/list-answer.ts';
 
@@ -13,13 +13,10 @@ export interface KeysetSortKey {
   readonly type: 'text' | 'uuid' | 'boolean' | 'timestamptz';
 }
 
-export interface KeysetQuery<Row> {
+export interface KeysetQuery<DB, TB extends keyof DB, Row> {
   kysely: Kysely<AccessTables>;
-  columns: RawBuilder<unknown>;
-  /** Tables and joins. */
-  from: RawBuilder<unknown>;
-  /** All of them must hold. */
-  where: readonly RawBuilder<unknown>[];
+  /** All of them, in no order. */
+  rows: SelectQueryBuilder<DB, TB, Row>;
   order: KeysetSortKey & { isDescending: boolean };
   /** Unique: decides between those that the order leaves equal. */
   id: RawBuilder<unknown>;
@@ -28,63 +25,64 @@ export interface KeysetQuery<Row> {
   present(row: Row): object;
 }
 
-type Keyed<Row> = Row & { sort_key: string; sort_id: string };
-
 /**
  * A list of any length, a batch at a time, each from where the last one ended: nothing is held in the database while a
  * client takes its time. A row whose place in the order changes meanwhile may so be seen twice, or not at all; all
  * others are seen once. Source: keyset pagination.
  */
-export function keysetList<Row>(query: KeysetQuery<Row>): ListSource<Row> {
+export function keysetList<DB, TB extends keyof DB, Row>(query: KeysetQuery<DB, TB, Row>): ListSource<Row> {
   return { all: () => batches(query), page: (page) => readPart(query, page), present: (row) => query.present(row) };
 }
 
-async function* batches<Row>({
+async function* batches<DB, TB extends keyof DB, Row>({
   kysely,
-  columns,
-  from,
-  where,
+  rows,
   order,
   id,
   idType = 'uuid',
-}: KeysetQuery<Row>): AsyncGenerator<Row[]> {
+}: KeysetQuery<DB, TB, Row>): AsyncGenerator<Row[]> {
   const { expression, type, isDescending } = order;
-  let after = sql`true`;
+  // As texts: a Date would lose what is finer than a millisecond.
+  const keyed = ordered(rows, order, id).select([
+    sql<string>`(${expression})::text`.as('sort_key'),
+    sql<string>`(${id})::text`.as('sort_id'),
+  ]);
+  let next = keyed;
   for (let size = FIRST_BATCH; ; size = Math.min(size * 2, LARGEST_BATCH)) {
-    // As texts: a Date would lose what is finer than a millisecond.
-    const { rows } = await sql<
-      Keyed<Row>
-    >`SELECT ${columns}, (${expression})::text AS sort_key, (${id})::text AS sort_id
-      FROM ${from} WHERE ${all([...where, after])} ${orderBy(order, id)} LIMIT ${size}`.execute(kysely);
-    if (rows.length > 0) yield rows;
-    if (rows.length < size) return;
-    const last = rows.at(-1)!;
-    after = sql`(${expression}, ${id}) ${sql.raw(isDescending ? '<' : '>')} (${last.sort_key}::${sql.raw(type)}, ${last.sort_id}::${sql.raw(idType)})`;
+    const batch = (await kysely.executeQuery(next.limit(size))).rows as (Row & { sort_key: string; sort_id: string })[];
+    if (batch.length > 0) yield batch;
+    if (batch.length < size) return;
+    const last = batch.at(-1)!;
+    next = keyed.where(
+      sql<boolean>`(${expression}, ${id}) ${sql.raw(isDescending ? '<' : '>')} (${last.sort_key}::${sql.raw(type)}, ${last.sort_id}::${sql.raw(idType)})`,
+    );
   }
 }
 
-function readPart<Row>(
-  { kysely, columns, from, where, order, id }: KeysetQuery<Row>,
+function readPart<DB, TB extends keyof DB, Row>(
+  { kysely, rows, order, id }: KeysetQuery<DB, TB, Row>,
   { limit, offset }: Page,
 ): Promise<{ count: number; rows: Row[] }> {
   const transaction = kysely.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
   return transaction.execute(async (on) => {
-    const counted = await sql<{ count: string }>`SELECT count(*) AS count FROM ${from} WHERE ${all(where)}`.execute(on);
+    const all = rows.clearSelect();
+    const counted = await on.executeQuery(
+      all.select((eb) => eb.fn.countAll().as('count')).$castTo<{ count: string }>(),
+    );
     // Columns that are queries of their own would be asked for all rows before the offset, too.
-    const ids = sql`ARRAY(SELECT ${id} FROM ${from} WHERE ${all(where)} ${orderBy(order, id)} LIMIT ${limit} OFFSET ${offset})`;
-    const { rows } =
-      await sql<Row>`SELECT ${columns} FROM ${from} WHERE ${id} = ANY(${ids}) ${orderBy(order, id)}`.execute(on);
-    return { count: Number(counted.rows[0]!.count), rows };
+    const ids = ordered(all.select(id.as('id')), order, id)
+      .limit(limit)
+      .offset(offset);
+    const part = ordered(rows.clearWhere().where(sql<boolean>`${id} = ANY(ARRAY${ids})`), order, id);
+    return { count: Number(counted.rows[0]!.count), rows: (await on.executeQuery(part)).rows as Row[] };
   });
 }
 
-const all = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> =>
-  conditions.length === 0 ? sql`true` : sql.join(conditions, sql` AND `);
-
-function orderBy(
-  { expression, isDescending }: KeysetQuery<never>['order'],
+function ordered<DB, TB extends keyof DB, Row>(
+  rows: SelectQueryBuilder<DB, TB, Row>,
+  { expression, isDescending }: KeysetQuery<DB, TB, Row>['order'],
   id: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const direction = sql.raw(isDescending ? 'DESC' : 'ASC');
-  return sql`ORDER BY ${expression} ${direction}, ${id} ${direction}`;
+): SelectQueryBuilder<DB, TB, Row> {
+  const direction = isDescending ? 'desc' : 'asc';
+  return rows.orderBy(expression, direction).orderBy(id, direction);
 }

@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { builder } from '../access-tables.ts';
 import { findRole, type AccessRole, type RoleName } from '../principals/role.ts';
 
 /** A role that a user has: in the system as a whole, or in one organization. */
@@ -16,15 +18,21 @@ export interface Binding {
 
 export type RoleScope = AccessRole['scope'];
 
-/** Rows of a table, with the names of what they refer to; `b`, `u` and `o` in conditions. */
-export function bindingsFrom(scope: RoleScope): string {
-  const join = `access.${scope}_role_bindings b JOIN access.users u ON u.id = b.user_id`;
-  return scope === 'org' ? `${join} JOIN access.organizations o ON o.id = b.org_id` : join;
-}
+export const bindingTable = (scope: RoleScope) => `access.${scope}_role_bindings` as const;
 
-export function bindingColumns(scope: RoleScope): string {
-  const org = scope === 'org' ? 'b.org_id, o.name AS org_name' : 'NULL AS org_id, NULL AS org_name';
-  return `b.id, b.user_id, u.username, u.name AS user_name, b.role, b.created_by, b.date_created, ${org}`;
+/** Rows of a table, with the names of what they refer to; `b`, `u` and `o` in conditions. */
+export function selectBindings(scope: RoleScope) {
+  const isOrg = scope === 'org';
+  return builder
+    .selectFrom(builder.dynamic.table(bindingTable(scope)).as('b'))
+    .innerJoin('access.users as u', 'u.id', 'b.user_id')
+    .$if(isOrg, (rows) => rows.innerJoin('access.organizations as o', (join) => join.on(sql<boolean>`o.id = b.org_id`)))
+    .select(['b.id', 'b.user_id', 'u.username', 'u.name as user_name', 'b.role', 'b.created_by', 'b.date_created'])
+    .select([
+      (isOrg ? sql<string | null>`b.org_id` : sql<string | null>`NULL`).as('org_id'),
+      (isOrg ? sql<string | null>`o.name` : sql<string | null>`NULL`).as('org_name'),
+    ])
+    .$narrowType<{ role: RoleName }>();
 }
 
 /** The record that clients see: what it refers to by id, as it is given in a POST, and in words. */

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type Expression, type SqlBool } from 'kysely';
 import { newPermissionDenied } from '../http/access-error.ts';
 import type { ListSource } from '../http/list-answer.ts';
 import type { Call } from '../http/operation.ts';
@@ -8,15 +8,15 @@ import { isAuditor, type Principal } from '../http/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
-import { bindingColumns, bindingsFrom, presentBinding, type Binding, type RoleScope } from './binding.ts';
+import { presentBinding, selectBindings, type Binding, type RoleScope } from './binding.ts';
 import { findRole } from '../principals/role.ts';
 import type { RoleParts } from './role-parts.ts';
 
 /** The first is the usual one: by the index. */
 export const bindingOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
-  ['id', { expression: sql`b.id`, type: 'uuid' }],
-  ['date_created', { expression: sql`b.date_created`, type: 'timestamptz' }],
-  ['role', { expression: sql`b.role`, type: 'text' }],
+  ['id', { expression: sql.ref('b.id'), type: 'uuid' }],
+  ['date_created', { expression: sql.ref('b.date_created'), type: 'timestamptz' }],
+  ['role', { expression: sql.ref('b.role'), type: 'text' }],
 ]);
 
 /** Organizations whose bindings the caller may read; undefined: all, and those of the system. */
@@ -35,35 +35,34 @@ export async function listBindings(scope: RoleScope, call: Call, parts: RolePart
   const readable = readableOrgs(call.caller);
   if (readable !== undefined && (scope === 'system' || readable.length === 0)) throw newPermissionDenied();
   const reader = FieldReader.ofQuery(call.query);
-  const where: RawBuilder<unknown>[] = [];
+  let rows = selectBindings(scope);
   const user = reader.text('user', { longest: 1000 });
   // Nobody of that name has nothing.
-  if (user !== undefined) where.push(sql`b.user_id = ${(await parts.users.resolve(user)) ?? null}::uuid`);
+  if (user !== undefined) rows = rows.where('b.user_id', '=', sql.val((await parts.users.resolve(user)) ?? null));
   const role = reader.text('role', {
     check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
   });
-  if (role !== undefined) where.push(sql`b.role = ${findRole(role)!.name}`);
-  if (scope === 'org') where.push(...(await orgConditions(reader, readable, call, parts)));
+  if (role !== undefined) rows = rows.where('b.role', '=', findRole(role)!.name);
+  const orgCondition = scope === 'org' ? await readOrgCondition(reader, readable, call, parts) : undefined;
+  if (orgCondition !== undefined) rows = rows.where(orgCondition);
   const order = readOrder(reader, bindingOrders);
   reader.done();
   return keysetList({
     kysely: parts.database.kysely,
-    columns: sql.raw(bindingColumns(scope)),
-    from: sql.raw(bindingsFrom(scope)),
-    where,
+    rows,
     order,
-    id: sql`b.id`,
+    id: sql.ref('b.id'),
     present: presentBinding,
   });
 }
 
 /** Of the organization of the filter `org`, else of the one the call is made in, else of all that may be read. */
-async function orgConditions(
+async function readOrgCondition(
   reader: FieldReader,
   readable: readonly string[] | undefined,
   call: Call,
   parts: RoleParts,
-): Promise<RawBuilder<unknown>[]> {
+): Promise<Expression<SqlBool> | undefined> {
   const filter = reader.text('org', { longest: 1000 });
   const organization =
     filter !== undefined
@@ -72,8 +71,7 @@ async function orgConditions(
         ? undefined
         : await selectOrg(call, parts.organizations);
   if (filter !== undefined && organization === undefined) reader.refuse('org', 'There is no such organization.');
-  if (organization === undefined || isRoot(organization))
-    return readable === undefined ? [] : [sql`b.org_id = ANY(${readable}::uuid[])`];
+  if (organization === undefined || isRoot(organization)) return readable && sql`b.org_id = ANY(${readable}::uuid[])`;
   if (readable !== undefined && !readable.includes(organization.id)) throw newPermissionDenied();
-  return [sql`b.org_id = ${organization.id}::uuid`];
+  return sql`b.org_id = ${organization.id}::uuid`;
 }

@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
+import { runQuery } from '#pkg/database/index';
 import { type Queryable, isDuplicate } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { holdsIn, isAdministrator } from '../http/caller.ts';
@@ -8,7 +11,7 @@ import { selectOrg } from '../orgs/select-org.ts';
 import { findRole } from '../principals/role.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { refuseLastAdministrator } from '../users/administrators.ts';
-import { bindingColumns, bindingsFrom, titleOf, type Binding, type RoleScope } from './binding.ts';
+import { bindingTable, selectBindings, titleOf, type Binding, type RoleScope } from './binding.ts';
 import type { RoleParts } from './role-parts.ts';
 
 /** `{user, role}`, and of an organization `org`; without it in the one the call is made in. */
@@ -66,12 +69,14 @@ async function resolveFor(
 ): Promise<string | undefined> {
   const userId = await users.resolve(text);
   if (isAdministrator(caller)) return userId;
-  const { rows } = await database.pool.query({
-    name: 'binding-user-is-member',
-    text: 'SELECT 1 FROM access.org_role_bindings WHERE user_id = $1 AND org_id = $2 LIMIT 1',
+  const memberships = builder
+    .selectFrom('access.org_role_bindings')
+    .select('id')
     // Asked of nobody too: it takes as long.
-    values: [userId ?? null, organization?.id ?? null],
-  });
+    .where('user_id', '=', sql.val(userId ?? null))
+    .where('org_id', '=', sql.val(organization?.id ?? null))
+    .limit(1);
+  const { rows } = await runQuery(database.pool, memberships, 'binding-user-is-member');
   return rows.length === 0 ? undefined : userId;
 }
 
@@ -108,34 +113,28 @@ async function insertBinding(
   on: Queryable,
 ): Promise<Binding> {
   // What goes at this moment is not there: no broken reference.
-  const { rows: found } = await on.query({
-    name: 'binding-user-lock',
-    text: 'SELECT 1 FROM access.users WHERE id = $1 FOR KEY SHARE',
-    values: [userId],
-  });
+  const user = builder.selectFrom('access.users').select('id').where('id', '=', userId).forKeyShare();
+  const { rows: found } = await runQuery(on, user, 'binding-user-lock');
   if (found.length === 0) throw newFieldErrors({ user: ['There is no such user.'] });
   if (orgId !== undefined) {
-    const { rows } = await on.query({
-      name: 'binding-org-lock',
-      text: 'SELECT 1 FROM access.organizations WHERE id = $1 FOR KEY SHARE',
-      values: [orgId],
-    });
+    const organization = builder.selectFrom('access.organizations').select('id').where('id', '=', orgId).forKeyShare();
+    const { rows } = await runQuery(on, organization, 'binding-org-lock');
     if (rows.length === 0) throw newFieldErrors({ org: ['There is no such organization.'] });
   }
-  const { rows } = await on.query<{ id: string }>({
-    name: `${scope}-binding-insert`,
-    text: `INSERT INTO access.${scope}_role_bindings (user_id, role, created_by${scope === 'org' ? ', org_id' : ''}) VALUES ($1, $2, $3${scope === 'org' ? ', $4' : ''}) RETURNING id`,
-    values: [userId, role, createdBy, ...(orgId === undefined ? [] : [orgId])],
-  });
+  const row = { user_id: userId, role, created_by: createdBy };
+  const insert =
+    orgId === undefined
+      ? builder.insertInto('access.system_role_bindings').values(row).returning('id')
+      : builder
+          .insertInto('access.org_role_bindings')
+          .values({ ...row, org_id: orgId })
+          .returning('id');
+  const { rows } = await runQuery<{ id: string }>(on, insert, `${scope}-binding-insert`);
   return (await findBinding(scope, rows[0]!.id, on))!;
 }
 
 export async function findBinding(scope: RoleScope, id: string, on: Queryable): Promise<Binding | undefined> {
-  const { rows } = await on.query<Binding>({
-    name: `${scope}-binding`,
-    text: `SELECT ${bindingColumns(scope)} FROM ${bindingsFrom(scope)} WHERE b.id = $1`,
-    values: [id],
-  });
+  const { rows } = await runQuery(on, selectBindings(scope).where('b.id', '=', id), `${scope}-binding`);
   return rows[0];
 }
 
@@ -149,11 +148,8 @@ export async function removeBinding(
   checkWriter(call, binding.org_id);
   await database.transaction(async (on) => {
     if (binding.role === 'SystemAdmin') await refuseLastAdministrator(binding.user_id, on);
-    const { rowCount } = await on.query({
-      name: `${scope}-binding-delete`,
-      text: `DELETE FROM access.${scope}_role_bindings WHERE id = $1`,
-      values: [binding.id],
-    });
+    const remove = builder.deleteFrom(bindingTable(scope)).where('id', '=', binding.id);
+    const { rowCount } = await runQuery(on, remove, `${scope}-binding-delete`);
     if (rowCount === 0) throw newAccessNotFound();
     await audit.operate(
       {

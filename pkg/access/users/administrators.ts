@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
+import { runQuery } from '#pkg/database/index';
 import type { Queryable } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 
 /**
@@ -8,13 +11,17 @@ import { newPermissionDenied } from '../http/access-error.ts';
  * user.
  */
 export async function refuseLastAdministrator(userId: string, on: Queryable): Promise<void> {
-  const { rows } = await on.query<{ id: string; stays: boolean }>({
-    name: 'administrators-lock',
-    text: `SELECT u.id, u.date_expired IS NULL AS stays FROM access.users u JOIN access.system_role_bindings s ON s.user_id = u.id
-      WHERE s.role = 'SystemAdmin' AND u.is_active AND (u.date_expired IS NULL OR u.date_expired > now())
-      ORDER BY u.id FOR UPDATE OF u, s`,
-    values: [],
-  });
+  const administrators = builder
+    .selectFrom('access.users as u')
+    .innerJoin('access.system_role_bindings as s', 's.user_id', 'u.id')
+    .select(['u.id', sql<boolean>`u.date_expired IS NULL`.as('stays')])
+    // Not a parameter: there is an index of them.
+    .where('s.role', '=', sql.lit('SystemAdmin'))
+    .where('u.is_active', '=', sql.lit(true))
+    .where((eb) => eb.or([eb('u.date_expired', 'is', null), eb('u.date_expired', '>', now)]))
+    .orderBy('u.id')
+    .forUpdate(['u', 's']);
+  const { rows } = await runQuery(on, administrators, 'administrators-lock');
   if (rows.some(({ id }) => id === userId) && !rows.some(({ id, stays }) => stays && id !== userId))
     throw newPermissionDenied('This is the last administrator who can come in for good.');
 }

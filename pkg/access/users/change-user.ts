@@ -1,5 +1,8 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
+import { sql } from 'kysely';
+import { runQuery } from '#pkg/database/index';
 import type { Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
@@ -112,21 +115,20 @@ async function updateUser(
   { id, username, name, email, comment, is_active, date_expired, groups }: UserRow,
   on: Queryable,
 ): Promise<void> {
-  await on.query({
-    name: 'user-update',
-    text: `UPDATE access.users SET name = $2, email = $3, email_key = $4, search_text = $5, comment = $6, is_active = $7, date_expired = $8, groups = $9 WHERE id = $1`,
-    values: [
-      id,
+  const update = builder
+    .updateTable('access.users')
+    .set({
       name,
       email,
-      email === null ? null : fold(email),
-      searchText({ username, name, email }),
+      email_key: email === null ? null : fold(email),
+      search_text: searchText({ username, name, email }),
       comment,
       is_active,
       date_expired,
       groups,
-    ],
-  });
+    })
+    .where('id', '=', id);
+  await runQuery(on, update, 'user-update');
 }
 
 /** Who came in by the old one is out; `keep`: all but this session. */
@@ -135,11 +137,11 @@ export async function setPassword(
   { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>,
   on: Queryable,
 ): Promise<void> {
-  await on.query({
-    name: 'user-password',
-    text: 'UPDATE access.users SET password_hash = $2, password_changed = clock_timestamp() WHERE id = $1',
-    values: [id, passwordHash],
-  });
+  const update = builder
+    .updateTable('access.users')
+    .set({ password_hash: passwordHash, password_changed: sql<Date>`clock_timestamp()` })
+    .where('id', '=', id);
+  await runQuery(on, update, 'user-password');
   await endLogins({ id, keep }, { sessions, bearerTokens }, on);
 }
 

@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
 import type { JsonObject } from '#pkg/apimachinery/index';
+import { runQuery } from '#pkg/database/index';
 import type { Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newOrgNotFound, newPermissionDenied, newAccessUnavailable } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
@@ -70,11 +73,11 @@ async function refuseSubject({ request }: Call, username: string, { isSubject }:
 }
 
 async function refuseRetired(usernameKey: string, on: Queryable): Promise<void> {
-  const { rows } = await on.query({
-    name: 'username-retired',
-    text: 'SELECT 1 FROM access.retired_usernames WHERE username_key = $1',
-    values: [usernameKey],
-  });
+  const retired = builder
+    .selectFrom('access.retired_usernames')
+    .select('username_key')
+    .where('username_key', '=', usernameKey);
+  const { rows } = await runQuery(on, retired, 'username-retired');
   if (rows.length > 0) throw newUsernameTaken();
 }
 
@@ -99,27 +102,36 @@ async function insertUser(
   on: Queryable,
 ): Promise<string> {
   const { username, name, email, is_active, date_expired, comment, groups } = user;
-  const { rows } = await on.query<{ id: string }>({
-    name: 'user-insert',
-    text: `WITH inserted AS (
-        INSERT INTO access.users (username, username_key, name, email, email_key, search_text, password_hash, password_changed, is_active, date_expired, comment, groups, created_by)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::text IS NULL THEN NULL ELSE now() END, $8, $9, $10, $11, $12) RETURNING id)
-      INSERT INTO access.system_role_bindings (user_id, role, created_by) SELECT id, 'SystemUser', $12 FROM inserted RETURNING user_id AS id`,
-    values: [
-      username,
-      fold(username),
-      name,
-      email,
-      fold(email),
-      searchText({ username, name, email }),
-      passwordHash,
-      is_active,
-      date_expired,
-      comment,
-      groups,
-      createdBy,
-    ],
-  });
+  const insert = builder
+    .with('inserted', (db) =>
+      db
+        .insertInto('access.users')
+        .values({
+          username,
+          username_key: fold(username),
+          name,
+          email,
+          email_key: fold(email),
+          search_text: searchText({ username, name, email }),
+          password_hash: passwordHash,
+          password_changed: sql`CASE WHEN ${passwordHash}::text IS NULL THEN NULL ELSE now() END`,
+          is_active,
+          date_expired,
+          comment,
+          groups,
+          created_by: createdBy,
+        })
+        .returning('id'),
+    )
+    .insertInto('access.system_role_bindings')
+    .columns(['user_id', 'role', 'created_by'])
+    .expression((eb) =>
+      eb
+        .selectFrom('inserted')
+        .select((user) => ['id', user.val('SystemUser').as('role'), user.val(createdBy).as('created_by')]),
+    )
+    .returning('user_id as id');
+  const { rows } = await runQuery(on, insert, 'user-insert');
   return rows[0]!.id;
 }
 
@@ -138,10 +150,21 @@ export function searchText({
 
 async function addMember(userId: string, { id }: Organization, createdBy: string, on: Queryable): Promise<void> {
   // Asked of the row itself, so that an organization that goes at this moment is 404, and no broken reference.
-  const { rowCount } = await on.query({
-    name: 'member-insert',
-    text: `INSERT INTO access.org_role_bindings (user_id, org_id, role, created_by) SELECT $1, id, 'OrgUser', $3 FROM access.organizations WHERE id = $2 FOR KEY SHARE`,
-    values: [userId, id, createdBy],
-  });
+  const insert = builder
+    .insertInto('access.org_role_bindings')
+    .columns(['user_id', 'org_id', 'role', 'created_by'])
+    .expression(
+      builder
+        .selectFrom('access.organizations')
+        .select((eb) => [
+          eb.val(userId).as('user_id'),
+          'id',
+          eb.val('OrgUser').as('role'),
+          eb.val(createdBy).as('created_by'),
+        ])
+        .where('id', '=', id)
+        .forKeyShare(),
+    );
+  const { rowCount } = await runQuery(on, insert, 'member-insert');
   if (rowCount === 0) throw newOrgNotFound();
 }

@@ -1,12 +1,12 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { AccessTables } from '../access-tables.ts';
+import { expressionBuilder, sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { builder, type AccessTables } from '../access-tables.ts';
 import type { ListSource } from '../http/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
 import { readOrder } from '../records/read-order.ts';
 import { fold } from '../names/fold-case.ts';
-import { presentUser, userColumns, type UserWithRoles } from './user.ts';
+import { isMemberOf, presentUser, userColumns, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });
 /** A time that never came is before all others. */
@@ -17,17 +17,17 @@ const time = (column: string): KeysetSortKey => ({
 
 /** The first is the usual one. */
 export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
-  ['name', text(sql`u.name`)],
-  ['username', text(sql`u.username_key`)],
+  ['name', text(sql.ref('u.name'))],
+  ['username', text(sql.ref('u.username_key'))],
   ['email', text(sql`coalesce(u.email_key, '')`)],
-  ['id', { expression: sql`u.id`, type: 'uuid' }],
-  ['is_active', { expression: sql`u.is_active`, type: 'boolean' }],
+  ['id', { expression: sql.ref('u.id'), type: 'uuid' }],
+  ['is_active', { expression: sql.ref('u.is_active'), type: 'boolean' }],
   ['date_joined', time('date_joined')],
   ['date_expired', { expression: sql`coalesce(u.date_expired, 'infinity')`, type: 'timestamptz' }],
   ['last_login', time('last_login')],
-  ['source', text(sql`u.source`)],
-  ['created_by', text(sql`u.created_by`)],
-  ['comment', text(sql`u.comment`)],
+  ['source', text(sql.ref('u.source'))],
+  ['created_by', text(sql.ref('u.created_by'))],
+  ['comment', text(sql.ref('u.comment'))],
 ]);
 
 /**
@@ -40,35 +40,37 @@ export function listUsers(
   kysely: Kysely<AccessTables>,
 ): ListSource<UserWithRoles> {
   const reader = FieldReader.ofQuery(query);
-  const where = filters(reader);
+  const conditions = filters(reader);
   const order = readOrder(reader, userOrders);
   reader.done();
-  if (!isRoot(organization))
-    where.push(
-      sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${organization.id}::uuid AND m.user_id = u.id)`,
-    );
+  if (!isRoot(organization)) conditions.push(isMemberOf(organization.id));
   return keysetList({
     kysely,
-    columns: sql.raw(userColumns),
-    from: sql`access.users u`,
-    where,
+    rows: builder
+      .selectFrom('access.users as u')
+      .select(userColumns)
+      .where((eb) => eb.and(conditions)),
     order,
-    id: sql`u.id`,
+    id: sql.ref('u.id'),
     present: (user: UserWithRoles) => presentUser(user, organization.id),
   });
 }
 
-function filters(reader: FieldReader): RawBuilder<unknown>[] {
-  const where: RawBuilder<unknown>[] = [];
-  const add = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>): void => {
-    if (value !== undefined) where.push(condition(value));
+function filters(reader: FieldReader): Expression<SqlBool>[] {
+  const conditions: Expression<SqlBool>[] = [];
+  const eb = expressionBuilder<AccessTables & { u: AccessTables['access.users'] }, 'u'>();
+  const add = <T>(value: T | undefined, condition: (value: T) => Expression<SqlBool>): void => {
+    if (value !== undefined) conditions.push(condition(value));
   };
   for (const name of ['search', 'q'])
-    add(reader.text(name, { isExact: true, longest: 1000 }), (part) => sql`strpos(u.search_text, ${fold(part)}) > 0`);
-  add(reader.uuid('id'), (id) => sql`u.id = ${id}::uuid`);
-  add(reader.text('username', { isExact: true, longest: 1000 }), (name) => sql`u.username_key = ${fold(name)}`);
-  add(reader.text('email', { isExact: true, longest: 1000 }), (email) => sql`u.email_key = ${fold(email)}`);
-  add(reader.text('name', { isExact: true, longest: 1000 }), (name) => sql`u.name = ${name}`);
-  add(reader.boolean('is_active'), (isActive) => sql`u.is_active = ${isActive}`);
-  return where;
+    add(
+      reader.text(name, { isExact: true, longest: 1000 }),
+      (part) => sql<boolean>`strpos(u.search_text, ${fold(part)}) > 0`,
+    );
+  add(reader.uuid('id'), (id) => eb('u.id', '=', id));
+  add(reader.text('username', { isExact: true, longest: 1000 }), (name) => eb('u.username_key', '=', fold(name)));
+  add(reader.text('email', { isExact: true, longest: 1000 }), (email) => eb('u.email_key', '=', fold(email)));
+  add(reader.text('name', { isExact: true, longest: 1000 }), (name) => eb('u.name', '=', name));
+  add(reader.boolean('is_active'), (isActive) => eb('u.is_active', '=', isActive));
+  return conditions;
 }

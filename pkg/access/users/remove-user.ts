@@ -1,3 +1,5 @@
+import { runQuery } from '#pkg/database/index';
+import { builder, now } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
@@ -14,12 +16,12 @@ export async function removeUser(call: Call, id: string, { database, users, audi
     await refuseLastAdministrator(id, on);
     const user = await users.lock(id, on);
     if (user === undefined) throw newAccessNotFound();
-    await on.query({
-      name: 'username-retire',
-      text: 'INSERT INTO access.retired_usernames (username_key) VALUES ($1) ON CONFLICT (username_key) DO UPDATE SET date_retired = now()',
-      values: [user.username_key],
-    });
-    await on.query({ name: 'user-delete', text: 'DELETE FROM access.users WHERE id = $1', values: [id] });
+    const retire = builder
+      .insertInto('access.retired_usernames')
+      .values({ username_key: user.username_key })
+      .onConflict((conflict) => conflict.column('username_key').doUpdateSet({ date_retired: now }));
+    await runQuery(on, retire, 'username-retire');
+    await runQuery(on, builder.deleteFrom('access.users').where('id', '=', id), 'user-delete');
     await audit.operate({ ...actorOf(call), action: 'delete', resourceType: 'user', resource: user.username }, on);
   });
   await names.released();

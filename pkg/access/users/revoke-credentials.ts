@@ -1,5 +1,7 @@
+import { runQuery } from '#pkg/database/index';
 import type { Queryable } from '../access-database.ts';
-import { actorOf, type Audit, type OperateEntry } from '../audit/audit.ts';
+import { builder, now } from '../access-tables.ts';
+import { actorOf, type Audit } from '../audit/audit.ts';
 import type { Call } from '../http/operation.ts';
 import type { FieldReader } from '../records/field-reader.ts';
 import type { UserRow } from './user.ts';
@@ -7,27 +9,40 @@ import type { UserRow } from './user.ts';
 /** In the body of a call that sets a password. */
 export const revokeField = 'revoke_credentials';
 
-/** What each statement ends, in the words of the audit. */
-const endings: readonly { action: OperateEntry['action']; resourceType: string; name: string; text: string }[] = [
+/** What each query ends, in the words of the audit. */
+const endings = [
   {
     action: 'revoke',
     resourceType: 'personal_token',
     name: 'tokens-revoke-of-user',
-    text: 'UPDATE access.personal_tokens SET revoked = now() WHERE user_id = $1 AND revoked IS NULL RETURNING name AS resource',
+    end: (userId: string) =>
+      builder
+        .updateTable('access.personal_tokens')
+        .set({ revoked: now })
+        .where('user_id', '=', userId)
+        .where('revoked', 'is', null)
+        .returning('name as resource'),
   },
   {
     action: 'delete',
     resourceType: 'access_key',
     name: 'access-keys-delete-of-user',
-    text: 'DELETE FROM access.access_keys WHERE user_id = $1 RETURNING id::text AS resource',
+    end: (userId: string) =>
+      builder.deleteFrom('access.access_keys').where('user_id', '=', userId).returning('id as resource'),
   },
   {
     action: 'delete',
     resourceType: 'private_token',
     name: 'private-token-delete-of-user',
-    text: 'WITH gone AS (DELETE FROM access.private_tokens WHERE user_id = $1 RETURNING user_id) SELECT u.username AS resource FROM gone JOIN access.users u ON u.id = gone.user_id',
+    end: (userId: string) =>
+      builder
+        .deleteFrom('access.private_tokens as t')
+        .using('access.users as u')
+        .whereRef('u.id', '=', 't.user_id')
+        .where('t.user_id', '=', userId)
+        .returning('u.username as resource'),
   },
-];
+] as const;
 
 /** Undefined where nothing is said of it. Refuses it beside no new password. */
 export function readRevocation(reader: FieldReader, { hasPassword }: { hasPassword: boolean }): boolean | undefined {
@@ -46,8 +61,8 @@ export async function revokeCredentials(
   { audit }: { audit: Pick<Audit, 'operate'> },
   on: Queryable,
 ): Promise<void> {
-  for (const { action, resourceType, name, text } of endings) {
-    const { rows } = await on.query<{ resource: string }>({ name, text, values: [id] });
+  for (const { action, resourceType, name, end } of endings) {
+    const { rows } = await runQuery<{ resource: string }>(on, end(id), name);
     for (const { resource } of rows)
       await audit.operate(
         { ...actorOf(call), action, resourceType, resource, detail: `of ${username}, with a new password` },

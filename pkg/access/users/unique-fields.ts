@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
+import { runQuery } from '#pkg/database/index';
 import { type Queryable, isDuplicate } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { newFieldErrors } from '../http/access-error.ts';
 
 const taken = 'This field must be unique.';
@@ -20,11 +23,15 @@ export async function withUniqueFields<T>(
     return await write();
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    const { rows } = await on.query<{ username: boolean; email: boolean }>({
-      name: 'user-duplicates',
-      text: 'SELECT username_key = $2 AS username, coalesce(email_key = $3, false) AS email FROM access.users WHERE (username_key = $2 OR email_key = $3) AND id IS DISTINCT FROM $1',
-      values: [id, username_key, email_key],
-    });
+    const others = builder
+      .selectFrom('access.users')
+      .select([
+        sql<boolean>`username_key = ${username_key}`.as('username'),
+        sql<boolean>`coalesce(email_key = ${email_key}, false)`.as('email'),
+      ])
+      .where((eb) => eb.or([eb('username_key', '=', username_key), eb('email_key', '=', email_key)]))
+      .where('id', 'is distinct from', id);
+    const { rows } = await runQuery(on, others, 'user-duplicates');
     // Neither: whoever had it is gone by now.
     const fields = (['username', 'email'] as const).filter((field) => rows.some((row) => row[field]));
     throw newFieldErrors(

@@ -2,7 +2,7 @@ import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation } from '../http/operation.ts';
-import { accountKey } from '../login/login-failures.ts';
+import { accountKey, forgetFailures } from '../login/login-failures.ts';
 import { rootOrgId, type Organization } from '../orgs/organization.ts';
 import { askedOrg, selectOrg } from '../orgs/select-org.ts';
 import { holdsIn, isAdministrator, isAuditor } from '../http/caller.ts';
@@ -98,11 +98,7 @@ const unblock: Handle = async (call, parts) => {
   const { user, organization } = await findTargetToChange(call, parts);
   await parts.database.transaction(async (on) => {
     const keys = [user.username, ...(user.email === null ? [] : [user.email])].map((name) => accountKey(fold(name)));
-    await on.query({
-      name: 'user-unblock',
-      text: 'DELETE FROM access.login_failures WHERE key = ANY($1)',
-      values: [keys],
-    });
+    await forgetFailures(keys, on);
     await parts.audit.operate(
       { ...actorOf(call), action: 'unblock', resourceType: 'user', resource: user.username },
       on,

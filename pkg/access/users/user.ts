@@ -1,25 +1,10 @@
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { AccessTables } from '../access-tables.ts';
 import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 
-/** A row of `access.users`, as pg gives it. */
-export interface UserRow {
-  id: string;
-  username: string;
-  username_key: string;
-  name: string;
-  email: string | null;
-  email_key: string | null;
-  password_hash: string | null;
-  password_changed: Date | null;
-  is_active: boolean;
-  date_joined: Date;
-  date_expired: Date | null;
-  last_login: Date | null;
-  source: string;
-  created_by: string;
-  comment: string;
-  groups: string[];
-}
+/** As pg gives it, without what only a search reads. */
+export type UserRow = Omit<Selectable<AccessTables['access.users']>, 'search_text'>;
 
 /** What a record is made of, no secret among it. */
 export interface UserWithRoles extends Omit<
@@ -33,10 +18,33 @@ export interface UserWithRoles extends Omit<
 }
 
 /** The columns of `UserWithRoles`, of `access.users u`. */
-export const userColumns = `u.id, u.username, u.name, u.email, u.is_active, u.date_joined, u.date_expired, u.last_login, u.source, u.created_by, u.comment, u.groups,
-  coalesce(u.date_expired <= now(), false) AS is_expired,
-  ARRAY(SELECT s.role FROM access.system_role_bindings s WHERE s.user_id = u.id ORDER BY s.role) AS system_roles,
-  ARRAY(SELECT o.org_id::text || ':' || o.role FROM access.org_role_bindings o WHERE o.user_id = u.id ORDER BY o.org_id, o.role) AS org_roles`;
+export const userColumns = [
+  'u.id',
+  'u.username',
+  'u.name',
+  'u.email',
+  'u.is_active',
+  'u.date_joined',
+  'u.date_expired',
+  'u.last_login',
+  'u.source',
+  'u.created_by',
+  'u.comment',
+  'u.groups',
+  sql<boolean>`coalesce(u.date_expired <= now(), false)`.as('is_expired'),
+  sql<RoleName[]>`ARRAY(SELECT s.role FROM access.system_role_bindings s WHERE s.user_id = u.id ORDER BY s.role)`.as(
+    'system_roles',
+  ),
+  sql<
+    string[]
+  >`ARRAY(SELECT o.org_id::text || ':' || o.role FROM access.org_role_bindings o WHERE o.user_id = u.id ORDER BY o.org_id, o.role)`.as(
+    'org_roles',
+  ),
+] as const;
+
+/** Of `access.users u`. */
+export const isMemberOf = (orgId: string): RawBuilder<boolean> =>
+  sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${orgId}::uuid AND m.user_id = u.id)`;
 
 /**
  * The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its

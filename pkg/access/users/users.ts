@@ -1,12 +1,16 @@
+import { sql } from 'kysely';
+import { runQuery } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import { isUuid } from '../records/uuid.ts';
 import { fold } from '../names/fold-case.ts';
-import { userColumns, type UserRow, type UserWithRoles } from './user.ts';
+import { isMemberOf, userColumns, type UserRow, type UserWithRoles } from './user.ts';
 
-/** All but `search_text`. */
-const rowColumns = `id, username, username_key, name, email, email_key, password_hash, password_changed, is_active, date_joined, date_expired, last_login, source,
-  created_by, comment, groups`;
+const userRows = builder
+  .selectFrom('access.users')
+  .select(['id', 'username', 'username_key', 'name', 'email', 'email_key', 'password_hash', 'password_changed'])
+  .select(['is_active', 'date_joined', 'date_expired', 'last_login', 'source', 'created_by', 'comment', 'groups']);
 
 /** Users as they are stored. */
 export class Users {
@@ -17,35 +21,23 @@ export class Users {
   }
 
   async find(id: string, on: Queryable = this.#database.pool): Promise<UserRow | undefined> {
-    const { rows } = await on.query<UserRow>({
-      name: 'user',
-      text: `SELECT ${rowColumns} FROM access.users WHERE id = $1`,
-      values: [id],
-    });
-    return rows[0];
+    return (await runQuery(on, userRows.where('id', '=', id), 'user')).rows[0];
   }
 
   /** The same, kept from change by others until the transaction ends. */
   async lock(id: string, on: Queryable): Promise<UserRow | undefined> {
     // At once as strongly as a change of the e-mail address needs it: two that both asked for more later would wait for
     // each other.
-    const { rows } = await on.query<UserRow>({
-      name: 'user-lock',
-      text: `SELECT ${rowColumns} FROM access.users WHERE id = $1 FOR UPDATE`,
-      values: [id],
-    });
-    return rows[0];
+    return (await runQuery(on, userRows.where('id', '=', id).forUpdate(), 'user-lock')).rows[0];
   }
 
   /** Id of the user who has this id or username. */
   async resolve(text: string): Promise<string | undefined> {
     if (isImpossible(text)) return undefined;
-    const column = isUuid(text) ? 'id' : 'username_key';
-    const { rows } = await this.#database.pool.query<{ id: string }>({
-      name: `user-id-by-${column}`,
-      text: `SELECT id FROM access.users WHERE ${column} = $1`,
-      values: [column === 'id' ? text : fold(text)],
-    });
+    const ids = builder.selectFrom('access.users').select('id');
+    const { rows } = await (isUuid(text)
+      ? runQuery(this.#database.pool, ids.where('id', '=', text), 'user-id-by-id')
+      : runQuery(this.#database.pool, ids.where('username_key', '=', fold(text)), 'user-id-by-username_key'));
     return rows[0]?.id;
   }
 
@@ -55,12 +47,12 @@ export class Users {
     orgId: string = rootOrgId,
     on: Queryable = this.#database.pool,
   ): Promise<UserWithRoles | undefined> {
-    const { rows } = await on.query<UserWithRoles>({
-      name: 'user-record',
-      text: `SELECT ${userColumns} FROM access.users u
-        WHERE u.id = $1 AND ($2 = '${rootOrgId}'::uuid OR EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = $2 AND m.user_id = u.id))`,
-      values: [id, orgId],
-    });
+    const record = builder
+      .selectFrom('access.users as u')
+      .select(userColumns)
+      .where('u.id', '=', id)
+      .where((eb) => eb.or([eb(sql<string>`${orgId}::uuid`, '=', rootOrgId), isMemberOf(orgId)]));
+    const { rows } = await runQuery(on, record, 'user-record');
     return rows[0];
   }
 }
