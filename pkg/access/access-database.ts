@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Pool } from 'pg';
-import { newKysely, runTransaction, type Database, type Queryable } from '#pkg/database/index';
+import { newKysely, runQuery, runTransaction, type Database, type Queryable } from '#pkg/database/index';
 import type { AccessTables } from './access-tables.ts';
 
 export type { Queryable };
@@ -35,6 +35,11 @@ export class AccessDatabase {
   transaction<T>(work: (client: Queryable) => Promise<T>): Promise<T> {
     return runTransaction(this.pool, work);
   }
+}
+
+/** Of those that take the lock of this name, one transaction at a time goes on. */
+export async function lockUntilCommit(on: Queryable, name: string): Promise<void> {
+  await runQuery(on, sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
 }
 
 /** Is it PostgreSQL's word for what is there already? */

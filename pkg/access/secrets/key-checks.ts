@@ -1,22 +1,25 @@
+import { runQuery } from '#pkg/database/index';
 import type { Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { KeyRing } from './key-ring.ts';
 import { SecretError, SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
-import { sealedByColumn, sealedTables } from './sealed-tables.ts';
+import { sealedTables } from './sealed-tables.ts';
 
 const CHECKED_TEXT = 'svc';
 
 /** Tells the database of a key, before anything is sealed with it. */
 export async function registerKey(client: Queryable, key: SecretKey): Promise<void> {
-  await client.query('INSERT INTO access.key_checks (key_id, sealed) VALUES ($1, $2) ON CONFLICT (key_id) DO NOTHING', [
-    key.id,
-    key.seal(CHECKED_TEXT, checkPurpose(key.id)),
-  ]);
+  const insert = builder
+    .insertInto('access.key_checks')
+    .values({ key_id: key.id, sealed: key.seal(CHECKED_TEXT, checkPurpose(key.id)) })
+    .onConflict((conflict) => conflict.column('key_id').doNothing());
+  await runQuery(client, insert);
 }
 
 /** Was any key ever registered here? */
 export async function hasKeys(client: Queryable): Promise<boolean> {
-  return (await client.query('SELECT 1 FROM access.key_checks LIMIT 1')).rows.length > 0;
+  return (await runQuery(client, builder.selectFrom('access.key_checks').select('key_id').limit(1))).rows.length > 0;
 }
 
 /**
@@ -24,9 +27,7 @@ export async function hasKeys(client: Queryable): Promise<boolean> {
  * written.
  */
 export async function checkRing(client: Queryable, ring: KeyRing, origin: string): Promise<void> {
-  const { rows: checks } = await client.query<{ key_id: string; sealed: Buffer }>(
-    'SELECT key_id, sealed FROM access.key_checks',
-  );
+  const { rows: checks } = await runQuery(client, builder.selectFrom('access.key_checks').select(['key_id', 'sealed']));
   const proven = checks.filter(({ key_id: id, sealed }) => opens(ring.find(id), sealed));
   if (checks.length > 0 && proven.length === 0) {
     throw new SecretKeyError(
@@ -44,9 +45,12 @@ export async function checkRing(client: Queryable, ring: KeyRing, origin: string
 
 /** Ids of the keys that something is sealed with. */
 async function keysInUse(client: Queryable): Promise<string[]> {
-  const queries = Object.values(sealedTables).map(({ name }) => `SELECT ${sealedByColumn} AS id FROM access.${name}`);
-  const { rows } = await client.query<{ id: string }>(queries.join(' UNION '));
-  return rows.map(({ id }) => id);
+  const ids = new Set<string>();
+  for (const { name } of Object.values(sealedTables)) {
+    const { rows } = await runQuery(client, builder.selectFrom(name).select('sealed_by').distinct());
+    for (const row of rows) ids.add(row.sealed_by);
+  }
+  return [...ids];
 }
 
 function opens(key: SecretKey | undefined, sealed: Buffer): boolean {

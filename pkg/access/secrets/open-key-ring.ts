@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DatabaseLog } from '#pkg/database/index';
-import type { AccessDatabase } from '../access-database.ts';
+import { lockUntilCommit, type AccessDatabase } from '../access-database.ts';
 import { checkRing, hasKeys } from './key-checks.ts';
 import { KeyFile } from './key-file.ts';
 import { KeyRing } from './key-ring.ts';
@@ -29,7 +29,7 @@ export interface KeyOptions {
 export function openKeyRing(database: AccessDatabase, options: KeyOptions): Promise<KeyRing> {
   return database.transaction(async (client) => {
     // Of two first starts with folders of their own, the second must see the first one's key.
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [LOCK]);
+    await lockUntilCommit(client, LOCK);
     const ring = readRing(options) ?? makeRing(options, await hasKeys(client));
     if (!ring.isEmpty) await checkRing(client, ring, ring.file?.path ?? 'svc.security.key');
     return ring;

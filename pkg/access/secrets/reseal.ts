@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
+import { runQuery } from '#pkg/database/index';
 import type { KeyRing } from './key-ring.ts';
 import { SecretBox } from './secret-box.ts';
 import { SecretError } from './secret-error.ts';
-import { sealedByColumn, type SealedTable } from './sealed-tables.ts';
+import { selectSealedByOthers, type SealedTable } from './sealed-tables.ts';
 
 /** Counts of rows. */
 export interface Resealed {
@@ -34,11 +36,15 @@ export async function resealBatch(
   { table, after, batchSize }: { table: SealedTable; after: string; batchSize: number },
 ): Promise<Batch> {
   await client.query('BEGIN');
-  // Locked: whoever replaces one of them meanwhile comes before or after.
-  const { rows } = await client.query<Row>(
-    `SELECT ${table.id} AS id, secret FROM access.${table.name} WHERE ${sealedByColumn} <> $1 AND ($2 = '' OR ${table.id} > NULLIF($2, '')::uuid) ORDER BY ${table.id} LIMIT $3 FOR UPDATE`,
-    [ring.primary.id, after, batchSize],
-  );
+  const rowId = sql.ref<string>(table.id);
+  const next = selectSealedByOthers(table, ring.primary.id)
+    .select([rowId.as('id'), 'secret'])
+    .$if(after !== '', (rest) => rest.where(rowId, '>', after))
+    .orderBy(rowId)
+    .limit(batchSize)
+    // Whoever replaces one of them meanwhile comes before or after.
+    .forUpdate();
+  const { rows } = await runQuery(client, next);
   const box = new SecretBox(ring);
   const opened = rows.flatMap(({ id, secret }) => {
     const text = open(box, secret, table.purposeOf(id));
@@ -66,10 +72,12 @@ async function update(
   table: SealedTable,
   rows: readonly (Row & { lookup: Buffer })[],
 ): Promise<void> {
-  const lookup = table.lookupPurpose === undefined ? '' : ', lookup = n.lookup';
-  await client.query(
-    `UPDATE access.${table.name} t SET secret = n.secret${lookup} FROM unnest($1::uuid[], $2::bytea[], $3::bytea[]) AS n (id, secret, lookup) WHERE t.${table.id} = n.id`,
-    [rows.map(({ id }) => id), rows.map(({ secret }) => secret), rows.map((row) => row.lookup)],
+  const lookup = sql.raw(table.lookupPurpose === undefined ? '' : ', lookup = n.lookup');
+  await runQuery(
+    client,
+    sql`UPDATE ${sql.table(table.name)} t SET secret = n.secret${lookup}
+      FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ secret }) => secret)}::bytea[], ${rows.map((row) => row.lookup)}::bytea[]) AS n (id, secret, lookup)
+      WHERE t.${sql.ref(table.id)} = n.id`,
   );
 }
 

@@ -1,11 +1,14 @@
+import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
+import { runQuery } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { registerKey } from './key-checks.ts';
 import type { KeyRing } from './key-ring.ts';
 import { resealBatch, type Resealed } from './reseal.ts';
 import { SecretKeyError } from './secret-error.ts';
 import { SecretKey } from './secret-key.ts';
-import { sealedByColumn, sealedTables } from './sealed-tables.ts';
+import { sealedTables, selectSealedByOthers } from './sealed-tables.ts';
 
 const LOCK = 'svc rotate-keys';
 /** Of attempts to drop a key that somebody keeps sealing with. */
@@ -84,9 +87,9 @@ export async function* rotateKeys({
 
 /** Waits a moment: of one that was killed just now the database may not know yet. */
 async function lock(client: PoolClient): Promise<void> {
-  await client.query("SELECT set_config('lock_timeout', $1, false)", [LOCK_WAIT]);
+  await runQuery(client, sql`SELECT set_config('lock_timeout', ${LOCK_WAIT}, false)`);
   try {
-    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [LOCK]);
+    await runQuery(client, sql`SELECT pg_advisory_lock(hashtextextended(${LOCK}, 0))`);
   } catch (error) {
     if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
     throw new SecretKeyError('Another svc rotate-keys is at work on this database; wait for its end.', {
@@ -160,7 +163,7 @@ function fixedFile({ file }: KeyRing, code: string): string {
 async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean> {
   if ((await countOthers(client, ring)) > 0) return false;
   try {
-    await client.query('DELETE FROM access.key_checks WHERE key_id <> $1', [ring.primary.id]);
+    await runQuery(client, builder.deleteFrom('access.key_checks').where('key_id', '<>', ring.primary.id));
     return true;
   } catch (error) {
     if ((error as { code?: string }).code === FOREIGN_KEY_VIOLATION) return false;
@@ -170,9 +173,9 @@ async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean>
 
 /** Rows that are sealed with another key than the primary one. */
 async function countOthers(client: PoolClient, ring: KeyRing): Promise<number> {
-  const counts = Object.values(sealedTables).map(
-    ({ name }) => `(SELECT count(*) FROM access.${name} WHERE ${sealedByColumn} <> $1)`,
+  const counts = Object.values(sealedTables).map((table) =>
+    selectSealedByOthers(table, ring.primary.id).select((eb) => eb.fn.countAll().as('count')),
   );
-  const { rows } = await client.query<{ others: string }>(`SELECT ${counts.join(' + ')} AS others`, [ring.primary.id]);
+  const { rows } = await runQuery(client, sql<{ others: string }>`SELECT ${sql.join(counts, sql` + `)} AS others`);
   return Number(rows[0]?.others);
 }

@@ -301,7 +301,7 @@ test('the old key is not dropped while a server is about to store something unde
   while (
     (
       await database.pool.query(
-        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM access.key_checks%' AND datname = current_database()",
+        'SELECT 1 FROM pg_stat_activity WHERE wait_event_type = \'Lock\' AND query LIKE \'delete from "access"."key_checks"%\' AND datname = current_database()',
       )
     ).rows.length === 0
   );
