@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { type AccessDatabase, type Queryable, isDuplicate } from '../access-database.ts';
+import { runQuery } from '#pkg/database/index';
+import { isDuplicate, lockUntilCommit, type AccessDatabase, type Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import { newFieldErrors } from '../http/access-error.ts';
 import { confusablesVersion } from './confusables-data.ts';
 import { skeletonKeys } from './skeleton.ts';
@@ -10,17 +13,10 @@ const LOCK = 'svc access.names';
 /** Pairs that one process logs. */
 const MOST_LOGGED = 1000;
 
-interface Kind {
-  readonly table: string;
-  readonly nameColumn: 'username' | 'name';
-  readonly since: string;
-  readonly claims: string;
-}
-
 const kinds = {
   user: { table: 'users', nameColumn: 'username', since: 'date_joined', claims: 'username_skeletons' },
   organization: { table: 'organizations', nameColumn: 'name', since: 'date_created', claims: 'organization_skeletons' },
-} satisfies Record<string, Kind>;
+} as const;
 
 export type NameKind = keyof typeof kinds;
 
@@ -89,13 +85,19 @@ export class NameClaims {
   /** In the transaction that makes the name, or changes it. Throws 400 by field where another looks like it. */
   async claim(kind: NameKind, { id, name }: { id: string; name: string }, on: Queryable): Promise<void> {
     const { claims, nameColumn } = kinds[kind];
-    await on.query({ name: `${claims}-release`, text: `DELETE FROM access.${claims} WHERE owner = $1`, values: [id] });
+    const release = builder.deleteFrom(`access.${claims}`).where('owner', '=', id);
+    await runQuery(on, release, `${claims}-release`);
+    const skeletons = builder.selectNoFrom((eb) => [
+      sql<Buffer>`unnest(${skeletonKeys(name)}::bytea[])`.as('skeleton'),
+      eb.val(id).as('owner'),
+      eb.val(madeOf(name)).as('made_of'),
+    ]);
+    const insert = builder
+      .insertInto(`access.${claims}`)
+      .columns(['skeleton', 'owner', 'made_of'])
+      .expression(skeletons);
     try {
-      await on.query({
-        name: `${claims}-claim`,
-        text: `INSERT INTO access.${claims} (skeleton, owner, made_of) SELECT unnest($2::bytea[]), $1, $3`,
-        values: [id, skeletonKeys(name), madeOf(name)],
-      });
+      await runQuery(on, insert, `${claims}-claim`);
     } catch (error) {
       if (isDuplicate(error)) throw newFieldErrors({ [nameColumn]: ['This looks like a name that is taken.'] });
       throw error;
@@ -116,36 +118,65 @@ export class NameClaims {
   #adoptBatch(kind: NameKind, after: NamedRow | undefined): Promise<NamedRow | undefined> {
     const { table, nameColumn, since, claims } = kinds[kind];
     return this.#database.transaction(async (on) => {
-      await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [LOCK]);
-      const { rows } = await on.query<NamedRow>(
+      await lockUntilCommit(on, LOCK);
+      const name = sql.ref<string>(`t.${nameColumn}`);
+      const madeAt = sql.ref<Date>(`t.${since}`);
+      const unclaimed = builder
+        .selectFrom(builder.dynamic.table(`access.${table}`).as('t'))
+        .select(['t.id', name.as('name'), sql<string>`${madeAt}::text`.as('since')])
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom(builder.dynamic.table(`access.${claims}`).as('c'))
+                .select('c.skeleton')
+                .whereRef('c.owner', '=', 't.id')
+                .where('c.made_of', '=', sql<string>`${madeOf('')} || ${name}`),
+            ),
+          ),
+        )
+        .$if(after !== undefined, (rest) =>
+          rest.where(sql<boolean>`(${madeAt}, t.id) > (${after?.since}::timestamptz, ${after?.id}::uuid)`),
+        )
+        .orderBy(madeAt)
+        .orderBy('t.id')
+        .limit(BATCH)
         // Whoever is being changed is for the next round; who is not cannot go away meanwhile.
-        `SELECT t.id, t.${nameColumn} AS name, t.${since}::text AS since FROM access.${table} t
-          WHERE NOT EXISTS (SELECT 1 FROM access.${claims} c WHERE c.owner = t.id AND c.made_of = $1 || t.${nameColumn})
-            AND ($2::timestamptz IS NULL OR (t.${since}, t.id) > ($2, $3))
-          ORDER BY t.${since}, t.id LIMIT $4 FOR KEY SHARE OF t SKIP LOCKED`,
-        [madeOf(''), after?.since ?? null, after?.id ?? null, BATCH],
-      );
+        .forKeyShare('t')
+        .skipLocked();
+      const { rows } = await runQuery(on, unclaimed);
       if (rows.length === 0) return undefined;
-      await on.query(`DELETE FROM access.${claims} WHERE owner = ANY($1)`, [rows.map(({ id }) => id)]);
+      const release = builder.deleteFrom(`access.${claims}`);
+      await runQuery(
+        on,
+        release.where((eb) => eb('owner', '=', eb.fn.any(eb.val(rows.map(({ id }) => id))))),
+      );
       const wanted = rows.flatMap(({ id, name }) =>
         skeletonKeys(name).map((key) => ({ key, id, madeOf: madeOf(name) })),
       );
-      const values = [wanted.map(({ key }) => key), wanted.map(({ id }) => id), wanted.map((row) => row.madeOf)];
-      const asked =
-        'unnest($1::bytea[], $2::uuid[], $3::text[]) WITH ORDINALITY a (skeleton, owner, made_of, position)';
+      const asked = sql`unnest(${wanted.map(({ key }) => key)}::bytea[], ${wanted.map((row) => row.id)}::uuid[],
+        ${wanted.map((row) => row.madeOf)}::text[]) WITH ORDINALITY a (skeleton, owner, made_of, position)`;
+      const claimTable = sql.table(`access.${claims}`);
       // In the order in which `claim` has them: two that need the same never wait for each other.
-      await on.query(
-        `INSERT INTO access.${claims} (skeleton, owner, made_of) SELECT DISTINCT ON (skeleton) skeleton, owner, made_of FROM ${asked} ORDER BY skeleton, position
-          ON CONFLICT DO NOTHING`,
-        values,
+      await runQuery(
+        on,
+        sql`INSERT INTO ${claimTable} (skeleton, owner, made_of)
+          SELECT DISTINCT ON (skeleton) skeleton, owner, made_of FROM ${asked} ORDER BY skeleton, position ON CONFLICT DO NOTHING`,
       );
-      const { rows: pairs } = await on.query<{ id: string; name: string; like: string }>(
-        `SELECT DISTINCT t.id, t.${nameColumn} AS name, h.${nameColumn} AS "like" FROM ${asked} JOIN access.${claims} c ON c.skeleton = a.skeleton AND c.owner <> a.owner
-          JOIN access.${table} t ON t.id = a.owner JOIN access.${table} h ON h.id = c.owner ORDER BY 2, 3`,
-        values,
+      const { rows: pairs } = await runQuery(
+        on,
+        sql<{ id: string; name: string; like: string }>`
+          SELECT DISTINCT t.id, ${name} AS name, ${sql.ref(`h.${nameColumn}`)} AS "like" FROM ${asked}
+          JOIN ${claimTable} c ON c.skeleton = a.skeleton AND c.owner <> a.owner
+          JOIN ${sql.table(`access.${table}`)} t ON t.id = a.owner JOIN ${sql.table(`access.${table}`)} h ON h.id = c.owner
+          ORDER BY 2, 3`,
       );
       // Who has a part of their claims alone is looked at again.
-      await on.query(`UPDATE access.${claims} SET made_of = '' WHERE owner = ANY($1)`, [pairs.map(({ id }) => id)]);
+      const doubt = builder.updateTable(`access.${claims}`).set({ made_of: '' });
+      await runQuery(
+        on,
+        doubt.where((eb) => eb('owner', '=', eb.fn.any(eb.val(pairs.map(({ id }) => id))))),
+      );
       for (const pair of pairs) this.#logPair(kind, pair);
       return rows.length < BATCH ? undefined : rows.at(-1);
     });
