@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { runQuery } from '#pkg/database/index';
 import { isPersonalToken, newPersonalToken } from '#pkg/identity/index';
 import type { Queryable } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { TokenStore } from '../personal-tokens/token-store.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
@@ -26,7 +29,7 @@ export interface AdminTokenOptions {
 export async function ensureAdminToken(options: AdminTokenOptions): Promise<void> {
   const { client, log, admin, file, initial } = options;
   const kept = await readToken(file);
-  const { rows } = await client.query('SELECT 1 FROM access.personal_tokens WHERE user_id = $1 LIMIT 1', [admin.id]);
+  const { rows } = await runQuery(client, tokensOf(admin).limit(1));
   if (initial !== undefined) await add(options, initial);
   if (kept === undefined) {
     const token = initial ?? newPersonalToken();
@@ -44,15 +47,25 @@ export async function ensureAdminToken(options: AdminTokenOptions): Promise<void
     );
 }
 
+const tokensOf = ({ id }: AdminUser) =>
+  builder.selectFrom('access.personal_tokens').select('id').where('user_id', '=', id);
+
 /** One that is there stays as it is, a revoked one revoked. */
 async function add({ client, audit, admin }: AdminTokenOptions, token: string): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `INSERT INTO access.personal_tokens (id, name, username, user_id, hash)
-      SELECT made.id, CASE WHEN EXISTS (SELECT 1 FROM access.personal_tokens WHERE user_id = $2 AND name = $3) THEN $3 || '-' || left(made.id::text, 8) ELSE $3 END, $1, $2, $4
-      FROM (SELECT gen_random_uuid()) made (id)
-      ON CONFLICT (hash) DO NOTHING RETURNING name`,
-    [admin.username, admin.id, NAME, TokenStore.hash(token)],
-  );
+  const id = randomUUID();
+  const { rows: taken } = await runQuery(client, tokensOf(admin).where('name', '=', NAME));
+  const insert = builder
+    .insertInto('access.personal_tokens')
+    .values({
+      id,
+      name: taken.length === 0 ? NAME : `${NAME}-${id.slice(0, 8)}`,
+      username: admin.username,
+      user_id: admin.id,
+      hash: TokenStore.hash(token),
+    })
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .returning('name');
+  const { rows } = await runQuery(client, insert);
   if (rows[0] !== undefined)
     await audit.operate(
       {
@@ -66,11 +79,8 @@ async function add({ client, audit, admin }: AdminTokenOptions, token: string): 
     );
 }
 
-async function isKnown(client: Queryable, { id }: AdminUser, token: string): Promise<boolean> {
-  const { rows } = await client.query('SELECT 1 FROM access.personal_tokens WHERE user_id = $1 AND hash = $2', [
-    id,
-    TokenStore.hash(token),
-  ]);
+async function isKnown(client: Queryable, admin: AdminUser, token: string): Promise<boolean> {
+  const { rows } = await runQuery(client, tokensOf(admin).where('hash', '=', TokenStore.hash(token)));
   return rows.length > 0;
 }
 

@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { runQuery } from '#pkg/database/index';
+import { lockUntilCommit, type AccessDatabase, type Queryable } from '../access-database.ts';
+import { builder, now } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { defaultOrgId } from '../orgs/organization.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -44,7 +48,7 @@ export async function ensureAdministrator(
   const { database, dataDir, initialToken, audit, log } = options;
   const files = { tokenFile: join(dataDir, 'admin-token'), passwordFile: join(dataDir, 'initial-admin-password') };
   await database.transaction(async (client) => {
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [LOCK]);
+    await lockUntilCommit(client, LOCK);
     await adoptTokens(client);
     const state = await readState(client);
     if (!state.hasAdministrator && state.admin === undefined) state.admin = await createAdmin(client, options);
@@ -63,28 +67,37 @@ interface AdminState extends AdminUser {
 }
 
 async function readState(client: Queryable): Promise<{ hasAdministrator: boolean; admin?: AdminState }> {
-  const { rows } = await client.query<AdminState & { hasAdministrator: boolean }>(
-    `SELECT has.administrator AS "hasAdministrator", u.id, u.username,
-      EXISTS (SELECT 1 FROM access.system_role_bindings s WHERE s.user_id = u.id AND s.role = 'SystemAdmin') AS "isAdministrator",
-      u.password_hash IS NULL AND u.password_changed IS NULL AND u.created_by = '' AS "needsPassword"
-    FROM (SELECT EXISTS (SELECT 1 FROM access.system_role_bindings WHERE role = 'SystemAdmin')) has (administrator)
-    LEFT JOIN access.users u ON u.username_key = $1`,
-    [adminUsername],
-  );
-  const { hasAdministrator, ...admin } = rows[0]!;
-  return admin.id === null ? { hasAdministrator } : { hasAdministrator, admin };
+  const administrators = builder
+    .selectFrom('access.system_role_bindings')
+    .select('user_id')
+    .where('role', '=', 'SystemAdmin');
+  const { rows: bound } = await runQuery(client, administrators);
+  const user = builder
+    .selectFrom('access.users')
+    .select(['id', 'username'])
+    .select(sql<boolean>`password_hash IS NULL AND password_changed IS NULL AND created_by = ''`.as('needsPassword'))
+    .where('username_key', '=', adminUsername);
+  const [admin] = (await runQuery(client, user)).rows;
+  const hasAdministrator = bound.length > 0;
+  if (admin === undefined) return { hasAdministrator };
+  return { hasAdministrator, admin: { ...admin, isAdministrator: bound.some(({ user_id: id }) => id === admin.id) } };
 }
 
 /** By nobody, as the migration does it: whoever is made by somebody gets their password from them. */
 async function createAdmin(client: Queryable, { audit }: AdministratorOptions): Promise<AdminState> {
-  const { rows } = await client.query<{ id: string }>(
-    `WITH made AS (
-        INSERT INTO access.users (username, username_key, name, search_text) VALUES ($1, $1, 'Administrator', $2) RETURNING id),
-      system AS (INSERT INTO access.system_role_bindings (user_id, role) SELECT id, unnest(ARRAY['SystemAdmin', 'SystemUser']) FROM made),
-      org AS (INSERT INTO access.org_role_bindings (user_id, org_id, role) SELECT id, $3::uuid, unnest(ARRAY['OrgAdmin', 'OrgUser']) FROM made)
-    SELECT id FROM made`,
-    [adminUsername, `${adminUsername}\nadministrator\n`, defaultOrgId],
-  );
+  const id = randomUUID();
+  const user = {
+    id,
+    username: adminUsername,
+    username_key: adminUsername,
+    name: 'Administrator',
+    search_text: `${adminUsername}\nadministrator\n`,
+  };
+  await runQuery(client, builder.insertInto('access.users').values(user));
+  const systemRoles = ['SystemAdmin', 'SystemUser'].map((role) => ({ user_id: id, role }));
+  await runQuery(client, builder.insertInto('access.system_role_bindings').values(systemRoles));
+  const orgRoles = ['OrgAdmin', 'OrgUser'].map((role) => ({ user_id: id, org_id: defaultOrgId, role }));
+  await runQuery(client, builder.insertInto('access.org_role_bindings').values(orgRoles));
   await audit.operate(
     {
       actor: undefined,
@@ -95,7 +108,7 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
     },
     client,
   );
-  return { id: rows[0]!.id, username: adminUsername, isAdministrator: true, needsPassword: true };
+  return { id, username: adminUsername, isAdministrator: true, needsPassword: true };
 }
 
 /** The file before the commit: a password that nobody has read must not be the one that counts. */
@@ -104,10 +117,11 @@ async function setPassword(
   { hasher, audit, log, initialPassword, file, admin }: AdministratorOptions & { file: string; admin: AdminUser },
 ): Promise<void> {
   const password = await choosePassword({ file, initial: initialPassword, username: admin.username });
-  await client.query('UPDATE access.users SET password_hash = $2, password_changed = now() WHERE id = $1', [
-    admin.id,
-    await hasher.hash(password),
-  ]);
+  const update = builder
+    .updateTable('access.users')
+    .set({ password_hash: await hasher.hash(password), password_changed: now })
+    .where('id', '=', admin.id);
+  await runQuery(client, update);
   await audit.operate(
     {
       actor: undefined,
@@ -127,12 +141,27 @@ async function setPassword(
  * same.
  */
 export async function adoptTokens(client: Queryable): Promise<void> {
-  await client.query(
-    `UPDATE access.personal_tokens t SET user_id = u.id FROM access.users u
-      WHERE t.user_id IS NULL AND u.username_key = lower(t.username) AND u.username = t.username AND u.date_joined <= t.created`,
-  );
-  await client.query(
-    `UPDATE access.personal_tokens t SET name = t.name || '-' || left(t.id::text, 8)
-      WHERE EXISTS (SELECT 1 FROM access.personal_tokens o WHERE o.user_id = t.user_id AND o.name = t.name AND (o.created, o.id) < (t.created, t.id))`,
-  );
+  const adopt = builder
+    .updateTable('access.personal_tokens as t')
+    .from('access.users as u')
+    .set((eb) => ({ user_id: eb.ref('u.id') }))
+    .where('t.user_id', 'is', null)
+    .where('u.username_key', '=', sql<string>`lower(t.username)`)
+    .whereRef('u.username', '=', 't.username')
+    .whereRef('u.date_joined', '<=', 't.created');
+  await runQuery(client, adopt);
+  const rename = builder
+    .updateTable('access.personal_tokens as t')
+    .set({ name: sql<string>`t.name || '-' || left(t.id::text, 8)` })
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('access.personal_tokens as o')
+          .select('o.id')
+          .whereRef('o.user_id', '=', 't.user_id')
+          .whereRef('o.name', '=', 't.name')
+          .where(sql<boolean>`(o.created, o.id) < (t.created, t.id)`),
+      ),
+    );
+  await runQuery(client, rename);
 }
