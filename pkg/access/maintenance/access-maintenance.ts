@@ -1,5 +1,7 @@
-import type { DatabaseLog } from '#pkg/database/index';
+import { sql, type RawBuilder } from 'kysely';
+import { runQuery, type DatabaseLog } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import { builder } from '../access-tables.ts';
 import type { NameClaims } from '../names/name-claims.ts';
 
 export interface AccessMaintenanceOptions {
@@ -17,29 +19,21 @@ export interface AccessMaintenanceOptions {
   batch?: number;
 }
 
-interface Cleaning {
-  table: string;
-  /** Which rows nobody needs any more; of the audit `$2` is how many days it is kept. */
-  isOver: string;
-  isAudit?: boolean;
-}
+type IsOver = (auditRetentionDays: number) => RawBuilder<boolean>;
 
-const expired = (table: string): Cleaning => ({ table, isOver: 'expires < now()' });
-const outdated = (table: string): Cleaning => ({
-  table,
-  isOver: 'datetime < now() - make_interval(days => $2)',
-  isAudit: true,
-});
+const isExpired: IsOver = () => sql`expires < now()`;
+const isOutdated: IsOver = (days) => sql`datetime < now() - make_interval(days => ${days})`;
 
-const cleanings: readonly Cleaning[] = [
-  expired('bearer_tokens'),
-  expired('sessions'),
-  expired('signature_uses'),
-  expired('login_failures'),
-  { table: 'throttles', isOver: "minute < now() - interval '2 minutes'" },
-  outdated('login_logs'),
-  outdated('operate_logs'),
-];
+/** Which rows nobody needs any more. */
+const cleanings = [
+  { table: 'bearer_tokens', isOver: isExpired },
+  { table: 'sessions', isOver: isExpired },
+  { table: 'signature_uses', isOver: isExpired },
+  { table: 'login_failures', isOver: isExpired },
+  { table: 'throttles', isOver: () => sql<boolean>`minute < now() - interval '2 minutes'` },
+  { table: 'login_logs', isOver: isOutdated },
+  { table: 'operate_logs', isOver: isOutdated },
+] as const satisfies { table: string; isOver: IsOver }[];
 
 /**
  * Deletes what has expired, round by round, in small statements; a round that fails is logged and the next one tries
@@ -74,14 +68,17 @@ export class AccessMaintenance {
   /** One round, now. */
   async clean(): Promise<void> {
     const { database, batch, auditRetentionDays } = this.#options;
-    for (const { table, isOver, isAudit = false } of cleanings) {
-      const statement = {
-        name: `clean-${table}`,
-        // Locked, so that what changes meanwhile is looked at anew; what another replica is deleting is left to it.
-        text: `DELETE FROM access.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM access.${table} WHERE ${isOver} LIMIT $1 FOR UPDATE SKIP LOCKED))`,
-        values: isAudit ? [batch, auditRetentionDays] : [batch],
-      };
-      while (!this.#isStopping && (await database.pool.query(statement)).rowCount === batch);
+    for (const { table, isOver } of cleanings) {
+      // Locked, so that what changes meanwhile is looked at anew; what another replica is deleting is left to it.
+      const rows = builder
+        .selectFrom(builder.dynamic.table(`access.${table}`).as('t'))
+        .select(sql.ref('ctid').as('ctid'))
+        .where(isOver(auditRetentionDays))
+        .limit(batch)
+        .forUpdate()
+        .skipLocked();
+      const remove = builder.deleteFrom(`access.${table}`).where(sql<boolean>`ctid = ANY(ARRAY${rows})`);
+      while (!this.#isStopping && (await runQuery(database.pool, remove, `clean-${table}`)).rowCount === batch);
     }
   }
 
