@@ -3,8 +3,6 @@ import type { Pool } from 'pg';
 import { newKysely, runQuery, runTransaction, type Database, type Queryable } from '#pkg/database/index';
 import type { AccessTables } from './access-tables.ts';
 
-export type { Queryable };
-
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
 /** An answer that has not come by then does not come: the other end of the connection is gone without a word. */

@@ -201,4 +201,4 @@ export type AccessTables = { [Name in keyof typeof accessColumns]: Table<(typeof
 export const builder = queryBuilder.withTables<AccessTables>();
 
 /** When the transaction began. */
-export const now = sql<Date>`now()`;
+export const currentTime = sql<Date>`now()`;

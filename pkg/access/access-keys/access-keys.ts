@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { runQuery } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';

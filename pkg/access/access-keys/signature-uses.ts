@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { SignatureClaim } from '../signature/signature-claim.ts';
 
 /**
@@ -18,7 +18,7 @@ const insertUse = new PreparedStatement('signature-use', ($: Placeholders<{ hash
       db
         .selectFrom('access.signature_uses')
         .select('hash')
-        .where('expires', '<', now)
+        .where('expires', '<', currentTime)
         .orderBy('expires')
         .limit(purgedAtOnce)
         .forUpdate()

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
@@ -50,7 +50,7 @@ const noteUse = new PreparedStatement('access-key-use', ($: Placeholders<{ id: s
     )
     .updateTable('access.access_keys as k')
     .from('stale')
-    .set({ date_last_used: now })
+    .set({ date_last_used: currentTime })
     .whereRef('k.id', '=', 'stale.id'),
 );
 

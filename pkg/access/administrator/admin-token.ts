@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { runQuery } from '#pkg/database/index';
+import { runQuery, type Queryable } from '#pkg/database/index';
 import { isPersonalToken, newPersonalToken } from '#pkg/identity/index';
-import type { Queryable } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { TokenStore } from '../personal-tokens/token-store.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { runQuery } from '#pkg/database/index';
-import { lockUntilCommit, type AccessDatabase, type Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import { lockUntilCommit, type AccessDatabase } from '../access-database.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { defaultOrgId } from '../orgs/organization.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -119,7 +119,7 @@ async function setPassword(
   const password = await choosePassword({ file, initial: initialPassword, username: admin.username });
   const update = builder
     .updateTable('access.users')
-    .set({ password_hash: await hasher.hash(password), password_changed: now })
+    .set({ password_hash: await hasher.hash(password), password_changed: currentTime })
     .where('id', '=', admin.id);
   await runQuery(client, update);
   await audit.operate(

@@ -1,5 +1,5 @@
-import { runQuery } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import type { OpenCall } from '../http/operation.ts';
 import { FailedUseQuota } from './failed-use-quota.ts';

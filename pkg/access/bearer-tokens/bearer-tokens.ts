@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
-import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential, Proof } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
-import { lockedOwner } from '../login/login-accounts.ts';
+import { selectLockedOwner } from '../login/login-accounts.ts';
 import type { Principal } from '../http/caller.ts';
 import { principalOf } from '../principals/principals.ts';
 import { randomText } from '../secrets/random-text.ts';
@@ -38,7 +38,7 @@ const findOwner = new PreparedStatement('bearer-token-owner', ($: Placeholders<{
     .innerJoin('access.principals as p', 'p.id', 't.user_id')
     .selectAll('p')
     .where('t.hash', '=', $.tokenHash)
-    .where('t.expires', '>', now)
+    .where('t.expires', '>', currentTime)
     .where('p.is_valid', '=', sql.lit(true)),
 );
 
@@ -81,7 +81,7 @@ export class BearerTokens {
     const insert = builder
       .with(
         (cte) => cte('owner').materialized(),
-        () => lockedOwner(userId, passwordChanged ?? null),
+        () => selectLockedOwner(userId, passwordChanged ?? null),
       )
       .insertInto('access.bearer_tokens')
       .columns(['hash', 'user_id', 'expires'])

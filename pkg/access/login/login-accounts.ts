@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, now, type AccessTables } from '../access-tables.ts';
+import { builder, currentTime, type AccessTables } from '../access-tables.ts';
 
 /** What a login needs to know of a user. */
 export interface LoginAccount {
@@ -33,7 +33,7 @@ const findAccount = new PreparedStatement('login-account', ($: Placeholders<{ fo
  * Id of the user whom a login lets in, kept from change until the statement's transaction ends; no row where the user is
  * out, or has another password by now than that of `passwordChanged` (null: any).
  */
-export const lockedOwner = (
+export const selectLockedOwner = (
   userId: string,
   passwordChanged: string | null,
 ): SelectQueryBuilder<AccessTables, 'access.users', { id: string }> =>
@@ -43,7 +43,7 @@ export const lockedOwner = (
     .where('id', '=', userId)
     .where(sql<boolean>`(${passwordChanged}::text IS NULL OR ${passwordChangedText} = ${passwordChanged})`)
     .where('is_active', '=', sql.lit(true))
-    .where((eb) => eb.or([eb('date_expired', 'is', null), eb('date_expired', '>', now)]))
+    .where((eb) => eb.or([eb('date_expired', 'is', null), eb('date_expired', '>', currentTime)]))
     .forShare();
 
 /** The users as the login sees them. */
@@ -61,7 +61,7 @@ export class LoginAccounts {
   }
 
   async wasHere(id: string): Promise<void> {
-    const update = builder.updateTable('access.users').set({ last_login: now }).where('id', '=', id);
+    const update = builder.updateTable('access.users').set({ last_login: currentTime }).where('id', '=', id);
     await runQuery(this.#database.pool, update, 'login-was-here');
   }
 

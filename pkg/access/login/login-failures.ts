@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
 import { networkOf } from '#pkg/http/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { builder, currentTime } from '../access-tables.ts';
 
 export interface FailureLimit {
   /** So many failures lock. */
@@ -21,7 +21,12 @@ const takeAttempt = new PreparedStatement('login-failure-take', ($: Placeholders
   const isOver = sql<boolean>`login_failures.expires <= now()`;
   return builder
     .insertInto('access.login_failures')
-    .values({ key: $.key, count: 1, since: now, expires: sql<Date>`now() + make_interval(secs => ${$.seconds})` })
+    .values({
+      key: $.key,
+      count: 1,
+      since: currentTime,
+      expires: sql<Date>`now() + make_interval(secs => ${$.seconds})`,
+    })
     .onConflict((conflict) =>
       conflict
         .column('key')

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { runQuery } from '#pkg/database/index';
-import { isDuplicate, lockUntilCommit, type AccessDatabase, type Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import { isDuplicate, lockUntilCommit, type AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import { newFieldErrors } from '../http/access-error.ts';
 import { confusablesVersion } from './confusables-data.ts';
@@ -119,11 +119,11 @@ export class NameClaims {
     const { table, nameColumn, since, claims } = kinds[kind];
     return this.#database.transaction(async (on) => {
       await lockUntilCommit(on, LOCK);
-      const name = sql.ref<string>(`t.${nameColumn}`);
+      const nameRef = sql.ref<string>(`t.${nameColumn}`);
       const madeAt = sql.ref<Date>(`t.${since}`);
       const unclaimed = builder
         .selectFrom(builder.dynamic.table(`access.${table}`).as('t'))
-        .select(['t.id', name.as('name'), sql<string>`${madeAt}::text`.as('since')])
+        .select(['t.id', nameRef.as('name'), sql<string>`${madeAt}::text`.as('since')])
         .where((eb) =>
           eb.not(
             eb.exists(
@@ -131,7 +131,7 @@ export class NameClaims {
                 .selectFrom(builder.dynamic.table(`access.${claims}`).as('c'))
                 .select('c.skeleton')
                 .whereRef('c.owner', '=', 't.id')
-                .where('c.made_of', '=', sql<string>`${madeOf('')} || ${name}`),
+                .where('c.made_of', '=', sql<string>`${madeOf('')} || ${nameRef}`),
             ),
           ),
         )
@@ -166,7 +166,7 @@ export class NameClaims {
       const { rows: pairs } = await runQuery(
         on,
         sql<{ id: string; name: string; like: string }>`
-          SELECT DISTINCT t.id, ${name} AS name, ${sql.ref(`h.${nameColumn}`)} AS "like" FROM ${asked}
+          SELECT DISTINCT t.id, ${nameRef} AS name, ${sql.ref(`h.${nameColumn}`)} AS "like" FROM ${asked}
           JOIN ${claimTable} c ON c.skeleton = a.skeleton AND c.owner <> a.owner
           JOIN ${sql.table(`access.${table}`)} t ON t.id = a.owner JOIN ${sql.table(`access.${table}`)} h ON h.id = c.owner
           ORDER BY 2, 3`,

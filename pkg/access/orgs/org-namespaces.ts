@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
-import { runQuery, settledWithin } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { runQuery, settledWithin, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import type { Namespaces } from './namespaces.ts';
 import { rootOrgId } from './organization.ts';

@@ -1,9 +1,19 @@
-import { runQuery } from '#pkg/database/index';
+import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import { isUuid } from '../records/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, type Organization } from './organization.ts';
+
+const organizations = builder.selectFrom('access.organizations').select(organizationColumns);
+
+const findById = new PreparedStatement('organization-by-id', ($: Placeholders<{ id: string }>) =>
+  organizations.where('id', '=', $.id),
+);
+
+const findByName = new PreparedStatement('organization-by-name_key', ($: Placeholders<{ key: string }>) =>
+  organizations.where('name_key', '=', $.key),
+);
 
 /** Of a name, folded. In UTF-16 units. */
 const longestName = 512;
@@ -20,10 +30,10 @@ export class Organizations {
   async find(text: string): Promise<Organization | undefined> {
     // No database takes it; no organization is named so.
     if (text.length > longestName || /[\0\p{Cs}]/u.test(text)) return undefined;
-    const organizations = builder.selectFrom('access.organizations').select(organizationColumns);
+    const { pool } = this.#database;
     const { rows } = await (isUuid(text)
-      ? runQuery(this.#database.pool, organizations.where('id', '=', text), 'organization-by-id')
-      : runQuery(this.#database.pool, organizations.where('name_key', '=', fold(text)), 'organization-by-name_key'));
+      ? findById.run(pool, { id: text })
+      : findByName.run(pool, { key: fold(text) }));
     return rows[0];
   }
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { runQuery } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
@@ -62,7 +62,7 @@ export async function changeOrg(
           name: newName,
           name_key: sql`coalesce(${name === undefined ? null : fold(name)}, name_key)`,
           comment: sql`coalesce(${comment ?? null}, comment)`,
-          date_updated: now,
+          date_updated: currentTime,
           // A namespace tells the name of its organization.
           namespace_ready: sql`namespace_ready AND ${newName} = name`,
         })

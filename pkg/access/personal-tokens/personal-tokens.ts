@@ -8,10 +8,10 @@ import {
   parseTimestamp,
   type StatusCause,
 } from '#pkg/apimachinery/index';
-import { runQuery } from '#pkg/database/index';
+import { runQuery, type Queryable } from '#pkg/database/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import type { AccessDatabase } from '../access-database.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import {
@@ -182,7 +182,7 @@ export class PersonalTokens {
   ): Promise<PersonalToken> {
     const update = builder
       .updateTable('access.personal_tokens')
-      .set({ revoked: action === 'revoke' ? now : null })
+      .set({ revoked: action === 'revoke' ? currentTime : null })
       .where('id', '=', row.id)
       .returning(tokenColumns);
     const { rows } = await runQuery(client, update, `token-${action}`);

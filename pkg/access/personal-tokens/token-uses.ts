@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { sql } from 'kysely';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FoundToken } from './token-store.ts';
 
@@ -110,7 +110,7 @@ function reasonOf({ is_usable: isUsable }: FoundToken): string {
 const noteUses = new PreparedStatement('tokens-used', ($: Placeholders<{ used: readonly string[] }>) =>
   builder
     .updateTable('access.personal_tokens')
-    .set({ last_used: now })
+    .set({ last_used: currentTime })
     .where('id', 'in', (eb) =>
       eb
         .selectFrom('access.personal_tokens')

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
@@ -29,7 +29,7 @@ const useToken = new PreparedStatement('private-token-owner', ($: Placeholders<{
       db
         .updateTable('access.private_tokens as t')
         .from('stale')
-        .set({ date_last_used: now })
+        .set({ date_last_used: currentTime })
         .whereRef('t.user_id', '=', 'stale.user_id'),
     )
     .selectFrom('access.private_tokens')
@@ -99,7 +99,7 @@ export class PrivateTokens {
       const { secret, lookup, token } = this.#make(user.id);
       const update = builder
         .updateTable('access.private_tokens')
-        .set({ secret, lookup, date_created: now, date_last_used: null })
+        .set({ secret, lookup, date_created: currentTime, date_last_used: null })
         .where('user_id', '=', user.id);
       const { rowCount } = await runQuery(client, update);
       if (rowCount === 0) throw new PrivateTokenError('none', user.username);

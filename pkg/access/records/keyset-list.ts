@@ -74,7 +74,7 @@ function readPart<DB, TB extends keyof DB, Row>(
       .limit(limit)
       .offset(offset);
     const part = ordered(rows.clearWhere().where(sql<boolean>`${id} = ANY(ARRAY${ids})`), order, id);
-    return { count: Number(counted.rows[0]!.count), rows: (await on.executeQuery(part)).rows as Row[] };
+    return { count: Number(counted.rows[0]!.count), rows: (await on.executeQuery(part)).rows };
   });
 }
 

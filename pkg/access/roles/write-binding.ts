@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { runQuery } from '#pkg/database/index';
-import { type Queryable, isDuplicate } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import { isDuplicate } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';

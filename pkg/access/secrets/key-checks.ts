@@ -1,5 +1,4 @@
-import { runQuery } from '#pkg/database/index';
-import type { Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder } from '../access-tables.ts';
 import type { KeyRing } from './key-ring.ts';
 import { SecretError, SecretKeyError } from './secret-error.ts';

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
-import { PreparedStatement, runQuery, type Placeholders } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
+import { builder, currentTime } from '../access-tables.ts';
 import type { Principal } from '../http/caller.ts';
 import { sessionCookie } from '../http/cookies.ts';
 import type { Credential } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
-import { lockedOwner } from '../login/login-accounts.ts';
+import { selectLockedOwner } from '../login/login-accounts.ts';
 import { principalOf } from '../principals/principals.ts';
 import { isUuid } from '../records/uuid.ts';
 import { randomText } from '../secrets/random-text.ts';
@@ -68,7 +68,7 @@ const findSession = new PreparedStatement(
       .select(sql<boolean>`s.last_seen < now() - make_interval(secs => ${$.touchSeconds})`.as('is_due'))
       .selectAll('p')
       .where('s.hash', '=', $.tokenHash)
-      .where('s.expires', '>', now)
+      .where('s.expires', '>', currentTime)
       .where('p.is_valid', '=', sql.lit(true)),
 );
 
@@ -78,7 +78,7 @@ const touchSession = new PreparedStatement(
     builder
       .updateTable('access.sessions')
       .set({
-        last_seen: now,
+        last_seen: currentTime,
         expires: sql<Date>`least(now() + make_interval(secs => ${$.idleSeconds}), created + make_interval(secs => ${$.maxAgeSeconds}))`,
       })
       .where('id', '=', $.id)
@@ -144,7 +144,7 @@ export class Sessions {
     const insert = builder
       .with(
         (cte) => cte('owner').materialized(),
-        () => lockedOwner(userId, passwordChanged ?? null),
+        () => selectLockedOwner(userId, passwordChanged ?? null),
       )
       .with('replaced', (db) =>
         db.deleteFrom('access.sessions').where('hash', '=', sql.val(replaces === undefined ? null : hashOf(replaces))),
@@ -184,7 +184,7 @@ export class Sessions {
       .selectFrom('access.sessions')
       .select(['id', 'remote_addr', 'user_agent', 'created', 'last_seen'])
       .where('user_id', '=', userId)
-      .where('expires', '>', now)
+      .where('expires', '>', currentTime)
       .orderBy('last_seen', 'desc')
       .orderBy('id');
     const { rows } = await runQuery(this.#database.pool, living, 'sessions-of-user');

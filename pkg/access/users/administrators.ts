@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { runQuery } from '#pkg/database/index';
-import type { Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import { builder, currentTime } from '../access-tables.ts';
 import { newPermissionDenied } from '../http/access-error.ts';
 
 /**
@@ -18,7 +17,7 @@ export async function refuseLastAdministrator(userId: string, on: Queryable): Pr
     // Not a parameter: there is an index of them.
     .where('s.role', '=', sql.lit('SystemAdmin'))
     .where('u.is_active', '=', sql.lit(true))
-    .where((eb) => eb.or([eb('u.date_expired', 'is', null), eb('u.date_expired', '>', now)]))
+    .where((eb) => eb.or([eb('u.date_expired', 'is', null), eb('u.date_expired', '>', currentTime)]))
     .orderBy('u.id')
     .forUpdate(['u', 's']);
   const { rows } = await runQuery(on, administrators, 'administrators-lock');

@@ -1,7 +1,6 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { sql } from 'kysely';
-import { runQuery } from '#pkg/database/index';
-import type { Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';

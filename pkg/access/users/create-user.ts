@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { runQuery } from '#pkg/database/index';
-import type { Queryable } from '../access-database.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newOrgNotFound, newPermissionDenied, newAccessUnavailable } from '../http/access-error.ts';
@@ -128,7 +127,7 @@ async function insertUser(
     .expression((eb) =>
       eb
         .selectFrom('inserted')
-        .select((user) => ['id', user.val('SystemUser').as('role'), user.val(createdBy).as('created_by')]),
+        .select((inserted) => ['id', inserted.val('SystemUser').as('role'), inserted.val(createdBy).as('created_by')]),
     )
     .returning('user_id as id');
   const { rows } = await runQuery(on, insert, 'user-insert');

@@ -1,6 +1,5 @@
-import { runQuery } from '#pkg/database/index';
-import type { Queryable } from '../access-database.ts';
-import { builder, now } from '../access-tables.ts';
+import { runQuery, type Queryable } from '#pkg/database/index';
+import { builder, currentTime } from '../access-tables.ts';
 import { actorOf, type Audit } from '../audit/audit.ts';
 import type { Call } from '../http/operation.ts';
 import type { FieldReader } from '../records/field-reader.ts';
@@ -18,7 +17,7 @@ const endings = [
     end: (userId: string) =>
       builder
         .updateTable('access.personal_tokens')
-        .set({ revoked: now })
+        .set({ revoked: currentTime })
         .where('user_id', '=', userId)
         .where('revoked', 'is', null)
         .returning('name as resource'),

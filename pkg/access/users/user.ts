@@ -1,4 +1,4 @@
-import { sql, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type Expression, type RawBuilder, type Selectable } from 'kysely';
 import type { AccessTables } from '../access-tables.ts';
 import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
@@ -43,7 +43,7 @@ export const userColumns = [
 ] as const;
 
 /** Of `access.users u`. */
-export const isMemberOf = (orgId: string): RawBuilder<boolean> =>
+export const isMemberOf = (orgId: string | Expression<string>): RawBuilder<boolean> =>
   sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${orgId}::uuid AND m.user_id = u.id)`;
 
 /**

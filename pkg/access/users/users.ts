@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { runQuery } from '#pkg/database/index';
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import { isUuid } from '../records/uuid.ts';
@@ -11,6 +11,14 @@ const userRows = builder
   .selectFrom('access.users')
   .select(['id', 'username', 'username_key', 'name', 'email', 'email_key', 'password_hash', 'password_changed'])
   .select(['is_active', 'date_joined', 'date_expired', 'last_login', 'source', 'created_by', 'comment', 'groups']);
+
+const findRecord = new PreparedStatement('user-record', ($: Placeholders<{ id: string; orgId: string }>) =>
+  builder
+    .selectFrom('access.users as u')
+    .select(userColumns)
+    .where('u.id', '=', $.id)
+    .where(sql<boolean>`(${$.orgId}::uuid = ${sql.lit(rootOrgId)} OR ${isMemberOf($.orgId)})`),
+);
 
 /** Users as they are stored. */
 export class Users {
@@ -47,12 +55,7 @@ export class Users {
     orgId: string = rootOrgId,
     on: Queryable = this.#database.pool,
   ): Promise<UserWithRoles | undefined> {
-    const record = builder
-      .selectFrom('access.users as u')
-      .select(userColumns)
-      .where('u.id', '=', id)
-      .where((eb) => eb.or([eb(sql<string>`${orgId}::uuid`, '=', rootOrgId), isMemberOf(orgId)]));
-    const { rows } = await runQuery(on, record, 'user-record');
+    const { rows } = await findRecord.run(on, { id, orgId });
     return rows[0];
   }
 }
