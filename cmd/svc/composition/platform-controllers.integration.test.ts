@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { Client } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { controllerFor, leaseType, TerminalError, type ControllerDefinition, type Source } from '#pkg/runtime/index';
 import { definePosts, newPost, postType, startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { waitMs, waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
@@ -107,14 +108,9 @@ test('one that cannot be built fails, and the others run', async () => {
 });
 
 test('an election that cannot be held fails, and the controllers stand by', async () => {
-  const refusing = new Proxy(client, {
-    get: (target, name) => {
-      const method = Reflect.get(target, name) as (...parameters: unknown[]) => unknown;
-      return (...parameters: unknown[]) =>
-        name === 'get' && parameters[0] === leaseType
-          ? Promise.reject(new Error('leases are forbidden'))
-          : method.apply(target, parameters);
-    },
+  const refusing = wrapClient(client, {
+    get: (type, ...more) =>
+      type.plural === leaseType.plural ? Promise.reject(new Error('leases are forbidden')) : client.get(type, ...more),
   });
   await untilSaid(start(sound, { as: refusing }), {
     ...allOf('stands by'),

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { newServiceUnavailable, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { definitionType, pluginLabel, pluginType } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { pluginKey } from './plugin-record.ts';
@@ -20,8 +21,6 @@ afterAll(async () => {
   await folder.clear();
 });
 
-const writes: ReadonlySet<unknown> = new Set(['create', 'update', 'patch', 'updateStatus', 'patchStatus', 'delete']);
-
 /**
  * A client whose process dies after so many writes: nothing that it asks for happens any more. `died` resolves then.
  */
@@ -31,17 +30,17 @@ function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
   const died = new Promise<'died'>((resolve) => {
     tell = resolve;
   });
-  const dying = new Proxy(client, {
-    get: (target, verb) => {
-      const method = Reflect.get(target, verb) as (type: ResourceType, ...rest: unknown[]) => Promise<unknown>;
-      return (type: ResourceType, ...rest: unknown[]) => {
-        // Leases come and go as they will.
-        if (type.plural === 'leases') return method.call(target, type, ...rest);
-        if (writes.has(verb)) left -= 1;
-        if (left >= 0) return method.call(target, type, ...rest);
-        tell('died');
-        return Promise.reject(newServiceUnavailable('this process is dead'));
-      };
+  const unlessDead = <Result>({ plural }: ResourceType, send: () => Promise<Result>): Promise<Result> => {
+    // Leases come and go as they will.
+    if (plural === 'leases' || left >= 0) return send();
+    tell('died');
+    return Promise.reject(newServiceUnavailable('this process is dead'));
+  };
+  const dying = wrapClient(client, {
+    read: ({ type }, send) => unlessDead(type, send),
+    write: ({ type, options }, send) => {
+      if (type.plural !== 'leases') left -= 1;
+      return unlessDead(type, () => send(options));
     },
   });
   return { dying, died };

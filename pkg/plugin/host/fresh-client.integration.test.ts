@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newServiceUnavailable, type Client } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { pluginType } from '#pkg/apis/index';
 import { silentLog } from '#pkg/database/index';
 import { Cache, CachedClient } from '#pkg/runtime/index';
@@ -19,12 +20,11 @@ afterAll(() => env?.stop());
 
 test('reads what no cache shows yet, and writes with the fence', async () => {
   // It lists, and hears of nothing afterwards.
-  const silent: Client['watch'] = (_type, { signal }) =>
-    new Promise((_resolve, reject) =>
-      signal?.addEventListener('abort', () => reject(newServiceUnavailable('stopped'))),
-    );
-  const late = new Proxy(client, {
-    get: (target, verb) => (verb === 'watch' ? silent : (Reflect.get(target, verb) as () => unknown).bind(target)),
+  const late = wrapClient(client, {
+    watch: (_type, { signal }) =>
+      new Promise((_resolve, reject) =>
+        signal?.addEventListener('abort', () => reject(newServiceUnavailable('stopped'))),
+      ),
   });
   const cache = new Cache({ client: late, log: { ...silentLog, debug: () => undefined } });
   const informer = cache.informerFor(pluginType);

@@ -1,19 +1,14 @@
 import type { Client, Reader, Watcher } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 
 /**
  * A client that writes as `fenced` does and reads from the server. A cache may be behind, by as much as its watch is:
  * what it does not show yet would be taken for gone, and forgotten.
  */
 export function freshClient(fenced: Client, server: Reader & Watcher): Client {
-  return {
+  return wrapClient(fenced, {
     get: (type, key, options) => server.get(type, key, options),
     list: (type, options) => server.list(type, options),
     watch: (type, options) => server.watch(type, options),
-    create: (type, object, options) => fenced.create(type, object, options),
-    update: (type, object, options) => fenced.update(type, object, options),
-    patch: (type, key, patch, options) => fenced.patch(type, key, patch, options),
-    updateStatus: (type, object, options) => fenced.updateStatus(type, object, options),
-    patchStatus: (type, key, patch, options) => fenced.patchStatus(type, key, patch, options),
-    delete: (type, key, options) => fenced.delete(type, key, options),
-  };
+  });
 }

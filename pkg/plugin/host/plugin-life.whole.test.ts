@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { definitionType, pluginLabel, pluginType, type DefinitionSpec } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { pluginKey, stopFinalizer } from './plugin-record.ts';
@@ -257,16 +258,13 @@ test('a start that takes its time is given up when the plugin is no longer to ru
 test('a start is given up that was no longer wanted when it began', async () => {
   await write('hasty', { enabled: true, before: 'await new Promise(() => setInterval(() => undefined, 1000));' });
   let isFirst = true;
-  const late = new Proxy(client, {
-    get: (target, verb) => {
-      const method = Reflect.get(target, verb) as (...parameters: unknown[]) => Promise<unknown>;
-      return async (...parameters: unknown[]) => {
-        if (verb === 'get' && parameters[0] === pluginType && isFirst) {
-          isFirst = false;
-          await enable(client, 'hasty', false);
-        }
-        return method.apply(target, parameters);
-      };
+  const late = wrapClient(client, {
+    get: async (type, ...more) => {
+      if (type.plural === pluginType.plural && isFirst) {
+        isFirst = false;
+        await enable(client, 'hasty', false);
+      }
+      return client.get(type, ...more);
     },
   });
   running.push(new TestPluginHost(late, folder));
@@ -301,14 +299,11 @@ test('plugins that are slow to start keep no other from stopping or starting', a
 
 test('a plugin that was deleted while its folder was there does not start of itself, though the process died before the object was back', async () => {
   await write('deleted', { enabled: true });
-  const dying = new Proxy(client, {
-    get: (target, verb) => {
-      const method = Reflect.get(target, verb) as (...parameters: unknown[]) => Promise<unknown>;
-      return (...parameters: unknown[]) =>
-        verb === 'create' && parameters[0] === pluginType && hasStarted
-          ? new Promise((_resolve, reject) => setImmediate(reject, new Error('this process is dead')))
-          : method.apply(target, parameters);
-    },
+  const dying = wrapClient(client, {
+    create: (type, ...more) =>
+      type.plural === pluginType.plural && hasStarted
+        ? new Promise((_resolve, reject) => setImmediate(reject, new Error('this process is dead')))
+        : client.create(type, ...more),
   });
   let hasStarted = false;
   const first = new TestPluginHost(dying, folder);

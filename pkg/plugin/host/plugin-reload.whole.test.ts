@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { definitionType } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { threadCount } from '../worker/worker-thread.ts';
@@ -195,16 +196,13 @@ test('the version before answers until the new one does; models, presets and con
 test('an endpoint that moved is answered at both places while its place is being told', async () => {
   await write('moving', { version: '1.0.0' });
   const seen: string[] = [];
-  const noting = new Proxy(client, {
-    get: (target, verb) => {
-      const method = Reflect.get(target, verb) as (...parameters: unknown[]) => Promise<unknown>;
-      return async (...parameters: unknown[]) => {
-        const isTold = verb === 'patchStatus' && JSON.stringify(parameters[2]).includes('"version":"2.0.0"');
-        if (isTold) seen.push(await ask('moving'), await ask('moving', '/moved'));
-        const result = await method.apply(target, parameters);
-        if (isTold) seen.push(await ask('moving'), await ask('moving', '/moved'));
-        return result;
-      };
+  const noting = wrapClient(client, {
+    patchStatus: async (type, key, patch, options) => {
+      const isTold = JSON.stringify(patch).includes('"version":"2.0.0"');
+      if (isTold) seen.push(await ask('moving'), await ask('moving', '/moved'));
+      const result = await client.patchStatus(type, key, patch, options);
+      if (isTold) seen.push(await ask('moving'), await ask('moving', '/moved'));
+      return result;
     },
   });
   host = new TestPluginHost(noting, folder);

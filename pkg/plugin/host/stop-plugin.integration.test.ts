@@ -7,6 +7,7 @@ import {
   type ResourceType,
   type Stored,
 } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { definitionType, pluginType, type CustomResourceDefinition } from '#pkg/apis/index';
 import { silentLog } from '#pkg/database/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
@@ -195,16 +196,11 @@ test('a stop ends, and says so, where a model cannot be taken out of service', a
     type: 'merge',
     patch: { metadata: { labels: { 'svc.run/plugin': 'kept' } } },
   });
-  const refusing = new Proxy(client, {
-    get: (target, verb) => {
-      const method = Reflect.get(target, verb) as (...parameters: unknown[]) => Promise<unknown>;
-      return (...parameters: unknown[]) =>
-        verb === 'update'
-          ? Promise.reject(
-              newForbidden({ group: definitionType.group, resource: definitionType.plural }, gadgets, 'not today'),
-            )
-          : method.apply(target, parameters);
-    },
+  const refusing = wrapClient(client, {
+    update: () =>
+      Promise.reject(
+        newForbidden({ group: definitionType.group, resource: definitionType.plural }, gadgets, 'not today'),
+      ),
   });
   await stopPlugin({ record, client: refusing, log, signal, stopWorker: async () => undefined });
   expect(record.status.phase).toBe('Disabled');

@@ -7,6 +7,7 @@ import {
   type ResourceType,
   type Stored,
 } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 import { definitionType, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { silentLog } from '#pkg/database/index';
@@ -621,15 +622,11 @@ test('objects are deleted side by side', async () => {
   await plugin.start(Array.from({ length: 32 }, (_, i) => widget(`${name}-${i}`)));
   let underWay = 0;
   let most = 0;
-  const counting = new Proxy(client, {
-    get: (target, verb) => {
-      const method = Reflect.get(target, verb) as (...args: unknown[]) => Promise<unknown>;
-      if (verb !== 'delete') return method.bind(target);
-      return async (...args: unknown[]) => {
-        underWay += 1;
-        most = Math.max(most, underWay);
-        return method.apply(target, args).finally(() => (underWay -= 1));
-      };
+  const counting = wrapClient(client, {
+    delete: (...args) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      return client.delete(...args).finally(() => (underWay -= 1));
     },
   });
   const stopping = new ShippingPlugin(counting, plugin.name);

@@ -5,19 +5,15 @@ import {
   type Client,
   type DeleteOptions,
   type Deletion,
-  type EventStream,
   type Fence,
   type ListOptions,
   type ObjectKey,
   type ObjectList,
-  type Patch,
   type RequestOptions,
   type ResourceType,
   type Stored,
-  type WatchOptions,
-  type WriteOptions,
 } from '#pkg/apimachinery/index';
-import { requestOf } from '../reconcile/reconciler.ts';
+import { ClientWrapper, type ClientWrite, type WriteResult } from '#pkg/client/index';
 import type { Cache } from './cache.ts';
 import type { Informer } from './informer.ts';
 import { OwnWrites } from './own-writes.ts';
@@ -34,14 +30,13 @@ export interface CachedClientOptions {
  * a read waits until its cache shows this client's last write of the type, and what became of a write whose answer was
  * lost. Objects from a cache are frozen.
  */
-export class CachedClient implements Client {
-  readonly #client: Client;
+export class CachedClient extends ClientWrapper {
   readonly #cache: Cache;
   readonly #fence: () => Fence | undefined;
   readonly #writes: OwnWrites;
 
   constructor({ client, cache, fence = () => undefined }: CachedClientOptions) {
-    this.#client = client;
+    super(client);
     this.#cache = cache;
     this.#fence = fence;
     this.#writes = new OwnWrites(client);
@@ -52,97 +47,44 @@ export class CachedClient implements Client {
     return this.#writes.waitForAll(signal);
   }
 
-  async get<T extends AnyObject>(
+  override async get<T extends AnyObject>(
     type: ResourceType<T>,
     key: ObjectKey,
     options: RequestOptions = {},
   ): Promise<Stored<T>> {
     const informer = await this.#freshCache(type, options.signal);
-    if (informer === undefined) return this.#client.get(type, key, options);
+    if (informer === undefined) return super.get(type, key, options);
     const object = informer.indexer.get(key);
     if (object === undefined) throw newNotFound({ group: type.group, resource: type.plural }, key.name);
     return object;
   }
 
   /** From the cache where nothing but the namespace is asked for. */
-  async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+  override async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     const { namespace, signal, ...rest } = options;
     const informer = Object.keys(rest).length === 0 ? await this.#freshCache(type, signal) : undefined;
-    if (informer === undefined) return this.#client.list(type, options);
+    if (informer === undefined) return super.list(type, options);
     const items = Array.from(informer.indexer.all()).filter(
       ({ metadata }) => namespace === undefined || metadata.namespace === namespace,
     );
     return { resourceVersion: String(informer.revision), items };
   }
 
-  create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, requestOf(object), this.#client.create(type, object, this.#fenced(options)), options);
-  }
-
-  update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, requestOf(object), this.#client.update(type, object, this.#fenced(options)), options);
-  }
-
-  patch<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    return this.#noting(type, key, this.#client.patch(type, key, patch, this.#fenced(options)), options);
-  }
-
-  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(
-      type,
-      requestOf(object),
-      this.#client.updateStatus(type, object, this.#fenced(options)),
-      options,
-    );
-  }
-
-  patchStatus<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    return this.#noting(type, key, this.#client.patchStatus(type, key, patch, this.#fenced(options)), options);
-  }
-
-  async delete<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    options?: DeleteOptions,
-  ): Promise<Deletion<T>> {
+  protected override async write<T extends AnyObject, Result extends WriteResult<T>>(
+    { type, key, options }: ClientWrite<T>,
+    send: (options: DeleteOptions | undefined) => Promise<Result>,
+  ): Promise<Result> {
     const informer = this.#cache.wholeOf(type);
-    const deletion = await this.#knowing(informer, key, this.#client.delete(type, key, this.#fenced(options)));
-    if (informer !== undefined && options?.dryRun !== true) {
-      if (deletion.object === undefined) this.#writes.noteDeletion(informer, key, deletion.uid);
-      else this.#writes.noteRevision(informer, deletion.object);
-    }
-    return deletion;
-  }
-
-  watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
-    return this.#client.watch(type, options);
-  }
-
-  #fenced<Options extends WriteOptions>(options?: Options): Options {
     const fence = options?.fence ?? this.#fence();
-    return { ...options, ...(fence === undefined ? {} : { fence }) } as Options;
+    const written = await this.#knowing(informer, key, send(fence === undefined ? options : { ...options, fence }));
+    if (informer !== undefined && options?.dryRun !== true) this.#note(informer, key, written);
+    return written;
   }
 
-  async #noting<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    write: Promise<Stored<T>>,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    const informer = this.#cache.wholeOf(type);
-    const written = await this.#knowing(informer, key, write);
-    if (informer !== undefined && options?.dryRun !== true) this.#writes.noteRevision(informer, written);
-    return written;
+  #note<T extends AnyObject>(informer: Informer<T>, key: ObjectKey, written: WriteResult<T>): void {
+    if (!isDeletion(written)) this.#writes.noteRevision(informer, written);
+    else if (written.object !== undefined) this.#writes.noteRevision(informer, written.object);
+    else this.#writes.noteDeletion(informer, key, written.uid);
   }
 
   /**
@@ -173,4 +115,8 @@ export class CachedClient implements Client {
     await this.#writes.waitFor(informer, signal);
     return informer;
   }
+}
+
+function isDeletion<T extends AnyObject>(written: WriteResult<T>): written is Deletion<T> {
+  return !('metadata' in written);
 }

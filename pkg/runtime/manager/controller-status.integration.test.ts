@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, ResourceType } from '#pkg/apimachinery/index';
+import { wrapClient, type ClientRead, type ClientWrite } from '#pkg/client/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
 import { controllerFor, Manager, type ControllerDefinition, type Log, type ManagerOptions } from '../index.ts';
 import { leaseType } from '../leaderelection/lease.ts';
@@ -34,16 +35,13 @@ function startManager(options: Omit<ManagerOptions, 'log'>): Watched {
 function withVerb(
   verb: keyof Client,
   type: ResourceType,
-  replace: (ask: () => Promise<unknown>) => Promise<unknown>,
+  replace: <Result>(ask: () => Promise<Result>) => Promise<Result>,
 ): Client {
-  return new Proxy(client, {
-    get: (target, name) => {
-      const method = Reflect.get(target, name) as (...parameters: unknown[]) => Promise<unknown>;
-      return (...parameters: unknown[]) => {
-        const ask = (): Promise<unknown> => method.apply(target, parameters);
-        return name === verb && parameters[0] === type ? replace(ask) : ask();
-      };
-    },
+  const isReplaced = (call: ClientRead | ClientWrite): boolean =>
+    call.verb === verb && call.type.plural === type.plural;
+  return wrapClient(client, {
+    read: (call, send) => (isReplaced(call) ? replace(send) : send()),
+    write: (call, send) => (isReplaced(call) ? replace(() => send(call.options)) : send(call.options)),
   });
 }
 

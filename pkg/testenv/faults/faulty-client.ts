@@ -8,18 +8,13 @@ import {
   type Client,
   type ClientEvent,
   type DeleteOptions,
-  type Deletion,
   type EventStream,
   type ListOptions,
-  type ObjectKey,
   type ObjectList,
-  type Patch,
-  type RequestOptions,
   type ResourceType,
-  type Stored,
   type WatchOptions,
-  type WriteOptions,
 } from '#pkg/apimachinery/index';
+import { ClientWrapper, type ClientRead, type ClientWrite, type WriteResult } from '#pkg/client/index';
 import { CrashError } from './crash-error.ts';
 import { SeededFaults } from './seeded-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -66,7 +61,7 @@ interface World {
  * A Client on which things go wrong as they do on real networks. What happens to the nth call of one verb on one object
  * is decided by the seed alone.
  */
-export class FaultyClient implements Client {
+export class FaultyClient extends ClientWrapper {
   readonly #world: World;
   #death: CrashError | undefined;
   #die!: () => void;
@@ -77,6 +72,7 @@ export class FaultyClient implements Client {
     { client, seed, rates, onFault = () => undefined }: FaultyClientOptions,
     world: World = { client, faults: new SeededFaults(seed), rates, onFault },
   ) {
+    super(world.client);
     this.#world = world;
     this.crashed = new Promise((resolve) => {
       this.#die = resolve;
@@ -98,72 +94,16 @@ export class FaultyClient implements Client {
     this.setRates({});
   }
 
-  get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: RequestOptions): Promise<Stored<T>> {
-    return this.#read(nameOf('get', type, key), (client) => client.get(type, key, options));
-  }
-
-  async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
-    const call = nameOf('list', type);
-    if (options.continue !== undefined && this.#happens('expired', call))
+  override async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    if (options.continue !== undefined && this.#happens('expired', nameOf({ verb: 'list', type })))
       throw newExpired('the history of this list is gone');
-    return this.#read(call, (client) => client.list(type, options));
+    return super.list(type, options);
   }
 
-  create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(nameOf('create', type, object.metadata), (client) => client.create(type, object, options));
-  }
-
-  update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(
-      nameOf('update', type, object.metadata),
-      (client) => client.update(type, object, options),
-      conflictAt(type, object),
-    );
-  }
-
-  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(
-      nameOf('updateStatus', type, object.metadata),
-      (client) => client.updateStatus(type, object, options),
-      conflictAt(type, object),
-    );
-  }
-
-  patch<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    return this.#write(
-      nameOf('patch', type, key),
-      (client) => client.patch(type, key, patch, options),
-      namesRevision(patch) ? conflictOf(type, key) : undefined,
-    );
-  }
-
-  patchStatus<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    return this.#write(
-      nameOf('patchStatus', type, key),
-      (client) => client.patchStatus(type, key, patch, options),
-      namesRevision(patch) ? conflictOf(type, key) : undefined,
-    );
-  }
-
-  delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
-    const conflict = options?.resourceVersion === undefined ? undefined : conflictOf(type, key);
-    return this.#write(nameOf('delete', type, key), (client) => client.delete(type, key, options), conflict);
-  }
-
-  async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
-    const call = nameOf('watch', type);
+  override async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
+    const call = nameOf({ verb: 'watch', type });
     if (this.#happens('expired', call)) throw newExpired('the history of this watch is gone');
-    const stream = await this.#read(call, (client) => client.watch(type, options));
+    const stream = await super.watch(type, options);
     const disturbed = this.#disturbed(call, stream);
     return { close: () => stream.close(), [Symbol.asyncIterator]: () => disturbed };
   }
@@ -176,31 +116,40 @@ export class FaultyClient implements Client {
     }
   }
 
-  async #read<Result>(call: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-    this.#checkAlive();
-    if (this.#happens('unavailable', call)) throw newServiceUnavailable('the server could not be reached');
-    if (this.#happens('tooManyRequests', call)) throw newTooManyRequests('the server has too much to do', 1);
-    const result = await work(this.#world.client);
-    if (this.#happens('lateAnswer', call)) await this.#linger(call);
-    // What it asked for before it died may still have been done.
-    this.#checkAlive();
-    return result;
+  protected override async read<Result>(read: ClientRead, send: () => Promise<Result>): Promise<Result> {
+    return this.#exchange(nameOf(read), send);
   }
 
-  async #write<Result>(
-    call: string,
-    work: (client: Client) => Promise<Result>,
-    conflict?: () => Error,
+  protected override async write<T extends AnyObject, Result extends WriteResult<T>>(
+    write: ClientWrite<T>,
+    send: (options: DeleteOptions | undefined) => Promise<Result>,
   ): Promise<Result> {
+    const call = nameOf(write);
     this.#checkAlive();
     const crashes = this.#happens('crash', call);
     const comesThrough = this.#world.faults.of(`comes through ${call}`).chance(0.5);
     if (crashes && !comesThrough) this.#crash();
-    if (conflict !== undefined && this.#happens('conflict', call)) throw conflict();
+    if (namesRevision(write) && this.#happens('conflict', call))
+      throw newConflict(
+        { group: write.type.group, resource: write.type.plural },
+        write.key.name,
+        'somebody else was faster',
+      );
     const isLost = this.#happens('lostAnswer', call);
-    const result = await this.#read(call, work);
+    const result = await this.#exchange(call, () => send(write.options));
     if (crashes) this.#crash();
     if (isLost) throw newServiceUnavailable('the answer was lost');
+    return result;
+  }
+
+  async #exchange<Result>(call: string, send: () => Promise<Result>): Promise<Result> {
+    this.#checkAlive();
+    if (this.#happens('unavailable', call)) throw newServiceUnavailable('the server could not be reached');
+    if (this.#happens('tooManyRequests', call)) throw newTooManyRequests('the server has too much to do', 1);
+    const result = await send();
+    if (this.#happens('lateAnswer', call)) await this.#linger(call);
+    // What it asked for before it died may still have been done.
+    this.#checkAlive();
     return result;
   }
 
@@ -230,23 +179,17 @@ export class FaultyClient implements Client {
   }
 }
 
-function nameOf(verb: string, { plural }: ResourceType, key?: { namespace?: string; name: string }): string {
+function nameOf({ verb, type: { plural }, key }: ClientRead | ClientWrite): string {
   if (key === undefined) return `${verb} ${plural}`;
-  return `${verb} ${plural} ${key.namespace === undefined || key.namespace === '' ? '' : `${key.namespace}/`}${key.name}`;
-}
-
-function conflictOf({ group, plural }: ResourceType, { name }: { name: string }): () => Error {
-  return () => newConflict({ group, resource: plural }, name, 'somebody else was faster');
-}
-
-function conflictAt(type: ResourceType, { metadata }: AnyObject): (() => Error) | undefined {
-  return metadata.resourceVersion === undefined ? undefined : conflictOf(type, metadata);
+  return `${verb} ${plural} ${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}`;
 }
 
 /** Others cannot conflict: they are repeated on whatever is there. */
-function namesRevision({ type, patch }: Patch): boolean {
-  if (type === 'json')
-    return patch.some((operation) => JSON.stringify(operation).includes('"/metadata/resourceVersion"'));
-  const { metadata } = patch;
+function namesRevision<T extends AnyObject>({ verb, object, patch, options }: ClientWrite<T>): boolean {
+  if (verb === 'delete') return options?.resourceVersion !== undefined;
+  if (patch === undefined) return verb !== 'create' && object?.metadata.resourceVersion !== undefined;
+  if (patch.type === 'json')
+    return patch.patch.some((operation) => JSON.stringify(operation).includes('"/metadata/resourceVersion"'));
+  const { metadata } = patch.patch;
   return typeof metadata === 'object' && metadata !== null && 'resourceVersion' in metadata;
 }

@@ -1,19 +1,5 @@
-import type {
-  AnyObject,
-  Client,
-  DeleteOptions,
-  Deletion,
-  EventStream,
-  ListOptions,
-  ObjectKey,
-  ObjectList,
-  Patch,
-  RequestOptions,
-  ResourceType,
-  Stored,
-  WatchOptions,
-  WriteOptions,
-} from '#pkg/apimachinery/index';
+import type { Client } from '#pkg/apimachinery/index';
+import { wrapClient } from '#pkg/client/index';
 
 /** As if the process had been killed: no error of the API. */
 export class Killed extends Error {
@@ -61,59 +47,7 @@ export class Killer {
   }
 }
 
-/** A client whose every write is a step of its killer. */
-export class InterruptedClient implements Client {
-  readonly #client: Client;
-  readonly #killer: Killer;
-
-  constructor(client: Client, killer: Killer) {
-    this.#client = client;
-    this.#killer = killer;
-  }
-
-  get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: RequestOptions): Promise<Stored<T>> {
-    return this.#client.get(type, key, options);
-  }
-
-  list<T extends AnyObject>(type: ResourceType<T>, options?: ListOptions): Promise<ObjectList<T>> {
-    return this.#client.list(type, options);
-  }
-
-  watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
-    return this.#client.watch(type, options);
-  }
-
-  create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#killer.step(() => this.#client.create(type, object, options));
-  }
-
-  update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#killer.step(() => this.#client.update(type, object, options));
-  }
-
-  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#killer.step(() => this.#client.updateStatus(type, object, options));
-  }
-
-  patch<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    return this.#killer.step(() => this.#client.patch(type, key, patch, options));
-  }
-
-  patchStatus<T extends AnyObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
-  ): Promise<Stored<T>> {
-    return this.#killer.step(() => this.#client.patchStatus(type, key, patch, options));
-  }
-
-  delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
-    return this.#killer.step(() => this.#client.delete(type, key, options));
-  }
+/** A client whose every write is a step of the killer. */
+export function interruptedClient(client: Client, killer: Killer): Client {
+  return wrapClient(client, { write: ({ options }, send) => killer.step(() => send(options)) });
 }

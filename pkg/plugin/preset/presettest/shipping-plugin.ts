@@ -4,7 +4,7 @@ import type { PresetRecord } from '#pkg/apis/index';
 import type { PresetObject } from '../preset-object.ts';
 import { PresetReconciler } from '../preset-reconciler.ts';
 import type { LeftPreset } from '../removal-run.ts';
-import { InterruptedClient, Killer } from './interrupted-client.ts';
+import { interruptedClient, Killer } from './interrupted-client.ts';
 
 /** A plugin as its presets see it: a name, and an inventory that is stored. */
 export class ShippingPlugin {
@@ -55,7 +55,7 @@ export class ShippingPlugin {
 
   #reconciler(killer: Killer): PresetReconciler {
     return new PresetReconciler({
-      client: new InterruptedClient(this.#client, killer),
+      client: interruptedClient(this.#client, killer),
       log: { ...silentLog, debug: () => undefined },
       waitMs: this.#waitMs,
       droppedMs: this.#waitMs,
