@@ -13,8 +13,9 @@ import { createOf, resourceOf, sampleModel, sampleObject } from '../../storetest
 import { revisionLock } from '../connection/revision-lock.ts';
 import { platformMigrations } from '../migrations.ts';
 import { PostgresStore } from '../postgres-store.ts';
-import { batchRows, batchStatement, type BatchMark, type BatchRow, type SentRow } from '../write/batch-statement.ts';
+import { batchRows, batchStatement, type BatchRow, type SentRow } from '../write/batch-statement.ts';
 import { toOperation, type BatchOperation } from '../write/batch-operation.ts';
+import type { BatchMark } from '../write/operation-parameters.ts';
 import { batchRowOf, singleStatement, type SingleRow } from '../write/single-statement.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { tableName } from './table.ts';

@@ -1,22 +1,28 @@
-import type { Fence } from '#pkg/apimachinery/index';
-import { changesChannel } from '../connection/replica-presence.ts';
-import { revisionLock } from '../connection/revision-lock.ts';
-import { fenceValues } from '../table/lease-fence.ts';
-import { textArray, toSqlValue, toSqlArray, arrayLiteral } from '../table/sql-value.ts';
-import { sqlType, tableName, type Column, type Table, isNamespaces } from '../table/table.ts';
+import { textArray } from '../table/sql-value.ts';
+import type { Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
+import {
+  columnParameters,
+  idempotencyParameters,
+  parameters,
+  type BatchMark,
+  type OperationParameter,
+  type PlacedOperation,
+} from './operation-parameters.ts';
+import {
+  insertChanges,
+  selectLeaseHeld,
+  lockRevision,
+  lockRow,
+  notifyReplicas,
+  selectChanges,
+  writeRows,
+  type NumberedRows,
+} from './statement-parts.ts';
 
 export interface BatchStatement {
   text: string;
   values: unknown[];
-}
-
-/** How the batch is known. */
-export interface BatchMark {
-  /** In the log. */
-  batch: string;
-  /** In the notification; undefined if nobody is to be told. */
-  origin: string | undefined;
 }
 
 /** What a statement answers for one operation. */
@@ -62,34 +68,29 @@ export function batchStatement(operations: readonly BatchOperation[], mark: Batc
   return builder.build();
 }
 
-interface Parameter {
-  column: string;
-  type: string;
-  value(operation: BatchOperation, position: number): unknown;
-}
-
 interface Group {
   table: Table;
-  operations: { operation: BatchOperation; position: number }[];
+  operations: PlacedOperation[];
 }
 
 class StatementBuilder {
-  readonly #operations: readonly BatchOperation[];
+  readonly #operations: readonly PlacedOperation[];
   readonly #groups: Group[];
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
-  readonly #fence: Fence | undefined;
+  /** The first that has a fence: all have the same. */
+  readonly #fenced: PlacedOperation | undefined;
   readonly #hasIdempotencyKeys: boolean;
   /** Does the log get computed keys? */
-  readonly #computes: boolean;
+  readonly #hasKeys: boolean;
 
   constructor(operations: readonly BatchOperation[], mark: BatchMark) {
-    this.#operations = operations;
-    this.#groups = groupByTable(operations);
+    this.#operations = operations.map((operation, position) => ({ operation, position, mark }));
+    this.#groups = groupByTable(this.#operations);
     this.#mark = mark;
-    this.#computes = this.#groups.some(({ table }) => table.computed !== undefined);
+    this.#hasKeys = this.#groups.some(({ table }) => table.computed !== undefined);
     this.#hasIdempotencyKeys = operations.some(({ idempotencyKey }) => idempotencyKey !== undefined);
-    this.#fence = operations.find(({ fence }) => fence !== undefined)?.fence;
+    this.#fenced = this.#operations.find(({ operation }) => operation.fence !== undefined);
   }
 
   build(): BatchStatement {
@@ -103,27 +104,31 @@ class StatementBuilder {
       this.#groups.map(({ table }) => table.shape),
       'int[]',
     );
-    const hasCreates = this.#operations.some(({ type }) => type === 'C');
+    const hasCreates = this.#operations.some(({ operation }) => operation.type === 'C');
     const ready = [...(hasCreates ? ['SELECT 1'] : []), ...groups.flatMap((group) => group.ready)].join(' UNION ALL ');
     const parts = [
       ...groups.flatMap((group) => group.before),
-      `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM (${ready}) r) c WHERE c.n > 0)`,
+      lockRevision(` FROM (SELECT count(*) AS n FROM (${ready}) r) c WHERE c.n > 0`),
       `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok${this.#fenceCheck()} FROM locked)`,
       ...groups.flatMap((group) => group.writes),
       `written AS MATERIALIZED (${union((group) => group.written)})`,
-      `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${this.#computes ? ', old_keys, new_keys' : ''}) ` +
-        `${union((group) => group.log(this.#bind(this.#mark.batch, 'uuid')))} RETURNING rev)`,
+      insertChanges(
+        union((group) => group.log(this.#bind(this.#mark.batch, 'uuid'))),
+        this.#hasKeys,
+      ),
       ...(this.#hasIdempotencyKeys
         ? [
             `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.idempotencyKeys)})`,
           ]
         : []),
-      ...this.#notifyParts(),
+      ...(this.#mark.origin === undefined
+        ? []
+        : [notifyReplicas(this.#bind(this.#mark.origin, 'text'), 'locked WHERE EXISTS (SELECT FROM logged)')]),
     ];
     const drawn = (aggregate: string): string => `(SELECT ${aggregate}(rev) FROM (${union((group) => group.drawn)}) d)`;
     const text =
       `WITH ${parts.join(',\n')}\n` +
-      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${this.#fence === undefined ? '' : '(SELECT holds FROM checked) AS fence_holds, '}${drawn('min')} AS first, ` +
+      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${this.#fenced === undefined ? '' : '(SELECT holds FROM checked) AS fence_holds, '}${drawn('min')} AS first, ` +
       `${drawn('max')} AS last${this.#mark.origin === undefined ? '' : ', (SELECT count(*) FROM notified) AS notified'} ` +
       `FROM (SELECT 1) header LEFT JOIN (${union((group) => group.outcome)}) a ON true`;
     return { text, values: this.#values };
@@ -131,32 +136,17 @@ class StatementBuilder {
 
   #groupParts(group: Group, g: number): GroupParts {
     const { table } = group;
-    const kinds = new Set(group.operations.map(({ operation }) => operation.type));
-    const touchesRows = kinds.has('U') || kinds.has('D');
+    const types = new Set(group.operations.map(({ operation }) => operation.type));
+    const touchesRows = types.has('U') || types.has('D');
     const [input, held, numbered] = [`input_${g}`, `held_${g}`, `numbered_${g}`];
-    const m = tableName(table);
-    const key = 'm.namespace = n.namespace AND m.name = n.name';
-    const names = [
-      'i',
-      'op',
-      'namespace',
-      'name',
-      'uid',
-      'created',
-      'deleted',
-      'labels',
-      'fingerprint',
-      'body',
-      ...(this.#fence === undefined ? [] : ['fenced']),
-      ...(this.#hasIdempotencyKeys ? idempotencyColumns : []),
-      ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']),
-      ...table.columns.map(({ name }) => name),
-    ].join(', ');
-    const columns = table.columns.map(({ name }) => `, ${name}`).join('');
-    const columnValues = table.columns.map((column) => `, ${columnValue('n', column)}`).join('');
+    const inputs = this.#inputsOf(table);
+    const names = inputs
+      .filter(({ column }) => column !== 'expected')
+      .map(({ column }) => column)
+      .join(', ');
     const ready = `${held}.expected = ${held}.found`;
     const parts: GroupParts = {
-      before: [`${input} AS (${this.#input(group)})`],
+      before: [`${input} AS (${this.#input(group, inputs)})`],
       ready: [],
       writes: [],
       written: [],
@@ -172,7 +162,7 @@ class StatementBuilder {
       // One look at the key's index for each, whatever the planner takes the sizes to be.
       parts.before.push(
         `${held} AS MATERIALIZED (SELECT s.*, h.* FROM (SELECT * FROM ${input} WHERE op <> 'C' ORDER BY namespace COLLATE "C", name COLLATE "C") s CROSS JOIN LATERAL ` +
-          `(SELECT m.rev AS found, m.body AS old_body, m.fingerprint AS old_fingerprint FROM ${m} m WHERE m.namespace = s.namespace AND m.name = s.name FOR UPDATE) h)`,
+          `(${lockRow(table, 's.namespace', 's.name')}) h)`,
       );
       parts.ready.push(`SELECT 1 FROM ${held} WHERE ${ready}`);
       parts.outcome.push(
@@ -182,47 +172,25 @@ class StatementBuilder {
     parts.outcome.push(`SELECT i, rev, found FROM ${numbered}`);
     const from = [
       ...(touchesRows ? [`SELECT ${names}, found, old_body, old_fingerprint FROM ${held} WHERE ${ready}`] : []),
-      ...(kinds.has('C')
+      ...(types.has('C')
         ? [
             `SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`,
           ]
         : []),
     ].join(' UNION ALL ');
     parts.writes.push(
-      `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fence === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`,
+      `${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fenced === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`,
     );
-    const isComputed = table.computed !== undefined;
-    const logged = !this.#computes ? '' : isComputed ? ', n.old_keys, n.new_keys' : ', NULL::text, NULL::text';
-    const keysSize = isComputed
-      ? ' + coalesce(octet_length(n.old_keys), 0) + coalesce(octet_length(n.new_keys), 0)'
-      : '';
+    const rows: NumberedRows = { table, value: columnOf, revision: 'n.rev', from: `${numbered} n` };
+    const written = `${rows.from} WHERE ${isIn('n.rev', 'written')}`;
     parts.log = (batch) => [
-      `SELECT n.rev, octet_length(n.body) + coalesce(octet_length(n.old_body), 0)${keysSize}, ${table.id}, n.op, n.namespace, n.name, n.found, n.old_body, n.old_fingerprint, n.body, n.fingerprint, ${batch}${logged} ` +
-        `FROM ${numbered} n WHERE ${isIn('n.rev', 'written')}`,
+      selectChanges({ ...rows, from: written, type: 'n.op', batch, old: 'n', hasKeys: this.#hasKeys }),
     ];
-    if (kinds.has('C')) {
-      const guard = table.namespaced ? ' AND platform.namespace_exists(n.namespace, n.rev)' : '';
-      parts.writes.push(
-        `created_${g} AS (INSERT INTO ${m} (namespace, name, rev, uid, created, deleted, labels, fingerprint, body${columns}) ` +
-          `SELECT n.namespace, n.name, n.rev, n.uid, n.created, n.deleted, n.labels::text[], n.fingerprint, n.body${columnValues} ` +
-          `FROM ${numbered} n WHERE n.op = 'C'${guard} ON CONFLICT DO NOTHING RETURNING rev)`,
-      );
-      parts.written.push(`SELECT rev FROM created_${g}`);
-    }
-    if (kinds.has('U')) {
-      const assigned = table.columns.map((column) => `, ${column.name} = ${columnValue('n', column)}`).join('');
-      parts.writes.push(
-        `updated_${g} AS (UPDATE ${m} m SET rev = n.rev, deleted = n.deleted, labels = n.labels::text[], fingerprint = n.fingerprint, body = n.body${assigned} ` +
-          `FROM ${numbered} n WHERE ${key} AND n.op = 'U' RETURNING m.rev)`,
-      );
-      parts.written.push(`SELECT rev FROM updated_${g}`);
-    }
-    if (kinds.has('D')) {
-      const guard = isNamespaces(table) ? ' AND NOT platform.namespace_in_use(n.name, n.rev)' : '';
-      parts.writes.push(
-        `deleted_${g} AS (DELETE FROM ${m} m USING ${numbered} n WHERE ${key} AND n.op = 'D'${guard} RETURNING n.rev)`,
-      );
-      parts.written.push(`SELECT rev FROM deleted_${g}`);
+    for (const type of ['C', 'U', 'D'] as const) {
+      if (!types.has(type)) continue;
+      const cte = `${pastTense[type]}_${g}`;
+      parts.writes.push(`${cte} AS (${writeRows(type, rows, `n.op = '${type}'`)})`);
+      parts.written.push(`SELECT rev FROM ${cte}`);
     }
     return parts;
   }
@@ -231,36 +199,39 @@ class StatementBuilder {
    * One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to
    * send.
    */
-  #input(group: Group): string {
-    const parameters = [
-      ...fixedParameters,
-      ...(this.#fence === undefined ? [] : [fencedParameter]),
-      ...(this.#hasIdempotencyKeys ? idempotencyParameters : []),
-      ...(group.table.computed === undefined ? [] : computedParameters),
-      ...group.table.columns.map(columnParameter),
-    ];
+  #input(group: Group, inputs: readonly OperationParameter[]): string {
     if (this.#operations.length === 1) {
-      const { operation, position } = group.operations[0]!;
-      return `SELECT ${parameters.map((p) => `${this.#bind(p.value(operation, position), p.type)} AS ${p.column}`).join(', ')}`;
+      const [placed] = this.#operations;
+      return `SELECT ${inputs.map((input) => `${this.#bind(input.value(placed!), sentType(input))} AS ${input.column}`).join(', ')}`;
     }
-    const arrays = parameters.map((p) => this.#bind(arrayOf(p, group), `${p.type}[]`));
-    return `SELECT * FROM unnest(${arrays.join(', ')}) AS t(${parameters.map((p) => p.column).join(', ')})`;
+    const arrays = inputs.map((input) => this.#bind(arrayOf(input, group), `${sentType(input)}[]`));
+    return `SELECT * FROM unnest(${arrays.join(', ')}) AS t(${inputs.map(({ column }) => column).join(', ')})`;
   }
 
-  /** The lease is read after the lock is won, and before anything of this statement is written. */
+  #inputsOf(table: Table): OperationParameter[] {
+    const { position, type, namespace, name, expected, uid, created, deleted, labels, fingerprint, body } = parameters;
+    return [
+      position,
+      type,
+      namespace,
+      name,
+      expected,
+      uid,
+      created,
+      deleted,
+      labels,
+      fingerprint,
+      body,
+      ...(this.#fenced === undefined ? [] : [parameters.isFenced]),
+      ...(this.#hasIdempotencyKeys ? idempotencyParameters : []),
+      ...(table.computed === undefined ? [] : [parameters.oldKeys, parameters.newKeys]),
+      ...columnParameters(table),
+    ];
+  }
+
   #fenceCheck(): string {
-    if (this.#fence === undefined) return '';
-    const [namespace, lease, transitions] = fenceValues(this.#fence);
-    return `, platform.lease_held(${this.#bind(namespace, 'text')}, ${this.#bind(lease, 'text')}, ${this.#bind(transitions, 'int')}) AS holds`;
-  }
-
-  #notifyParts(): string[] {
-    const { origin } = this.#mark;
-    return origin === undefined
-      ? []
-      : [
-          `notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${this.#bind(origin, 'text')}) FROM locked WHERE EXISTS (SELECT FROM logged))`,
-        ];
+    const fenced = this.#fenced;
+    return fenced === undefined ? '' : `, ${selectLeaseHeld(({ value, type }) => this.#bind(value(fenced), type))}`;
   }
 
   #bind(value: unknown, type: string): string {
@@ -288,73 +259,30 @@ function isIn(revision: string, set: 'written' | 'logged'): string {
   return `(${revision} IN (SELECT rev FROM ${set})) IS TRUE`;
 }
 
-const fixedParameters: Parameter[] = [
-  { column: 'i', type: 'int', value: (_, position) => position },
-  { column: 'op', type: '"char"', value: (operation) => operation.type },
-  { column: 'namespace', type: 'text', value: (operation) => operation.namespace },
-  { column: 'name', type: 'text', value: (operation) => operation.name },
-  { column: 'expected', type: 'bigint', value: (operation) => operation.from?.revision ?? null },
-  { column: 'uid', type: 'uuid', value: (operation) => operation.uid },
-  { column: 'created', type: 'timestamptz', value: (operation) => operation.created },
-  { column: 'deleted', type: 'timestamptz', value: (operation) => operation.deleted },
-  { column: 'labels', type: 'text', value: (operation) => arrayLiteral(operation.labels) },
-  { column: 'fingerprint', type: 'text', value: (operation) => operation.fingerprint },
-  { column: 'body', type: 'text', value: (operation) => operation.body },
-];
-
-const fencedParameter: Parameter = {
-  column: 'fenced',
-  type: 'boolean',
-  value: (operation) => operation.fence !== undefined,
-};
-
-/** Null of an operation without an idempotency key. */
-const idempotencyParameters: Parameter[] = [
-  { column: 'claim_user', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.user ?? null },
-  { column: 'claim_method', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.method ?? null },
-  { column: 'claim_path', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.path ?? null },
-  { column: 'claim_key', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.key ?? null },
-  { column: 'claim_hash', type: 'text', value: ({ idempotencyKey }) => idempotencyKey?.bodyHash ?? null },
-];
+const pastTense = { C: 'created', U: 'updated', D: 'deleted' } as const;
 const idempotencyColumns = idempotencyParameters.map(({ column }) => column);
 
-const computedParameters: Parameter[] = [
-  { column: 'old_keys', type: 'text', value: (operation) => operation.computed?.oldText ?? null },
-  { column: 'new_keys', type: 'text', value: (operation) => operation.computed?.text ?? null },
-];
-
-function arrayOf(parameter: Parameter, { operations }: Group): unknown {
-  const values = operations.map(({ operation, position }) => parameter.value(operation, position));
-  return parameter.type === 'text' ? textArray(values as (string | null)[]) : values;
+/** Sets are sent as array literals: PostgreSQL has no array of arrays of different lengths. */
+function sentType({ isSet = false, type }: OperationParameter): string {
+  return isSet ? 'text' : type;
 }
 
-/** Sets travel as array literals: an array of arrays of different lengths is nothing PostgreSQL knows. */
-function columnParameter(column: Column, position: number): Parameter {
-  const { index } = column;
-  if (index.multi)
-    return {
-      column: column.name,
-      type: 'text',
-      value: (operation) => arrayLiteral(toSqlArray(operation.keys[position], index.type === 'date')),
-    };
-  return {
-    column: column.name,
-    type: sqlType(index),
-    value: (operation) => toSqlValue(operation.keys[position] ?? null, index.type === 'date'),
-  };
+function columnOf({ isSet = false, column, type }: OperationParameter): string {
+  return isSet ? `n.${column}::${type}` : `n.${column}`;
 }
 
-function columnValue(source: string, column: Column): string {
-  return column.index.multi ? `${source}.${column.name}::${sqlType(column.index)}[]` : `${source}.${column.name}`;
+function arrayOf(parameter: OperationParameter, { operations }: Group): unknown {
+  const values = operations.map((placed) => parameter.value(placed));
+  return sentType(parameter) === 'text' ? textArray(values as (string | null)[]) : values;
 }
 
 /** Tables in the order of their ids, so that two replicas lock in the same order. */
-function groupByTable(operations: readonly BatchOperation[]): Group[] {
+function groupByTable(operations: readonly PlacedOperation[]): Group[] {
   const groups = new Map<number, Group>();
-  for (const [position, operation] of operations.entries()) {
-    const { table } = operation;
+  for (const placed of operations) {
+    const { table } = placed.operation;
     const group = groups.get(table.id) ?? { table, operations: [] };
-    group.operations.push({ operation, position });
+    group.operations.push(placed);
     groups.set(table.id, group);
   }
   return [...groups.values()].toSorted((a, b) => a.table.id - b.table.id);

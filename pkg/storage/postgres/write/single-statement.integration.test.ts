@@ -12,8 +12,9 @@ import { revisionLock } from '../connection/revision-lock.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { TableCatalog } from '../table/table-catalog.ts';
 import { tableName } from '../table/table.ts';
-import { batchRows, batchStatement, type BatchMark, type BatchRow, type SentRow } from './batch-statement.ts';
+import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { toOperation, type BatchOperation } from './batch-operation.ts';
+import type { BatchMark } from './operation-parameters.ts';
 import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 
 const namespaces: StoreModel = { ...sampleModel('namespaces', { indexes: [] }), group: '' };

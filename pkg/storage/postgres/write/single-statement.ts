@@ -1,10 +1,17 @@
-import { changesChannel } from '../connection/replica-presence.ts';
-import { revisionLock } from '../connection/revision-lock.ts';
-import { fenceValues } from '../table/lease-fence.ts';
-import { toSqlValue, toSqlArray, arrayLiteral } from '../table/sql-value.ts';
-import { sqlType, tableName, type Column, type Table, isNamespaces } from '../table/table.ts';
-import type { BatchMark, BatchRow, BatchStatement } from './batch-statement.ts';
+import type { Table } from '../table/table.ts';
 import type { BatchOperation } from './batch-operation.ts';
+import type { BatchRow, BatchStatement } from './batch-statement.ts';
+import { parameters, type BatchMark, type OperationParameter } from './operation-parameters.ts';
+import {
+  insertChanges,
+  selectLeaseHeld,
+  lockRevision,
+  lockRow,
+  notifyReplicas,
+  selectChanges,
+  writeRows,
+  type ValueSql,
+} from './statement-parts.ts';
 
 /** The only row of a single statement. */
 export interface SingleRow {
@@ -26,37 +33,11 @@ export interface SingleRow {
  * same guarantees, in a statement that costs PostgreSQL about half. A lone writer pays for each by itself. Its text
  * depends on nothing but table, type, whether there is a fence, and whether anybody is told.
  */
-export function singleStatement(operation: BatchOperation, { batch, origin }: BatchMark): BatchStatement {
-  const {
-    table,
-    type,
-    namespace,
-    name,
-    from,
-    uid,
-    created,
-    deleted,
-    labels,
-    fingerprint,
-    body,
-    keys,
-    fence,
-    computed,
-  } = operation;
-  const values: unknown[] = [namespace, name, fingerprint, body, batch];
-  if (type !== 'C') values.push(from?.revision);
-  if (fence !== undefined) values.push(...fenceValues(fence));
-  if (type === 'C') values.push(uid, created);
-  if (type !== 'D')
-    values.push(deleted, arrayLiteral(labels), ...table.columns.map((column, i) => columnValue(column, keys[i])));
-  if (computed !== undefined) values.push(computed.oldText, computed.text);
-  if (origin !== undefined) values.push(origin);
-  return { text: textOf(table, type, { notify: origin !== undefined, fenced: fence !== undefined }), values };
-}
-
-function columnValue({ index }: Column, key: BatchOperation['keys'][number] | undefined): unknown {
-  const isDate = index.type === 'date';
-  return index.multi ? arrayLiteral(toSqlArray(key, isDate)) : toSqlValue(key, isDate);
+export function singleStatement(operation: BatchOperation, mark: BatchMark): BatchStatement {
+  const variant = { notify: mark.origin !== undefined, fenced: operation.fence !== undefined };
+  const { text, taken } = templateOf(operation.table, operation.type, variant);
+  const placed = { operation, position: 0, mark };
+  return { text, values: taken.map(({ value }) => value(placed)) };
 }
 
 interface Variant {
@@ -64,86 +45,66 @@ interface Variant {
   fenced: boolean;
 }
 
-const texts = new WeakMap<Table, Map<string, string>>();
+interface Template {
+  text: string;
+  /** In the order of their placeholders. */
+  taken: readonly OperationParameter[];
+}
+
+const templates = new WeakMap<Table, Map<string, Template>>();
 
 /** Made once for a table as of one shape: the texts of a thousand models are worth more than the time to make them. */
-function textOf(table: Table, type: BatchOperation['type'], variant: Variant): string {
-  const known = texts.get(table) ?? new Map<string, string>();
-  texts.set(table, known);
+function templateOf(table: Table, type: BatchOperation['type'], variant: Variant): Template {
+  const known = templates.get(table) ?? new Map<string, Template>();
+  templates.set(table, known);
   const key = `${type}${variant.notify ? '!' : ''}${variant.fenced ? '@' : ''}`;
-  const text = known.get(key) ?? makeText(table, type, variant);
-  known.set(key, text);
-  return text;
+  const template = known.get(key) ?? makeTemplate(table, type, variant);
+  known.set(key, template);
+  return template;
 }
 
-function makeText(table: Table, type: BatchOperation['type'], { notify, fenced }: Variant): string {
-  const m = tableName(table);
-  const { columns } = table;
-  let parameters = 5;
-  const next = (sqlTypeName: string): string => `$${(parameters += 1)}::${sqlTypeName}`;
-  const key = 'm.namespace = $1::text AND m.name = $2::text';
-  const parts: string[] = [];
-  if (type !== 'C') {
-    parts.push(
-      `found AS MATERIALIZED (SELECT m.rev, m.body, m.fingerprint FROM ${m} m WHERE ${key} FOR UPDATE OF m)`,
-      `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM found WHERE found.rev = ${next('bigint')})`,
-    );
-  } else {
-    parts.push(`locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}))`);
-  }
-  if (fenced)
-    parts.push(
-      `fence AS MATERIALIZED (SELECT platform.lease_held(${next('text')}, ${next('text')}, ${next('int')}) AS holds FROM locked)`,
-    );
-  const shapeIs = `platform.shape_is(${table.id}, ${table.shape})`;
-  parts.push(
-    `drawn AS MATERIALIZED (SELECT CASE WHEN ${fenced ? `fence.holds AND ${shapeIs}` : shapeIs} THEN nextval('platform.revision') END AS rev FROM ${fenced ? 'fence' : 'locked'})`,
-  );
-  if (type === 'C') {
-    const guard = table.namespaced ? ' AND platform.namespace_exists($1::text, drawn.rev)' : '';
-    parts.push(
-      `written AS (INSERT INTO ${m} (namespace, name, rev, fingerprint, body, uid, created, deleted, labels${columns.map(({ name }) => `, ${name}`).join('')}) ` +
-        `SELECT $1::text, $2::text, drawn.rev, $3::text, $4::text, ${next('uuid')}, ${next('timestamptz')}, ${next('timestamptz')}, ${next('text[]')}${columns.map((column) => `, ${next(columnType(column))}`).join('')} ` +
-        `FROM drawn WHERE drawn.rev IS NOT NULL${guard} ON CONFLICT DO NOTHING RETURNING rev)`,
-    );
-  } else if (type === 'U') {
-    parts.push(
-      `written AS (UPDATE ${m} m SET rev = drawn.rev, fingerprint = $3::text, body = $4::text, deleted = ${next('timestamptz')}, labels = ${next('text[]')}` +
-        `${columns.map((column) => `, ${column.name} = ${next(columnType(column))}`).join('')} FROM drawn WHERE ${key} AND drawn.rev IS NOT NULL RETURNING m.rev)`,
-    );
-  } else {
-    const guard = isNamespaces(table) ? ' AND NOT platform.namespace_in_use($2::text, drawn.rev)' : '';
-    parts.push(
-      `written AS (DELETE FROM ${m} m USING drawn WHERE ${key} AND drawn.rev IS NOT NULL${guard} RETURNING drawn.rev)`,
-    );
-  }
-  const old =
-    type === 'C'
-      ? { size: '', values: 'NULL, NULL, NULL', from: '' }
-      : { size: ' + octet_length(found.body)', values: 'found.rev, found.body, found.fingerprint', from: ', found' };
-  const logKeys = table.computed === undefined ? undefined : { old: next('text'), new: next('text') };
-  const keys =
-    logKeys === undefined
-      ? { columns: '', values: '', size: '' }
-      : {
-          columns: ', old_keys, new_keys',
-          values: `, ${logKeys.old}, ${logKeys.new}`,
-          size: ` + coalesce(octet_length(${logKeys.old}), 0) + coalesce(octet_length(${logKeys.new}), 0)`,
-        };
-  parts.push(
-    `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${keys.columns}) ` +
-      `SELECT written.rev, octet_length($4::text)${old.size}${keys.size}, ${table.id}, '${type}', $1::text, $2::text, ${old.values}, $4::text, $3::text, $5::uuid${keys.values} FROM written${old.from} RETURNING rev)`,
-  );
-  if (notify)
-    parts.push(`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${next('text')}) FROM logged)`);
-  return (
+function makeTemplate(table: Table, type: BatchOperation['type'], { notify, fenced }: Variant): Template {
+  const taken: OperationParameter[] = [];
+  const placeholders = new Map<string, string>();
+  const value: ValueSql = (parameter) => {
+    const known = placeholders.get(parameter.column);
+    if (known !== undefined) return known;
+    const placeholder = `$${taken.push(parameter)}::${parameter.type}`;
+    placeholders.set(parameter.column, placeholder);
+    return placeholder;
+  };
+  const isCreate = type === 'C';
+  const hasKeys = table.computed !== undefined;
+  const mayWrite = `${fenced ? 'fence.holds AND ' : ''}platform.shape_is(${table.id}, ${table.shape})`;
+  const parts = [
+    ...(isCreate
+      ? [lockRevision('')]
+      : [
+          `held AS MATERIALIZED (${lockRow(table, value(parameters.namespace), value(parameters.name))})`,
+          lockRevision(` FROM held WHERE held.found = ${value(parameters.expected)}`),
+        ]),
+    ...(fenced ? [`fence AS MATERIALIZED (SELECT ${selectLeaseHeld(value)} FROM locked)`] : []),
+    `drawn AS MATERIALIZED (SELECT CASE WHEN ${mayWrite} THEN nextval('platform.revision') END AS rev FROM ${fenced ? 'fence' : 'locked'})`,
+    `written AS (${writeRows(type, { table, value, revision: 'drawn.rev', from: 'drawn' }, 'drawn.rev IS NOT NULL')})`,
+    insertChanges(
+      selectChanges({
+        table,
+        value,
+        revision: 'written.rev',
+        type: `'${type}'`,
+        batch: value(parameters.batch),
+        old: isCreate ? undefined : 'held',
+        hasKeys,
+        from: isCreate ? 'written' : 'written, held',
+      }),
+      hasKeys,
+    ),
+    ...(notify ? [notifyReplicas(value(parameters.origin), 'logged')] : []),
+  ];
+  const text =
     `WITH ${parts.join(',\n')}\n` +
-    `SELECT (SELECT rev FROM logged) AS rev, ${type === 'C' ? 'NULL' : '(SELECT rev FROM found)'} AS found, (SELECT rev FROM drawn) AS drawn${fenced ? ', (SELECT holds FROM fence) AS fence_holds' : ''}${notify ? ', (SELECT count(*) FROM notified) AS notified' : ''}`
-  );
-}
-
-function columnType({ index }: Column): string {
-  return index.multi ? `${sqlType(index)}[]` : sqlType(index);
+    `SELECT (SELECT rev FROM logged) AS rev, ${isCreate ? 'NULL' : '(SELECT found FROM held)'} AS found, (SELECT rev FROM drawn) AS drawn${fenced ? ', (SELECT holds FROM fence) AS fence_holds' : ''}${notify ? ', (SELECT count(*) FROM notified) AS notified' : ''}`;
+  return { text, taken };
 }
 
 /**
