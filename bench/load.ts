@@ -1,4 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { pause } from '#pkg/apimachinery/index';
 import { HttpConnection, type Answer } from './http-connection.ts';
 import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
@@ -50,9 +51,9 @@ class Loop {
         await loops;
         return this.#recorder.close();
       }
-      await elapsed(warmUpSeconds);
+      await pause(warmUpSeconds * 1000);
       this.#recorder.open();
-      await elapsed(seconds);
+      await pause(seconds * 1000);
       const sample = this.#recorder.close();
       this.#isOver = true;
       await loops;
@@ -110,12 +111,6 @@ class Loop {
     this.#source.answered?.(connection, answer);
     return true;
   }
-}
-
-function elapsed(seconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, seconds * 1000);
-  });
 }
 
 serveJobs((job) => new Loop(job).run());

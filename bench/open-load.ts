@@ -1,3 +1,4 @@
+import { pause } from '#pkg/apimachinery/index';
 import { HttpConnection, type Answer } from './http-connection.ts';
 import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
 import { quantile } from './sample.ts';
@@ -72,7 +73,7 @@ class OpenLoad {
         ? this.#sendOnAnswer(counted, end)
         : this.#sendInTime(this.#job.ratePerSecond, { start, counted, end }));
       for (const settled = performance.now() + settleMs; this.#under > 0 && performance.now() < settled;)
-        await turn(20);
+        await pause(20);
       return this.#result();
     } finally {
       for (const connection of this.#all) connection.close();
@@ -99,7 +100,7 @@ class OpenLoad {
         this.#arrive(due);
       }
       // Not sooner: to look all the time would take the processor that the server needs.
-      await turn(1);
+      await pause(1);
     }
   }
 
@@ -111,7 +112,7 @@ class OpenLoad {
     };
     this.#onFree = again;
     again();
-    await turn(end - performance.now());
+    await pause(end - performance.now());
     this.#onFree = () => {};
   }
 
@@ -169,12 +170,6 @@ class OpenLoad {
       p99: quantile(sorted, 0.99),
     };
   }
-}
-
-function turn(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }
 
 serveJobs((job) => new OpenLoad(job).run());

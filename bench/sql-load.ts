@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { pause } from '#pkg/apimachinery/index';
 import type { MeasuredProcesses } from '../test/system/harness/process-usage.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
 import { serveJobs } from '../test/system/harness/worker-process.ts';
@@ -40,9 +41,9 @@ async function insertAll(job: SqlLoadJob): Promise<Sample> {
       }
     };
     const loops = Promise.all(clients.map(drive));
-    await Promise.race([loops, elapsed(job.warmUpSeconds)]);
+    await Promise.race([loops, pause(job.warmUpSeconds * 1000)]);
     recorder.open();
-    await Promise.race([loops, elapsed(job.seconds)]);
+    await Promise.race([loops, pause(job.seconds * 1000)]);
     const sample = recorder.close();
     over.abort();
     await loops;
@@ -72,12 +73,6 @@ function renamed(row: Row, columns: string[], name: string): unknown[] {
     const value = row[column];
     if (column === 'uid') return randomUUID();
     return typeof value === 'string' ? value.replaceAll(old, name) : value;
-  });
-}
-
-function elapsed(seconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, seconds * 1000);
   });
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
@@ -189,7 +190,7 @@ describe('svc serve', () => {
       ).toBe(201);
     };
     const isGone = async (path: string): Promise<void> => {
-      while ((await call('GET', path)).status !== 404) await new Promise((resolve) => setTimeout(resolve, 20));
+      while ((await call('GET', path)).status !== 404) await pause(20);
     };
     const { metadata } = await makeNamespace('owner');
     await makeLease('default', {

@@ -3,6 +3,7 @@
  * No I/O, and no import of any other package.
  */
 export * from './abort/abort-error.ts';
+export * from './abort/pause.ts';
 export * from './client/call-rules.ts';
 export * from './client/client.ts';
 export * from './client/gather-list.ts';

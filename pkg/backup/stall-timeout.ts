@@ -1,3 +1,4 @@
+import { whenAborted } from '#pkg/apimachinery/index';
 import { BackupError } from './backup-error.ts';
 
 /**
@@ -6,18 +7,15 @@ import { BackupError } from './backup-error.ts';
  */
 export class StallTimeout {
   readonly #controller = new AbortController();
-  readonly #outer: AbortSignal;
   readonly #limit: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #onOuter = (): void => this.#controller.abort(this.#outer.reason);
+  readonly #forget: () => void;
   #moved = performance.now();
   #isPaused = false;
 
   constructor(outer: AbortSignal, limit: number) {
-    this.#outer = outer;
     this.#limit = limit;
-    if (outer.aborted) this.#onOuter();
-    outer.addEventListener('abort', this.#onOuter, { once: true });
+    this.#forget = whenAborted(outer, () => this.#controller.abort(outer.reason));
     this.#timer = setInterval(() => this.#look(), Math.min(limit / 4, 5_000)).unref();
   }
 
@@ -36,7 +34,7 @@ export class StallTimeout {
 
   end(): void {
     clearInterval(this.#timer);
-    this.#outer.removeEventListener('abort', this.#onOuter);
+    this.#forget();
   }
 
   #look(): void {

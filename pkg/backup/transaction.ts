@@ -1,4 +1,5 @@
 import pg, { type Client } from 'pg';
+import { whenAborted } from '#pkg/apimachinery/index';
 import { DatabaseError, endClient, type Database } from '#pkg/database/index';
 import { BackupError } from './backup-error.ts';
 
@@ -45,7 +46,7 @@ export async function inTransaction<T>(
   // What PostgreSQL says while nothing is asked of it, or how the connection to it ends.
   let last: unknown;
   client.once('error', (error) => (last = error));
-  signal.addEventListener('abort', cut, { once: true });
+  const forget = whenAborted(signal, cut);
   try {
     // Before the transaction, whose first SELECT takes its snapshot. Of a setting that this version of PostgreSQL does
     // not have, there is nothing to set.
@@ -64,7 +65,7 @@ export async function inTransaction<T>(
       ? signal.reason
       : explained(last instanceof pg.DatabaseError ? last : error, last !== undefined);
   } finally {
-    signal.removeEventListener('abort', cut);
+    forget();
     await endClient(client);
   }
 }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from './database.ts';
 import { listMajors } from './embedded/cluster.ts';
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
@@ -104,7 +105,7 @@ async function until(works: () => Promise<unknown>): Promise<void> {
       await works();
       return;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await delay(50);
     }
   }
 }

@@ -71,6 +71,7 @@ export class WriteMonitor {
   /** To be stopped before the database. Idempotent. */
   async stop(): Promise<void> {
     this.#ending.abort();
+    this.#woken.abort();
     await this.#watching;
   }
 
@@ -84,8 +85,9 @@ export class WriteMonitor {
       this.#woken = new AbortController();
       await this.#look(isSuspected ? ROOM_AFTER_REFUSAL_MIB : ROOM_MIB);
       await delay(Math.min(FIRST_LOOK_MS, intervalMs), undefined, { signal }).catch(() => {});
-      const waking = AbortSignal.any([signal, this.#woken.signal]);
-      await delay(this.#refusal === undefined ? intervalMs : retryMs, undefined, { signal: waking }).catch(() => {});
+      await delay(this.#refusal === undefined ? intervalMs : retryMs, undefined, { signal: this.#woken.signal }).catch(
+        () => {},
+      );
     }
   }
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientConfig } from 'pg';
+import { pause } from '#pkg/apimachinery/index';
 
 /**
  * Stands between a client and PostgreSQL for tests: what a client sent arrives, but the answer may be withheld and the
@@ -26,7 +26,7 @@ export class CuttingProxy {
   async cut(share: number): Promise<void> {
     const chosen = [...this.#pairs].filter(() => Math.random() < share);
     for (const { client, upstream } of chosen) upstream.unpipe(client);
-    await delay(30);
+    await pause(30);
     for (const { client } of chosen) client.destroy();
   }
 

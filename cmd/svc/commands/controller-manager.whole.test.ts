@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { killPrograms, Program } from '../start-test-program.ts';
@@ -59,7 +60,7 @@ describe('svc controller-manager', () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'full' } };
     const leases = '/apis/coordination.k8s.io/v1/namespaces/full/leases';
     const isGone = async (path: string): Promise<void> => {
-      while ((await call('GET', path)).status !== 404) await new Promise((resolve) => setTimeout(resolve, 50));
+      while ((await call('GET', path)).status !== 404) await pause(50);
     };
 
     const first = await startManager(api);

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type Client, type Stored } from '#pkg/apimachinery/index';
+import { isStatusError, pause, type Client, type Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin } from '#pkg/apis/index';
 import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from '../options/operator-error.ts';
@@ -41,7 +40,7 @@ export function enablePlugin(options: ServerSources, name: string, enabled: bool
     let plugin = await client.patch(pluginType, key, { type: 'merge', patch: { spec: { enabled } } });
     const until = performance.now() + timeoutMs;
     while (!isSettled(plugin, enabled) && performance.now() < until) {
-      await delay(pollMs);
+      await pause(pollMs);
       plugin = await client.get(pluginType, key);
     }
     const phase = plugin.status?.phase ?? 'not looked at: no controllers run';

@@ -1,6 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type AnyObject, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  pause,
+  type AnyObject,
+  type Client,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import {
   definitionType,
   doNotOverwriteLabel,
@@ -159,7 +165,7 @@ async function until(isDone: () => Promise<boolean>, sentence: () => string): Pr
   const end = performance.now() + timeoutMs;
   while (!(await isDone())) {
     if (performance.now() > end) throw new OperatorError(sentence());
-    await delay(pollMs);
+    await pause(pollMs);
   }
 }
 

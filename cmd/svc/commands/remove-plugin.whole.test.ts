@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { databaseUrlOf, killPrograms, Program, startServe, type Served } from '../start-test-program.ts';
 
@@ -75,7 +76,7 @@ async function call(method: string, path: string, body?: object): Promise<Answer
 }
 
 async function until(path: string, isMet: (answer: Answer) => boolean): Promise<void> {
-  while (!isMet(await call('GET', path))) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!isMet(await call('GET', path))) await pause(50);
 }
 
 /** The server listens on ports of its own choice: only its data folder says where. */

@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { loadOptions } from '../options/load-options.ts';
@@ -71,7 +72,7 @@ async function answer(url: string, status: number, init: RequestInit = {}): Prom
     const got = await fetch(url, init);
     if (got.status === status) return got;
     if (performance.now() > deadline) throw new Error(`${url} gave ${got.status}: ${await got.text()}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { AnyObject, Client, ResourceType } from '#pkg/apimachinery/index';
+import { pause, type AnyObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { clusterRoleType, pluginsGroup, pluginType, pluginUser } from '#pkg/apis/index';
 import { ApiServer, LoopbackClient, RbacAuthorizer } from '#pkg/apiserver/index';
 import { RestClient, type ActAs } from '#pkg/client/index';
@@ -135,7 +135,7 @@ function run(client: Client, open: ConstructorParameters<typeof PluginClients>[0
 }
 
 async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!(await holds())) await pause(20);
 }
 
 describe('a plugin has the permissions of its manifest, and no others', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { RestClient } from '#pkg/client/index';
-import { isStatusError, type AnyObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { isStatusError, pause, type AnyObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin } from '#pkg/apis/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
@@ -119,7 +119,7 @@ async function inPhase(phase: string): Promise<Stored<Plugin>> {
     const plugin = await client.get(pluginType, { namespace: '', name: 'library' });
     if (plugin.status?.phase === phase && plugin.status.observedGeneration === plugin.metadata.generation)
       return plugin;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 

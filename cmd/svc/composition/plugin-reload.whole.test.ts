@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { databaseUrlOf, killPrograms, Program } from '../start-test-program.ts';
@@ -65,7 +66,7 @@ class Poll {
   }
 
   async until(answer: string): Promise<void> {
-    while (!this.answers.has(answer)) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!this.answers.has(answer)) await pause(20);
   }
 
   async stop(): Promise<string[]> {
@@ -79,7 +80,7 @@ class Poll {
       const answer = await fetch(`${url}/apis/api.greet.example.com/v1/greeting`);
       this.answers.add(`${answer.status} ${await answer.text()}`);
       this.count += 1;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
     }
   }
 }
@@ -102,8 +103,7 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
   const serve = await start('serve');
   const beside = await start('apiserver');
   for (const { url } of [serve, beside])
-    while ((await fetch(`${url}/apis/api.greet.example.com/v1/greeting`)).status !== 200)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    while ((await fetch(`${url}/apis/api.greet.example.com/v1/greeting`)).status !== 200) await pause(50);
   const polls = [serve, beside].map(({ url }) => new Poll(url));
   const all: string[] = ['200 "hello 0"'];
   for (let i = 1; i <= 4; i += 1) {
@@ -209,11 +209,11 @@ test('a version that runs keeps its permissions until another takes its place, w
   await write('6.0.0', [permission('others')], module('never', "throw new Error('not today');"));
   await program.line('a newer version of a plugin could not be started; the one before goes on');
   // Then all that the newer version's manifest changes is done.
-  while (!(await allowed()).includes('others')) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!(await allowed()).includes('others')) await pause(20);
   expect(await allowed()).toBe('others,notes');
-  for (const seen = poll.count + 20; poll.count < seen;) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const seen = poll.count + 20; poll.count < seen;) await pause(20);
   await write('7.0.0', [permission('others')], module('seven'));
   await poll.until('200 "seven"');
   expect(await poll.stop()).toEqual(['200 "five"', '200 "seven"']);
-  while ((await allowed()) !== 'others') await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await allowed()) !== 'others') await pause(20);
 }, 180_000);

@@ -2,6 +2,7 @@ import { chmod, cp, mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { pause } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
 import { killPrograms, Program } from '../start-test-program.ts';
@@ -100,7 +101,7 @@ async function call(
     });
     const answer = { status: response.status, body: (await response.json()) as Answer['body'] };
     if (until(answer)) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { untilAborted, withinTime } from '#pkg/apimachinery/index';
 
 /** How long a value is cached, so that one scrape, or several scrapers, cause one query. Milliseconds. */
 const KEEP_MS = 1000;
@@ -24,16 +25,11 @@ export class Measurement<T> {
   }
 
   private async ask(): Promise<T | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), TIMEOUT_MS);
-    });
-    const asked = this.measure().catch((error: unknown) => {
+    try {
+      return await withinTime({ timeoutMs: TIMEOUT_MS }, (limit) => untilAborted(this.measure(), limit));
+    } catch (error) {
       this.log.debug({ err: error }, 'the database could not be measured');
       return undefined;
-    });
-    const result = await Promise.race([asked, late]);
-    clearTimeout(timer);
-    return result;
+    }
   }
 }

@@ -3,7 +3,11 @@ import { newTimeout, StatusError } from '../status/status-error.ts';
 
 /** Why the work was given up: the signal's own StatusError, or a 504. */
 export function abortError({ reason }: AbortSignal): StatusError {
-  return reason instanceof StatusError ? reason : newTimeout('the request was given up before it was done');
+  return reason instanceof StatusError ? reason : newGivenUp();
+}
+
+export function newGivenUp(): StatusError {
+  return newTimeout('the request was given up before it was done');
 }
 
 /** Calls `listener` once when the signal fires, at once if it has; the answer takes it back. */

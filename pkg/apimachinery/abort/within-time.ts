@@ -1,30 +1,36 @@
-import { newTimeout } from '../status/status-error.ts';
-import { abortError, whenAborted } from './abort-error.ts';
+import { abortError, newGivenUp, whenAborted } from './abort-error.ts';
 
 export interface TimeLimit {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** What is said when the time is over: a StatusError 504. */
-  message: () => string;
+  /** What is thrown when the time is over. Default: a StatusError 504. */
+  late?: () => Error;
 }
 
 /**
- * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it. By
- * hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives the work.
- * @throws what `work` throws; once the signal has fired, its reason: a StatusError 504 that says `message`, or what
- * `signal` says
+ * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it. Work
+ * that takes no signal goes into `untilAborted`. By hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives
+ * the work.
+ * @throws what `work` throws; once the signal has fired, `late` or what `signal` says
  */
 export async function withinTime<T>(
-  { timeoutMs, signal, message }: TimeLimit,
+  { timeoutMs, signal, late = newGivenUp }: TimeLimit,
   work: (limit: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(newTimeout(message())), timeoutMs);
-  const forget = whenAborted(signal, () => limit.abort(signal?.reason));
+  let lateError: Error | undefined;
+  const timer = setTimeout(() => {
+    lateError = late();
+    limit.abort(lateError);
+  }, timeoutMs);
+  const forget = whenAborted(signal, () => {
+    clearTimeout(timer);
+    limit.abort(signal?.reason);
+  });
   try {
     return await work(limit.signal);
   } catch (error) {
-    throw limit.signal.aborted ? abortError(limit.signal) : error;
+    throw lateError ?? (limit.signal.aborted ? abortError(limit.signal) : error);
   } finally {
     clearTimeout(timer);
     forget();

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isStatusError } from '#pkg/apimachinery/index';
+import { abortError, isStatusError, pause } from '#pkg/apimachinery/index';
 
 const maxRetries = 3;
 /** Who is told to wait longer is not kept waiting. */
@@ -42,9 +41,8 @@ export async function retryReads<T>(signal: AbortSignal, read: () => Promise<T>)
       if (!(error instanceof TryAgainError)) throw error;
       if (tries === maxRetries || error.afterSeconds > longestWaitSeconds) throw error.failure;
       // Never all at once: others were sent away at the same time.
-      await delay(error.afterSeconds * 1000 + Math.random() * 250, undefined, { signal }).catch(() => {
-        throw abortError(signal);
-      });
+      await pause(error.afterSeconds * 1000 + Math.random() * 250, signal);
+      if (signal.aborted) throw abortError(signal);
     }
   }
 }

@@ -6,6 +6,7 @@ import {
   newTimeout,
   untilAborted,
   whenAborted,
+  withinTime,
   type StatusError,
 } from '#pkg/apimachinery/index';
 import type { Credentials, Endpoint } from './endpoint.ts';
@@ -65,21 +66,14 @@ export class Transport {
     this.#streamAgent.destroy();
   }
 
-  async #credentials(signal: AbortSignal): Promise<Credentials> {
-    const late = new AbortController();
-    const timer = setTimeout(
-      () => late.abort(newTimeout('the credentials of the client were not there in time')),
-      this.#limits.answerMs,
+  #credentials(signal: AbortSignal): Promise<Credentials> {
+    const late = (): Error => newTimeout('the credentials of the client were not there in time');
+    const unreadable = (error: unknown): never => {
+      throw newUnreachable('the credentials of the client could not be read', error);
+    };
+    return withinTime({ timeoutMs: this.#limits.answerMs, signal, late }, (limit) =>
+      untilAborted(this.#endpoint.credentials().catch(unreadable), limit),
     );
-    try {
-      return await untilAborted(untilAborted(this.#endpoint.credentials(), late.signal), signal);
-    } catch (error) {
-      throw signal.aborted || late.signal.aborted
-        ? error
-        : newUnreachable('the credentials of the client could not be read', error);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #exchange(

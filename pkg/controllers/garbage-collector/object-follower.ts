@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   isStatusError,
+  pause,
   type AnyObject,
   type ClientEvent,
   type Reader,
@@ -97,7 +97,7 @@ export class ObjectFollower {
         }
       }
       if (this.#isLast) return;
-      await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      await pause(this.#backoff.delay(''), signal);
     }
   }
 

@@ -1,4 +1,11 @@
-import { formatGroupResource, type ClientEvent, type Reader, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import {
+  formatGroupResource,
+  whenAborted,
+  type ClientEvent,
+  type Reader,
+  type Stored,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import {
   definitionType,
   isDefinition,
@@ -52,9 +59,8 @@ export class ServedDefinitions implements Source {
     this.#enqueue = enqueue;
     return new Promise((resolve) => {
       this.#synced = () => resolve(true);
-      signal.addEventListener('abort', () => resolve(false), { once: true });
-      if (signal.aborted) resolve(false);
-      else this.#reflector.start();
+      whenAborted(signal, () => resolve(false));
+      if (!signal.aborted) this.#reflector.start();
     });
   }
 

@@ -1,4 +1,12 @@
-import type { ClientEvent, Model, Reader, ResourceType, Stored, Watcher } from '#pkg/apimachinery/index';
+import {
+  whenAborted,
+  type ClientEvent,
+  type Model,
+  type Reader,
+  type ResourceType,
+  type Stored,
+  type Watcher,
+} from '#pkg/apimachinery/index';
 import { formatGroupResource } from '#pkg/apimachinery/index';
 import {
   builtinModels,
@@ -83,9 +91,8 @@ export class ServedTypes implements Source {
   start(_enqueue: unknown, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       this.#synced = () => resolve(true);
-      signal.addEventListener('abort', () => resolve(false), { once: true });
-      if (signal.aborted) resolve(false);
-      else this.#reflector.start();
+      whenAborted(signal, () => resolve(false));
+      if (!signal.aborted) this.#reflector.start();
     });
   }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { EventLoopTurns, newTimeout } from '#pkg/apimachinery/index';
+import { EventLoopTurns, newTimeout, whenAborted } from '#pkg/apimachinery/index';
 import { acceptsGzip } from '../media-type/accept.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { beginAnswer, gzipThresholdBytes, isAnswered, send, type AnswerHeaders } from './respond.ts';
@@ -77,21 +77,20 @@ export async function writeChunk(
 /** By hand: in Node 20 `AbortSignal.any` leaks on a signal that lives as long as a watch. */
 function drained(response: ServerResponse, signal: AbortSignal, stallTimeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
+    let forget = (): void => undefined;
     const settle = (): void => {
       clearTimeout(timer);
       response.off('drain', settle);
-      signal.removeEventListener('abort', onAbort);
+      forget();
       resolve();
     };
     const fail = (error: unknown): void => {
       reject(error);
       settle();
     };
-    const onAbort = (): void => fail(signal.reason);
     const timer = setTimeout(() => fail(newTimeout('the client stopped reading the answer')), stallTimeoutMs);
     response.on('drain', settle);
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
+    forget = whenAborted(signal, () => fail(signal.reason));
   });
 }
 

@@ -1,6 +1,6 @@
 import { Router, type Request, type Response } from 'express';
 import type { Registry } from 'prom-client';
-import { StatusError } from '#pkg/apimachinery/index';
+import { StatusError, untilAborted, withinTime } from '#pkg/apimachinery/index';
 import type { EndpointGroup } from './endpoint-group.ts';
 import { contextOf } from './express-handler.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -153,10 +153,11 @@ function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'
 }
 
 async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Promise<Outcomes> {
+  const late = (): Error => new NotReadyError(`not done within ${timeoutMs} ms`);
   const outcomes = await Promise.all(
     checks.map(async (check): Promise<[string, Outcome]> => {
       try {
-        const word = await withinTime(check, timeoutMs);
+        const word = await withinTime({ timeoutMs, late }, (limit) => untilAborted(check.check(limit), limit));
         return [check.name, typeof word === 'string' ? { word } : {}];
       } catch (error) {
         return [check.name, { failure: error ?? 'failed' }];
@@ -164,23 +165,6 @@ async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Pr
     }),
   );
   return new Map(outcomes);
-}
-
-async function withinTime(check: HealthCheck, timeoutMs: number): Promise<string | void> {
-  const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      const error = new NotReadyError(`not done within ${timeoutMs} ms`);
-      reject(error);
-      controller.abort(error);
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([check.check(controller.signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** A router that serves one path, by GET and HEAD alone. */

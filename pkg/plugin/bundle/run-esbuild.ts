@@ -1,5 +1,6 @@
 import type * as Esbuild from 'esbuild';
 import type { BuildFailure, BuildOptions, BuildResult, Message } from 'esbuild';
+import { untilAborted, withinTime } from '#pkg/apimachinery/index';
 import { PluginError } from '../plugin-error.ts';
 
 /** What every bundle is made with: one file of ESM for this Node, from nothing but the files and what stands here. */
@@ -77,20 +78,10 @@ async function isAlive({ transform, stop }: typeof Esbuild, known: number, limit
   }
 }
 
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(new PluginError({ reason: 'BundleFailed', message: `bundling took longer than ${limitMs / 1000} s` })),
-      limitMs,
-    );
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  const message = `bundling took longer than ${timeoutMs / 1000} s`;
+  const late = (): Error => new PluginError({ reason: 'BundleFailed', message });
+  return withinTime({ timeoutMs, late }, (limit) => untilAborted(work, limit));
 }
 
 function isBuildFailure(error: unknown): error is BuildFailure {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '#pkg/apimachinery/index';
 import type { PluginSpec } from '#pkg/apis/index';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { endpointRoute } from '../endpoint/endpoint-path.ts';
@@ -91,8 +91,7 @@ export class RunningPlugins {
     if (before === undefined) return;
     const routes = new Set(worker.description.endpoints.map(endpointRoute));
     const isMissed = before.description.endpoints.some((endpoint) => !routes.has(endpointRoute(endpoint)));
-    if (isMissed && this.#plugins.get(name) === plugin)
-      await delay(newsMs, undefined, { signal }).catch(() => undefined);
+    if (isMissed && this.#plugins.get(name) === plugin) await pause(newsMs, signal);
     delete plugin.before;
     await before.stop(workerStopMs);
   }

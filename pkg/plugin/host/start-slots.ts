@@ -1,3 +1,4 @@
+import { whenAborted } from '#pkg/apimachinery/index';
 /**
  * Limits how many plugins start at a time. A start that takes long frees its slot: it waits for something, and would
  * delay the other starts.
@@ -35,11 +36,11 @@ export class StartSlots {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#waiting.delete(wake);
-        signal.removeEventListener('abort', wake);
+        forget();
         resolve();
       };
       this.#waiting.add(wake);
-      signal.addEventListener('abort', wake);
+      const forget = whenAborted(signal, wake);
     });
   }
 }

@@ -1,8 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   abortError,
   isSameJson,
   isStatusError,
+  newTimeout,
+  pause,
   StatusError,
   withinTime,
   type JsonObject,
@@ -91,8 +92,9 @@ export async function registerModel(
   const failed = (error: StatusError): void => {
     last = `; at last: ${error.message}`;
   };
-  const message = (): string => `the model ${definition.metadata.name} was not served within ${timeoutMs} ms${last}`;
-  return withinTime({ timeoutMs, signal, message }, (limit) => settle(client, wanted, limit, failed));
+  const late = (): Error =>
+    newTimeout(`the model ${definition.metadata.name} was not served within ${timeoutMs} ms${last}`);
+  return withinTime({ timeoutMs, signal, late }, (limit) => settle(client, wanted, limit, failed));
 }
 
 /** Looks, writes what differs, and looks again, until the server has decided. */
@@ -112,7 +114,7 @@ async function settle(
     } catch (error) {
       if (error instanceof ModelRefusedError || !isStatusError(error) || !forNow.has(error.reason)) throw error;
       failed(error);
-      await delay(backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      await pause(backoff.delay(''), signal);
     }
   }
 }

@@ -1,8 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   abortError,
   isFenceLost,
   isStatusError,
+  newTimeout,
+  pause,
   withinTime,
   type Reader,
   type StatusError,
@@ -40,8 +41,9 @@ export function unregisterModel(
   const failed = ({ message }: StatusError): void => {
     last = `; at last: ${message}`;
   };
-  const message = (): string => `the model ${name} could not be taken out of service within ${timeoutMs} ms${last}`;
-  return withinTime({ timeoutMs, signal, message }, (limit) =>
+  const late = (): Error =>
+    newTimeout(`the model ${name} could not be taken out of service within ${timeoutMs} ms${last}`);
+  return withinTime({ timeoutMs, signal, late }, (limit) =>
     settle(() => withdraw(client, name, plugin, limit), failed, limit),
   );
 }
@@ -60,7 +62,7 @@ async function settle(
       if (isStatusError(error, 'NotFound')) return;
       if (!isStatusError(error) || !forNow.has(error.reason) || isFenceLost(error)) throw error;
       failed(error);
-      await delay(backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      await pause(backoff.delay(''), signal);
     }
   }
 }

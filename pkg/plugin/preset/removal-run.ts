@@ -2,6 +2,7 @@ import {
   abortError,
   isFenceLost,
   isStatusError,
+  newTimeout,
   withinTime,
   type AnyObject,
   type Client,
@@ -77,8 +78,8 @@ export class RemovalRun {
       reversed.filter(isNamespaceKind),
       reversed.filter(isDefinitionKind),
     ];
-    const message = (): string => `it was not removed within ${timeoutMs} ms`;
-    await withinTime({ timeoutMs, signal, message }, async (limit) => {
+    const late = (): Error => newTimeout(`it was not removed within ${timeoutMs} ms`);
+    await withinTime({ timeoutMs, signal, late }, async (limit) => {
       for (const turn of turns) await this.#removeAll(turn, limit);
     });
     return this.#left;

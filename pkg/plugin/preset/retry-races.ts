@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isFenceLost, isStatusError, StatusError, type StatusReason } from '#pkg/apimachinery/index';
+import { abortError, isFenceLost, isStatusError, pause, StatusError, type StatusReason } from '#pkg/apimachinery/index';
 import { ItemBackoff } from '#pkg/runtime/index';
 
 /** They take some seven seconds. */
@@ -17,7 +16,7 @@ export async function retryRaces<T>(signal: AbortSignal, work: () => Promise<T>)
       return await work();
     } catch (error) {
       if (!isPassing(error) || backoff.failures('') === attempts) throw error;
-      await delay(backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      await pause(backoff.delay(''), signal);
     }
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   abortError,
   isStatusError,
+  pause,
   type AnyObject,
   type ObjectKey,
   type Reader,
@@ -44,6 +44,6 @@ export async function pollUntil<T>(
     }
     const left = end - performance.now();
     if (left <= 0) return undefined;
-    await delay(Math.min(left, backoff.delay('')), undefined, { signal }).catch(() => undefined);
+    await pause(Math.min(left, backoff.delay('')), signal);
   }
 }

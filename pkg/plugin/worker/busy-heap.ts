@@ -1,4 +1,5 @@
 import { Session } from 'node:inspector';
+import { untilAborted, withinTime } from '#pkg/apimachinery/index';
 import { collectorKey } from './heap-collector.ts';
 
 /** For each answer. Milliseconds. */
@@ -69,18 +70,9 @@ async function attach(session: Session, threadId: number): Promise<Ask> {
     );
 }
 
-async function within<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await Promise.race([
-      answer,
-      new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => reject(new Error('the inspector did not answer')), answerMs).unref();
-      }),
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
+function within<T>(answer: Promise<T>): Promise<T> {
+  const late = (): Error => new Error('the inspector did not answer');
+  return withinTime({ timeoutMs: answerMs, late }, (limit) => untilAborted(answer, limit));
 }
 
 function usedMiB(usage: unknown): number | undefined {

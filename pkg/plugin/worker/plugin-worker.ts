@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { abortError, newServiceUnavailable, whenAborted, type Client } from '#pkg/apimachinery/index';
+import { newServiceUnavailable, pause, untilAborted, type Client } from '#pkg/apimachinery/index';
 import type { PluginLimits } from '#pkg/apis/index';
 import { servePort, type PortService } from '#pkg/client/index';
 import type { Log } from '#pkg/runtime/index';
@@ -192,26 +191,22 @@ export class PluginWorker {
     signal?: AbortSignal,
   ): Promise<Extract<WorkerToHost, { kind: Kind }> | 'late'> {
     const limit = new AbortController();
-    let forget = (): void => undefined;
-    try {
-      return await Promise.race([
-        new Promise<Extract<WorkerToHost, { kind: Kind }>>((resolve) => {
-          for (const kind of kinds)
-            this.#waiting.set(kind, (message) => resolve(message as Extract<WorkerToHost, { kind: Kind }>));
-        }),
-        delay(timeoutMs, 'late' as const, { signal: limit.signal }),
-        this.#thread.ended.then((crash) =>
-          Promise.reject(
-            new PluginError({ reason: crash?.reason ?? 'Stopped', message: crash?.message ?? 'it was stopped' }),
-          ),
+    const next = Promise.race([
+      new Promise<Extract<WorkerToHost, { kind: Kind }>>((resolve) => {
+        for (const kind of kinds)
+          this.#waiting.set(kind, (message) => resolve(message as Extract<WorkerToHost, { kind: Kind }>));
+      }),
+      pause(timeoutMs, limit.signal).then(() => 'late' as const),
+      this.#thread.ended.then((crash) =>
+        Promise.reject(
+          new PluginError({ reason: crash?.reason ?? 'Stopped', message: crash?.message ?? 'it was stopped' }),
         ),
-        new Promise<never>((_resolve, reject) => {
-          forget = whenAborted(signal, () => reject(abortError(signal!)));
-        }),
-      ]);
+      ),
+    ]);
+    try {
+      return await untilAborted(next, signal);
     } finally {
       limit.abort();
-      forget();
       for (const kind of kinds) this.#waiting.delete(kind);
     }
   }

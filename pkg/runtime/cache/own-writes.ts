@@ -59,15 +59,15 @@ export class OwnWrites {
       // Another answer for the same object may have been lost meanwhile: that one is still to be looked up.
       if (awaited.unknown.get(id) === key) awaited.unknown.delete(id);
     }
-    const message = (): string => `the cache of ${informer.type.plural} stays behind this process's own writes`;
+    const late = (): Error => newTimeout(`the cache of ${informer.type.plural} stays behind this process's own writes`);
     // Mostly there is nothing to wait for, and no need of a timer.
     const isThere =
       isShown(informer, awaited) ||
-      (await withinTime({ timeoutMs: longestWait, signal, message }, (limit) =>
+      (await withinTime({ timeoutMs: longestWait, signal, late }, (limit) =>
         informer.waitUntil(() => isShown(informer, awaited), limit),
       ));
     signal?.throwIfAborted();
-    if (!isThere) throw newTimeout(message());
+    if (!isThere) throw late();
   }
 
   async waitForAll(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   isStatusError,
+  pause,
   type AnyObject,
   type ClientEvent,
   type Reader,
@@ -89,7 +89,7 @@ export class Reflector<T extends AnyObject> {
         else log.warn(details, 'this type could not be followed; trying again');
       }
       // A watch that ended well is taken up again soon; what fails again and again, ever later.
-      await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      await pause(this.#backoff.delay(''), signal);
     }
   }
 

@@ -1,5 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type Fence, type Reader, type Stored, type Writer } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  pause,
+  whenAborted,
+  withinTime,
+  type Fence,
+  type Reader,
+  type Stored,
+  type Writer,
+} from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { leaseType, longestLeaseSeconds, type Lease, type LeaseSpec } from './lease.ts';
 
@@ -59,15 +67,14 @@ export class LeaderElector {
     const { namespace, lease: name, log, identity } = this.#options;
     const turn = new AbortController();
     const end = (): void => turn.abort();
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
+    const forget = whenAborted(signal, end);
     const fence: Fence = { namespace, lease: name, transitions: lease.spec?.leaseTransitions ?? 0 };
     log.info({ lease: name, identity, transitions: fence.transitions }, 'leading');
     const renewing = this.#renewUntil(turn).finally(end);
     try {
       await lead({ fence, signal: turn.signal });
     } finally {
-      signal.removeEventListener('abort', end);
+      forget();
       end();
       await renewing;
       await this.#release();
@@ -86,7 +93,7 @@ export class LeaderElector {
         this.#problem = error;
         if (!signal.aborted) log.warn({ err: error, lease }, 'the lease could not be asked for; trying again');
       }
-      await delay(retryMs * (1 + 0.2 * Math.random()), undefined, { signal }).catch(() => undefined);
+      await pause(retryMs * (1 + 0.2 * Math.random()), signal);
     }
     return undefined;
   }
@@ -147,13 +154,13 @@ export class LeaderElector {
     const { signal } = turn;
     let renewed = performance.now();
     while (!signal.aborted) {
-      await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      await pause(retryMs, signal);
       if (signal.aborted) return;
       const asked = performance.now();
-      const limit = new AbortController();
-      const timer = setTimeout(() => limit.abort(), Math.max(0, renewed + deadlineMs - asked));
+      const timeoutMs = Math.max(0, renewed + deadlineMs - asked);
       try {
-        if ((await this.#renew(limit.signal)) === undefined) return log.warn({ lease: name }, 'another took the lease');
+        if ((await withinTime({ timeoutMs }, (limit) => this.#renew(limit))) === undefined)
+          return log.warn({ lease: name }, 'another took the lease');
         renewed = asked;
         this.#problem = undefined;
       } catch (error) {
@@ -161,8 +168,6 @@ export class LeaderElector {
         if (performance.now() - renewed >= deadlineMs)
           return log.error({ err: error, lease: name }, 'the lease could not be renewed in time');
         log.warn({ err: error, lease: name }, 'the lease could not be renewed; trying again');
-      } finally {
-        clearTimeout(timer);
       }
     }
   }

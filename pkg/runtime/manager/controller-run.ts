@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { endsWithin } from '#pkg/apimachinery/index';
+import { endsWithin, pause } from '#pkg/apimachinery/index';
 import type { Controller } from '../controller/controller.ts';
 import type { Log } from '../log.ts';
 import { ItemBackoff, type RateLimiter } from '../workqueue/rate-limiter.ts';
@@ -61,7 +60,7 @@ export class ControllerRun {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       if (await this.#try()) return;
-      await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      await pause(this.#backoff.delay(''), signal);
     }
   }
 

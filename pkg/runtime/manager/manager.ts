@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { endsWithin, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
+import { endsWithin, pause, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
@@ -138,7 +137,7 @@ export class Manager {
         this.#backoff.forget('');
       } catch (error) {
         log.error({ err: error }, 'a turn as leader ended badly');
-        await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+        await pause(this.#backoff.delay(''), signal);
       }
     }
   }

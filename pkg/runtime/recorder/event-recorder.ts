@@ -1,9 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   isFenceLost,
   isStatusError,
+  pause,
   StatusError,
   untilAborted,
+  withinTime,
   type AnyObject,
   type Client,
   type Fence,
@@ -112,28 +113,25 @@ export class EventRecorder {
       } catch (error) {
         failures += 1;
         if (failures >= tries || !isPassing(error)) throw error;
-        if (!(error instanceof RepeatError))
-          await delay(firstPauseMs * 2 ** failures, undefined, { signal }).catch(() => undefined);
+        if (!(error instanceof RepeatError)) await pause(firstPauseMs * 2 ** failures, signal);
       }
     }
   }
 
   async #writeOnce({ event, state }: CorrelatedEvent): Promise<void> {
     const { client, fence } = this.#options;
-    const limit = new AbortController();
-    const abort = (): void => limit.abort();
-    const timer = setTimeout(abort, writeTimeoutMs);
     const { signal } = this.#stopping;
-    signal.addEventListener('abort', abort, { once: true });
-    const options = { signal: limit.signal, ...(fence === undefined ? {} : { fence }) };
     const { namespace = '', name } = event.metadata;
     const { message = '', count = 1, lastTimestamp = '' } = event;
     const patch = { type: 'merge' as const, patch: { message, count, lastTimestamp } };
     try {
-      const work = state.isStored
-        ? client.patch(eventType, { namespace, name }, patch, options)
-        : client.create(eventType, event, options);
-      await untilAborted(work, limit.signal);
+      await withinTime({ timeoutMs: writeTimeoutMs, signal }, (limit) => {
+        const options = { signal: limit, ...(fence === undefined ? {} : { fence }) };
+        const work: Promise<unknown> = state.isStored
+          ? client.patch(eventType, { namespace, name }, patch, options)
+          : client.create(eventType, event, options);
+        return untilAborted(work, limit);
+      });
       state.isStored = true;
     } catch (error) {
       // Expired meanwhile, or made by a try whose answer was lost: the next try does it the other way.
@@ -142,9 +140,6 @@ export class EventRecorder {
         throw new RepeatError();
       }
       throw error;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
     }
   }
 

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   isStatusError,
+  pause,
   type AnyObject,
   type ClientEvent,
   type ResourceType,
@@ -69,7 +69,7 @@ export class MissedEvents {
         log.warn(details, 'the history since the stored position could not be read; trying again');
       }
       if (this.#revision > before) backoff.forget('');
-      if (!this.#isOver) await delay(backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      if (!this.#isOver) await pause(backoff.delay(''), signal);
     }
   }
 

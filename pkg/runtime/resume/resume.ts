@@ -1,5 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isFenceLost, isStatusError, withinTime, type AnyObject, type Client } from '#pkg/apimachinery/index';
+import {
+  isFenceLost,
+  isStatusError,
+  newTimeout,
+  pause,
+  withinTime,
+  type AnyObject,
+  type Client,
+} from '#pkg/apimachinery/index';
 import type { Informer } from '../cache/informer.ts';
 import type { ResumeOptions, WatchDefinition } from '../definition/controller-definition.ts';
 import type { Log } from '../log.ts';
@@ -109,7 +116,7 @@ export class Resume {
     for (;;) {
       try {
         const position = await withinTime(
-          { timeoutMs: readTimeoutMs, signal, message: () => 'the stored position did not come' },
+          { timeoutMs: readTimeoutMs, signal, late: () => newTimeout('the stored position did not come') },
           (limit) => store.read(limit),
         );
         if (
@@ -129,7 +136,7 @@ export class Resume {
           return undefined;
         }
       }
-      await delay(readPauseMs, undefined, { signal }).catch(() => undefined);
+      await pause(readPauseMs, signal);
     }
   }
 

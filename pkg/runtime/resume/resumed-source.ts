@@ -1,4 +1,4 @@
-import { withinTime, type AnyObject, type ClientEvent, type Watcher } from '#pkg/apimachinery/index';
+import { newTimeout, withinTime, type AnyObject, type ClientEvent, type Watcher } from '#pkg/apimachinery/index';
 import type { Informer } from '../cache/informer.ts';
 import type { WatchDefinition } from '../definition/controller-definition.ts';
 import type { ObjectEvent } from '../event/object-event.ts';
@@ -123,7 +123,7 @@ export class ResumedSource implements Source {
     const from = this.#from ?? 0n;
     if (from <= informer.revision) return true;
     const isReached = await withinTime(
-      { timeoutMs: longestLagMs, signal, message: () => 'the cache has not come to the stored position' },
+      { timeoutMs: longestLagMs, signal, late: () => newTimeout('the cache has not come to the stored position') },
       (limit) => informer.waitUntil(() => from <= informer.revision, limit),
     );
     if (isReached || signal.aborted) return isReached;

@@ -6,6 +6,7 @@ import {
   isComputedIndex,
   parseFieldSelector,
   parseSort,
+  pause,
   type ComputedKeys,
   type IndexDefinition,
   type JsonObject,
@@ -57,7 +58,7 @@ async function settled(store: Store, model: StoreModel): Promise<IndexState[]> {
   for (;;) {
     const states = await store.indexStates(resourceOf(model));
     if (states.every(({ state }) => state !== 'building')) return states;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { decodeBody } from '../body.ts';
-import { parseFieldSelector, builtinIndexes } from '#pkg/apimachinery/index';
+import { builtinIndexes, parseFieldSelector, pause } from '#pkg/apimachinery/index';
 import type { PageQuery, Store } from '../store.ts';
 import type { StorePair } from './store-pair.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from './sample-model.ts';
@@ -11,7 +11,7 @@ async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolea
     const value = await read();
     if (holds(value)) return value;
     if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
 }
 

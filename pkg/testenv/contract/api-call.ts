@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '#pkg/apimachinery/index';
 import type { TestEnv, TestRequest } from '../start-test-env.ts';
 
 /** Any body of the API, as loosely as a test reads it: an object, a list or a Status. */
@@ -70,7 +70,7 @@ export async function retryUntilPasses<T>(attempt: () => Promise<T> | T, timeout
       return await attempt();
     } catch (error) {
       if (Date.now() > deadline) throw error;
-      await delay(20);
+      await pause(20);
     }
   }
 }

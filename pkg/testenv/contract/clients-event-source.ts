@@ -1,3 +1,4 @@
+import { pause } from '#pkg/apimachinery/index';
 export interface SourceMessage {
   data: string;
   lastEventId: string;
@@ -61,7 +62,7 @@ export class FetchEventSource {
       this.rest = '';
       this.data = [];
       this.pendingId = undefined;
-      await new Promise<void>((resolve) => setTimeout(resolve, 5));
+      await pause(5);
     }
   }
 

@@ -1,3 +1,4 @@
+import { pause } from '#pkg/apimachinery/index';
 import type { ContractClient } from './client.ts';
 
 export const group = 'contract.example.com';
@@ -144,6 +145,6 @@ async function untilOk(client: ContractClient, path: string): Promise<void> {
     const answer = await client.get(path);
     if (answer.status === 200) return;
     if (Date.now() > end) throw new Error(`Not served: ${path}: ${answer.text}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }

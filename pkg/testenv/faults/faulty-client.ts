@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   newConflict,
   newExpired,
   newServiceUnavailable,
   newTooManyRequests,
+  pause,
   type AnyObject,
   type Client,
   type ClientEvent,
@@ -173,7 +173,7 @@ export class FaultyClient extends ClientWrapper {
   /** Mostly some turns of the event loop; now and then long enough for whole reconciles. */
   async #linger(call: string): Promise<void> {
     const random: SeededRandom = this.#world.faults.of(`linger ${call}`);
-    if (random.chance(0.2)) await delay(random.below(20));
+    if (random.chance(0.2)) await pause(random.below(20));
     else
       for (let turns = random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type AnyObject, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import {
+  isStatusError,
+  pause,
+  type AnyObject,
+  type Client,
+  type ResourceType,
+  type Stored,
+} from '#pkg/apimachinery/index';
 import type { ControllerDefinition, Log } from '#pkg/runtime/index';
 import { FaultyClient, type FaultRates } from './faulty-client.ts';
 import { CrashingControllerRunner } from './crashing-controller-runner.ts';
@@ -117,12 +123,12 @@ export async function runControllersUnderFaults({
 
 function newWorld(client: Client, seed: number, note: (what: string) => void): FaultyWorld {
   const random = new SeededRandom(seed);
-  const pause = async (): Promise<void> => {
-    if (random.chance(0.3)) await delay(random.below(15));
+  const linger = async (): Promise<void> => {
+    if (random.chance(0.3)) await pause(random.below(15));
     else
       for (let turns = random.below(30); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { client, random, pause, note };
+  return { client, random, pause: linger, note };
 }
 
 /** And for good: while a reconcile is under way, it may yet write what it computed before. */

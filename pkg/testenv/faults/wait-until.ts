@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '#pkg/apimachinery/index';
 
 /**
  * How long tests wait for a condition. Milliseconds; `npm test` sets less than the limit of the test file, so that the
@@ -19,6 +19,6 @@ export async function waitUntil(
   const deadline = performance.now() + timeoutMs;
   for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(pauseMs * 1.5, 50)) {
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);
-    await delay(pauseMs);
+    await pause(pauseMs);
   }
 }

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, whenAborted, type Client } from '#pkg/apimachinery/index';
+import { isStatusError, pause, withinTime, type Client } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { leaseType, type Log } from '#pkg/runtime/index';
 import { formatSignature, newClaims, type CallClaims } from './call-claims.ts';
@@ -90,21 +89,15 @@ export class ServerIdentity implements CallSigner {
         waitMs = Math.min(retryMs, renewMs);
         retryMs = Math.min(retryMs * 2, longestRetryMs);
       }
-      await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(waitMs, signal, { ref: false });
     }
   }
 
-  async #round(stopping: AbortSignal): Promise<void> {
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), roundMs);
-    const forget = whenAborted(stopping, () => limit.abort());
-    try {
-      await this.#renew(limit.signal);
-      await this.#removeExpired(limit.signal);
-    } finally {
-      clearTimeout(timer);
-      forget();
-    }
+  #round(stopping: AbortSignal): Promise<void> {
+    return withinTime({ timeoutMs: roundMs, signal: stopping }, async (limit) => {
+      await this.#renew(limit);
+      await this.#removeExpired(limit);
+    });
   }
 
   /** Writes the whole lease each time, in case something changed or removed it. */

@@ -1,3 +1,4 @@
+import { whenAborted } from '#pkg/apimachinery/index';
 import type { Database } from '#pkg/database/index';
 import { isLockTimeout } from './database-failure.ts';
 import { SessionLock } from './session-lock.ts';
@@ -18,19 +19,16 @@ export async function runExclusively<T>(
 ): Promise<T> {
   const lock = await SessionLock.open(database);
   const held = new AbortController();
-  const onLost = (): void => held.abort(lock.lost.reason);
-  const onAbort = (): void => held.abort(signal?.reason);
+  let forget = (): void => undefined;
   try {
     await waitInLine(lock, name, signal);
     // By hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives the work.
-    lock.lost.addEventListener('abort', onLost, { once: true });
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (lock.lost.aborted) onLost();
-    if (signal?.aborted === true) onAbort();
+    whenAborted(lock.lost, () => held.abort(lock.lost.reason));
+    forget = whenAborted(signal, () => held.abort(signal?.reason));
     held.signal.throwIfAborted();
     return await work(held.signal);
   } finally {
-    signal?.removeEventListener('abort', onAbort);
+    forget();
     await lock.release();
   }
 }

@@ -1,5 +1,6 @@
-import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Client, QueryResult } from 'pg';
+import { pause } from '#pkg/apimachinery/index';
 import { endClient, settledWithin, type Database } from '#pkg/database/index';
 import { StorageError } from '../../storage-error.ts';
 import { translated, translateError } from './translate-error.ts';
@@ -86,7 +87,7 @@ export class SessionLock {
   async #probe(): Promise<void> {
     const { signal } = this.#over;
     for (;;) {
-      await delay(probe.interval, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(probe.interval, signal, { ref: false });
       if (signal.aborted) return;
       if (this.#statements === 0 && !(await this.#answers()) && !signal.aborted) this.#lose();
     }

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import {
   extractIndexKeys,
   formatGroupResource,
   isComputedIndex,
+  pause,
   type ApiObject,
   type GroupResource,
   type IndexKey,
@@ -96,7 +96,7 @@ export class IndexBuilder {
         if (!this.#stopping.signal.aborted)
           this.#log.warn({ err: error, model: key }, 'an index could not be built yet; trying again');
       }
-      await delay(retryPause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await pause(retryPause, this.#stopping.signal);
     }
   }
 

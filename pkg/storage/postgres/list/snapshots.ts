@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import { pause } from '#pkg/apimachinery/index';
 import { StorageError } from '../../storage-error.ts';
 
 /** A snapshot held longer than this would keep PostgreSQL from vacuuming. Milliseconds. */
@@ -38,9 +38,7 @@ export class Snapshots {
    */
   async begin(owner: string | undefined): Promise<Snapshot> {
     const late = new AbortController();
-    const deadline = delay(this.#timeoutMs, undefined, { signal: late.signal }).then(() =>
-      Promise.reject(overloaded()),
-    );
+    const deadline = pause(this.#timeoutMs, late.signal).then(() => Promise.reject(overloaded()));
     deadline.catch(() => undefined);
     try {
       const leave = await this.#enter(owner, deadline);

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { isComputedIndex, type GroupResource } from '#pkg/apimachinery/index';
+import { isComputedIndex, pause, type GroupResource } from '#pkg/apimachinery/index';
 import { runTransaction } from '#pkg/database/index';
 import { StorageError } from '../../storage-error.ts';
 import type { StoredModel } from '../../store.ts';
@@ -21,8 +20,8 @@ const definitionLock = 818;
 const lockWait = 200;
 /** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
 const defaultLockTimeoutMs = 10_000;
-const shortestPause = 200;
-const longestPause = 2_000;
+const shortestPauseMs = 200;
+const longestPauseMs = 2_000;
 /**
  * Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up.
  * Milliseconds.
@@ -210,13 +209,13 @@ export class TableDefiner {
 
 async function withLockRetries<T>(lockTimeoutMs: number, work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + lockTimeoutMs;
-  for (let pause = shortestPause; ; pause = Math.min(pause * 2, longestPause)) {
+  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       return await work();
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      if (performance.now() + pause > deadline) throw new StorageError('TableInUse', tableInUse, { cause: error });
-      await delay(pause);
+      if (performance.now() + pauseMs > deadline) throw new StorageError('TableInUse', tableInUse, { cause: error });
+      await pause(pauseMs);
     }
   }
 }

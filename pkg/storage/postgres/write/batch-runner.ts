@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { pause } from '#pkg/apimachinery/index';
 import { becauseOf } from '#pkg/database/index';
 import type { Change } from '../../change.ts';
 import { StorageError } from '../../storage-error.ts';
@@ -233,7 +233,7 @@ export class BatchRunner {
   async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
     if (tries >= maxTries)
       throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
-    await delay(tries * 20);
+    await pause(tries * 20);
     this.#options.sink.stale(writes.map(({ operation }) => operation));
     const prepared: PendingWrite[] = [];
     for (const write of writes) {
@@ -276,7 +276,7 @@ export class BatchRunner {
             cause: failure,
           });
         }
-        await delay(wait);
+        await pause(wait);
       }
     }
   }

@@ -52,7 +52,7 @@ export class WriterConnection {
     if (this.#names.size >= maxPrepared) await this.drop();
     const client = this.#client ?? (await this.#open());
     if (performance.now() > this.#replanAt) {
-      await client.query(withinTime('DISCARD PLANS'));
+      await client.query(limitedQuery('DISCARD PLANS'));
       this.#replanAt = performance.now() + planAge;
     }
     const name = this.#names.get(statement.text) ?? `write-${this.#names.size}`;
@@ -73,9 +73,11 @@ export class WriterConnection {
   async #open(): Promise<Client> {
     const client = await this.#database.newClient();
     try {
-      for (const text of settings) await client.query(withinTime(text));
+      for (const text of settings) await client.query(limitedQuery(text));
       const { rows } = await client.query<{ pid: number; started_at: string }>(
-        withinTime('SELECT pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()'),
+        limitedQuery(
+          'SELECT pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+        ),
       );
       const row = rows[0];
       if (row === undefined) throw new Error('the database does not show this session');
@@ -97,7 +99,7 @@ export class WriterConnection {
 }
 
 /** The time limit for an answer is not among pg's types. */
-function withinTime(text: string): QueryConfig {
+function limitedQuery(text: string): QueryConfig {
   const config: QueryConfig & { query_timeout: number } = { text, query_timeout: answerTime };
   return config;
 }
