@@ -1,5 +1,4 @@
 import { Session } from 'node:inspector';
-import { untilAborted, withinTime } from '#pkg/apimachinery/index';
 import { collectorKey } from './heap-collector.ts';
 
 /** For each answer. Milliseconds. */
@@ -70,9 +69,18 @@ async function attach(session: Session, threadId: number): Promise<Ask> {
     );
 }
 
-function within<T>(answer: Promise<T>): Promise<T> {
-  const late = (): Error => new Error('the inspector did not answer');
-  return withinTime({ timeoutMs: answerMs, late }, (limit) => untilAborted(answer, limit));
+async function within<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await Promise.race([
+      answer,
+      new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => reject(new Error('the inspector did not answer')), answerMs).unref();
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function usedMiB(usage: unknown): number | undefined {
