@@ -30,7 +30,7 @@ export class Program {
   readonly exited: Promise<number | null>;
   stdout = '';
   stderr = '';
-  private readonly wake = new Set<() => void>();
+  readonly #wake = new Set<() => void>();
 
   constructor(args: readonly string[], { onTerminal = false, env = {} }: ProgramOptions = {}) {
     const { PATH } = process.env;
@@ -44,12 +44,12 @@ export class Program {
       stdio: [onTerminal ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     running.add(this.child);
-    this.child.stdout!.on('data', (chunk: Buffer) => this.heard(() => (this.stdout += chunk.toString())));
-    this.child.stderr!.on('data', (chunk: Buffer) => this.heard(() => (this.stderr += chunk.toString())));
+    this.child.stdout!.on('data', (chunk: Buffer) => this.#heard(() => (this.stdout += chunk.toString())));
+    this.child.stderr!.on('data', (chunk: Buffer) => this.#heard(() => (this.stderr += chunk.toString())));
     this.exited = new Promise((resolve) => {
       this.child.once('close', (code) => {
         running.delete(this.child);
-        this.heard(() => resolve(code));
+        this.#heard(() => resolve(code));
       });
     });
   }
@@ -67,7 +67,7 @@ export class Program {
       if (this.child.exitCode !== null)
         throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
       await new Promise<void>((resolve) => {
-        this.wake.add(resolve);
+        this.#wake.add(resolve);
       });
     }
   }
@@ -77,10 +77,10 @@ export class Program {
     return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  private heard(note: () => void): void {
+  #heard(note: () => void): void {
     note();
-    for (const wake of this.wake) wake();
-    this.wake.clear();
+    for (const wake of this.#wake) wake();
+    this.#wake.clear();
   }
 }
 

@@ -34,22 +34,22 @@ const SHORTEST_BACK_OFF_MS = 50;
  * limit.
  */
 export class Notifications {
-  private readonly options: Required<NotificationsOptions>;
-  private readonly listeners = new Map<string, Set<NotificationListener>>();
-  private readonly reconnectListeners = new Set<() => void>();
-  private readonly ending = new AbortController();
-  private client: pg.Client | undefined;
-  private starting: Promise<void> | undefined;
-  private running: Promise<void> | undefined;
+  readonly #options: Required<NotificationsOptions>;
+  readonly #listeners = new Map<string, Set<NotificationListener>>();
+  readonly #reconnectListeners = new Set<() => void>();
+  readonly #ending = new AbortController();
+  #client: pg.Client | undefined;
+  #starting: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
 
   constructor(options: NotificationsOptions) {
-    this.options = { probeIntervalMs: 10_000, probeTimeoutMs: 5_000, longestBackOffMs: 5_000, ...options };
+    this.#options = { probeIntervalMs: 10_000, probeTimeoutMs: 5_000, longestBackOffMs: 5_000, ...options };
   }
 
   /** Connects; when that fails it goes on trying in the background, and a later success counts as a reconnect. */
   start(): Promise<void> {
-    this.starting ??= this.begin();
-    return this.starting;
+    this.#starting ??= this.#begin();
+    return this.#starting;
   }
 
   /**
@@ -57,10 +57,10 @@ export class Notifications {
    * Resolves once nothing later is missed, or, without a connection, at once: a reconnect follows then.
    */
   async on(channel: string, listener: NotificationListener): Promise<() => void> {
-    const listeners = this.listeners.get(channel) ?? new Set();
-    this.listeners.set(channel, listeners.add(listener));
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
     // A failure here is a lost connection, of which `run` hears by itself.
-    if (this.client !== undefined) await this.listen(this.client, channel).catch(() => {});
+    if (this.#client !== undefined) await this.#listen(this.#client, channel).catch(() => {});
     return () => {
       listeners.delete(listener);
     };
@@ -68,100 +68,100 @@ export class Notifications {
 
   /** Calls the listener whenever notifications may have been missed; returns a function that ends it. */
   onReconnect(listener: () => void): () => void {
-    this.reconnectListeners.add(listener);
+    this.#reconnectListeners.add(listener);
     return () => {
-      this.reconnectListeners.delete(listener);
+      this.#reconnectListeners.delete(listener);
     };
   }
 
   /** Ends the connection. Idempotent. */
   async stop(): Promise<void> {
-    this.ending.abort();
-    await this.starting;
-    await this.running;
+    this.#ending.abort();
+    await this.#starting;
+    await this.#running;
   }
 
-  private async begin(): Promise<void> {
-    const first = await this.connect();
-    this.running = this.run(first);
+  async #begin(): Promise<void> {
+    const first = await this.#connect();
+    this.#running = this.#run(first);
   }
 
-  private async run(first: Session | undefined): Promise<void> {
-    const { longestBackOffMs } = this.options;
+  async #run(first: Session | undefined): Promise<void> {
+    const { longestBackOffMs } = this.#options;
     let backOffMs = SHORTEST_BACK_OFF_MS;
-    for (let session = first; ; session = await this.connect()) {
+    for (let session = first; ; session = await this.#connect()) {
       if (session !== undefined) {
-        if (session !== first) this.reconnectListeners.forEach((listener) => this.call(listener));
-        await this.watch(session);
+        if (session !== first) this.#reconnectListeners.forEach((listener) => this.#call(listener));
+        await this.#watch(session);
         backOffMs = SHORTEST_BACK_OFF_MS;
       }
-      if (this.ending.signal.aborted) return;
-      await delay(backOffMs, undefined, { signal: this.ending.signal }).catch(() => {});
-      if (this.ending.signal.aborted) return;
+      if (this.#ending.signal.aborted) return;
+      await delay(backOffMs, undefined, { signal: this.#ending.signal }).catch(() => {});
+      if (this.#ending.signal.aborted) return;
       backOffMs = Math.min(backOffMs * 2, longestBackOffMs);
     }
   }
 
-  private async connect(): Promise<Session | undefined> {
+  async #connect(): Promise<Session | undefined> {
     let client: pg.Client | undefined;
     try {
       const lost = new AbortController();
-      client = await this.options.database.newClient();
+      client = await this.#options.database.newClient();
       client.once('error', () => lost.abort());
       client.once('end', () => lost.abort());
       client.on('notification', ({ channel, payload = '' }) => {
-        this.listeners.get(channel)?.forEach((listener) => this.call(() => listener(payload)));
+        this.#listeners.get(channel)?.forEach((listener) => this.#call(() => listener(payload)));
       });
       // Set first: a channel added while the others are listened to sees it.
-      this.client = client;
-      for (const channel of this.listeners.keys()) await this.listen(client, channel);
+      this.#client = client;
+      for (const channel of this.#listeners.keys()) await this.#listen(client, channel);
       return { client, lost: lost.signal };
     } catch (error) {
-      this.options.log.warn(
+      this.#options.log.warn(
         { reason: messageOf(error) },
         'Notifications of the database are not available; trying again.',
       );
-      this.client = undefined;
+      this.#client = undefined;
       if (client !== undefined) await endClient(client);
       return undefined;
     }
   }
 
   /** Resolves when the connection is lost or no longer wanted; it is closed then. */
-  private async watch({ client, lost }: Session): Promise<void> {
-    const { probeIntervalMs } = this.options;
-    const over = AbortSignal.any([lost, this.ending.signal]);
+  async #watch({ client, lost }: Session): Promise<void> {
+    const { probeIntervalMs } = this.#options;
+    const over = AbortSignal.any([lost, this.#ending.signal]);
     try {
       while (!over.aborted) {
         await delay(probeIntervalMs, undefined, { signal: over });
-        await this.within(client.query('SELECT 1'));
+        await this.#within(client.query('SELECT 1'));
       }
     } catch (error) {
       if (!over.aborted)
-        this.options.log.warn(
+        this.#options.log.warn(
           { reason: messageOf(error) },
           'The connection for notifications does not answer; making a new one.',
         );
     } finally {
-      this.client = undefined;
+      this.#client = undefined;
       await endClient(client);
     }
   }
 
-  private async listen(client: pg.Client, channel: string): Promise<void> {
-    await this.within(client.query(`LISTEN ${pg.escapeIdentifier(channel)}`));
+  async #listen(client: pg.Client, channel: string): Promise<void> {
+    await this.#within(client.query(`LISTEN ${pg.escapeIdentifier(channel)}`));
   }
 
-  private async within(answer: Promise<unknown>): Promise<void> {
-    if (!(await settledWithin(answer, this.options.probeTimeoutMs))) throw new Error('no answer in time');
+  async #within(answer: Promise<unknown>): Promise<void> {
+    if (!(await settledWithin(answer, this.#options.probeTimeoutMs))) throw new Error('no answer in time');
     await answer;
   }
 
-  private call(listener: () => void): void {
+  #call(listener: () => void): void {
     try {
       listener();
     } catch (error) {
-      this.options.log.error({ err: error }, 'A listener to notifications failed.');
+      this.#options.log.error({ err: error }, 'A listener to notifications failed.');
     }
   }
 }

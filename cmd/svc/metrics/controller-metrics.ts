@@ -27,24 +27,24 @@ interface Counts {
  * `pkg/metrics/workqueue.go`.
  */
 export class ControllerMetrics {
-  private readonly counts = new Map<string, Counts>();
-  private readonly observers = new Map<string, ControllerObserver>();
-  private readonly reconcileTime: SeriesHistogram<'controller'>;
-  private readonly queueTime: SeriesHistogram<'name'>;
-  private readonly workTime: SeriesHistogram<'name'>;
-  private readonly registry: Registry;
+  readonly #counts = new Map<string, Counts>();
+  readonly #observers = new Map<string, ControllerObserver>();
+  readonly #reconcileTime: SeriesHistogram<'controller'>;
+  readonly #queueTime: SeriesHistogram<'name'>;
+  readonly #workTime: SeriesHistogram<'name'>;
+  readonly #registry: Registry;
 
   constructor(registry: Registry) {
-    this.registry = registry;
+    this.#registry = registry;
     const histogram = <Label extends string>(name: string, help: string, label: Label): SeriesHistogram<Label> =>
       new SeriesHistogram({ name, help, labelNames: [label], buckets: [...durationBuckets, 60, 300], registry });
-    this.reconcileTime = histogram('controller_runtime_reconcile_time_seconds', 'Reconciles.', 'controller');
-    this.queueTime = histogram(
+    this.#reconcileTime = histogram('controller_runtime_reconcile_time_seconds', 'Reconciles.', 'controller');
+    this.#queueTime = histogram(
       'workqueue_queue_duration_seconds',
       'From when a key was added to when it was taken.',
       'name',
     );
-    this.workTime = histogram(
+    this.#workTime = histogram(
       'workqueue_work_duration_seconds',
       'From when a key was taken to when its work was over.',
       'name',
@@ -62,7 +62,10 @@ export class ControllerMetrics {
         name,
         help,
         read: () =>
-          Array.from(this.counts, ([controller, counts]) => ({ labels: { [label]: controller }, value: read(counts) })),
+          Array.from(this.#counts, ([controller, counts]) => ({
+            labels: { [label]: controller },
+            value: read(counts),
+          })),
       });
     registerReading({
       registry,
@@ -70,7 +73,7 @@ export class ControllerMetrics {
       name: 'controller_runtime_reconcile_total',
       help: 'Reconciles, by how they ended.',
       read: () =>
-        Array.from(this.counts).flatMap(([controller, { reconciles }]) =>
+        Array.from(this.#counts).flatMap(([controller, { reconciles }]) =>
           Object.entries(reconciles).map(([result, value]) => ({ labels: { controller, result }, value })),
         ),
     });
@@ -109,7 +112,7 @@ export class ControllerMetrics {
   /** Shows who leads, as it is when asked. Source of the name: controller-runtime, `pkg/metrics/leaderelection.go`. */
   showLeading(lease: string, leads: () => boolean): void {
     registerReading({
-      registry: this.registry,
+      registry: this.#registry,
       type: 'gauge',
       name: 'leader_election_master_status',
       help: 'Does this process hold the lease, so that its controllers run?',
@@ -119,13 +122,13 @@ export class ControllerMetrics {
 
   /** The same for a name whenever it is asked for: a controller that begins anew is counted on. */
   readonly observerFor = (name: string): ControllerObserver => {
-    const known = this.observers.get(name) ?? this.newObserver(name);
-    this.observers.set(name, known);
+    const known = this.#observers.get(name) ?? this.#newObserver(name);
+    this.#observers.set(name, known);
     known.depth(0);
     return known;
   };
 
-  private newObserver(name: string): ControllerObserver {
+  #newObserver(name: string): ControllerObserver {
     const counts: Counts = {
       depth: 0,
       adds: 0,
@@ -134,10 +137,10 @@ export class ControllerMetrics {
       terminal: 0,
       timeouts: 0,
     };
-    this.counts.set(name, counts);
-    const reconcileTime = this.reconcileTime.series({ controller: name });
-    const queueTime = this.queueTime.series({ name });
-    const workTime = this.workTime.series({ name });
+    this.#counts.set(name, counts);
+    const reconcileTime = this.#reconcileTime.series({ controller: name });
+    const queueTime = this.#queueTime.series({ name });
+    const workTime = this.#workTime.series({ name });
     return {
       depth: (keys) => {
         counts.depth = keys;

@@ -13,27 +13,25 @@ const system = { db_system_name: 'postgresql' };
 
 /** Source of the names: OpenTelemetry semantic conventions for database clients, as Prometheus spells them. */
 export class DatabaseMetrics implements DatabaseObserver {
-  private readonly duration: SeriesHistogram<
-    'db_system_name' | 'db_operation_name' | 'db_query_summary' | 'error_type'
-  >;
-  private readonly wait: SeriesHistogram<'db_client_connection_pool_name'>;
-  private readonly statements = new Map<string, HistogramSeries>();
-  private readonly waits = new Map<string, HistogramSeries>();
-  private readonly timeouts = new Map<string, number>();
-  private readonly failures = new Map<DatabaseFailure, number>();
-  private writes: Pick<WriteMonitor, 'suspect'> | undefined;
-  private readonly registry: Registry;
+  readonly #duration: SeriesHistogram<'db_system_name' | 'db_operation_name' | 'db_query_summary' | 'error_type'>;
+  readonly #wait: SeriesHistogram<'db_client_connection_pool_name'>;
+  readonly #statements = new Map<string, HistogramSeries>();
+  readonly #waits = new Map<string, HistogramSeries>();
+  readonly #timeouts = new Map<string, number>();
+  readonly #failures = new Map<DatabaseFailure, number>();
+  #writes: Pick<WriteMonitor, 'suspect'> | undefined;
+  readonly #registry: Registry;
 
   constructor(registry: Registry) {
-    this.registry = registry;
-    this.duration = new SeriesHistogram({
+    this.#registry = registry;
+    this.#duration = new SeriesHistogram({
       name: 'db_client_operation_duration_seconds',
       help: 'Duration of statements, from when a connection was given one to its answer.',
       labelNames: ['db_system_name', 'db_operation_name', 'db_query_summary', 'error_type'],
       buckets: durationBuckets,
       registry,
     });
-    this.wait = new SeriesHistogram({
+    this.#wait = new SeriesHistogram({
       name: 'db_client_connection_wait_time_seconds',
       help: 'Time it took to obtain a connection from its pool.',
       labelNames: ['db_client_connection_pool_name'],
@@ -45,7 +43,7 @@ export class DatabaseMetrics implements DatabaseObserver {
       type: 'counter',
       name: 'svc_database_failures_total',
       help: 'Statements and connections that failed because of the database itself.',
-      read: () => databaseFailures.map((failure) => ({ labels: { failure }, value: this.failures.get(failure) ?? 0 })),
+      read: () => databaseFailures.map((failure) => ({ labels: { failure }, value: this.#failures.get(failure) ?? 0 })),
     });
   }
 
@@ -53,40 +51,40 @@ export class DatabaseMetrics implements DatabaseObserver {
     // Summaries are in lower case, operations in upper case: none is taken for the other.
     const what = summary === '' ? operation : summary;
     const key = failure === undefined ? what : `${what} ${failure}`;
-    let series = this.statements.get(key);
+    let series = this.#statements.get(key);
     if (series === undefined) {
-      series = this.duration.series({
+      series = this.#duration.series({
         ...system,
         db_operation_name: operation,
         db_query_summary: summary,
         error_type: failure ?? '',
       });
-      this.statements.set(key, series);
+      this.#statements.set(key, series);
     }
     series.observe(ms / 1000);
   }
 
   waited(pool: string, ms: number): void {
-    let series = this.waits.get(pool);
+    let series = this.#waits.get(pool);
     if (series === undefined)
-      this.waits.set(pool, (series = this.wait.series({ db_client_connection_pool_name: pool })));
+      this.#waits.set(pool, (series = this.#wait.series({ db_client_connection_pool_name: pool })));
     series.observe(ms / 1000);
   }
 
   timedOut(pool: string): void {
-    this.timeouts.set(pool, (this.timeouts.get(pool) ?? 0) + 1);
+    this.#timeouts.set(pool, (this.#timeouts.get(pool) ?? 0) + 1);
   }
 
   failed(failure: DatabaseFailure): void {
-    this.failures.set(failure, (this.failures.get(failure) ?? 0) + 1);
-    this.writes?.suspect(failure);
+    this.#failures.set(failure, (this.#failures.get(failure) ?? 0) + 1);
+    this.#writes?.suspect(failure);
   }
 
   /** Shows whether writes are taken, and has that looked at when a statement was refused. */
   showWrites(monitor: Pick<WriteMonitor, 'refusal' | 'suspect'>): void {
-    this.writes = monitor;
+    this.#writes = monitor;
     registerReading({
-      registry: this.registry,
+      registry: this.#registry,
       type: 'gauge',
       name: 'svc_database_writes_refused',
       help: '1 for the reason why PostgreSQL takes no writes at present.',
@@ -96,7 +94,8 @@ export class DatabaseMetrics implements DatabaseObserver {
 
   /** Shows the pools as they are when asked. */
   showPools(states: () => readonly PoolState[]): void {
-    const { registry, timeouts } = this;
+    const registry = this.#registry;
+    const timeouts = this.#timeouts;
     const each =
       (read: (state: PoolState) => Reading[]): (() => Reading[]) =>
       () =>

@@ -8,27 +8,27 @@ const TIMEOUT_MS = 2000;
 
 /** A value that must be queried and may be unknown. Several metrics of one scrape share one query. */
 export class Measurement<T> {
-  private readonly measure: () => Promise<T>;
-  private readonly log: Logger;
-  private last: { at: number; result: Promise<T | undefined> } | undefined;
+  readonly #measure: () => Promise<T>;
+  readonly #log: Logger;
+  #last: { at: number; result: Promise<T | undefined> } | undefined;
 
   constructor(measure: () => Promise<T>, log: Logger) {
-    this.measure = measure;
-    this.log = log;
+    this.#measure = measure;
+    this.#log = log;
   }
 
   /** Undefined without an answer within two seconds. Never rejects. */
   take(): Promise<T | undefined> {
     const now = performance.now();
-    if (this.last === undefined || now - this.last.at > KEEP_MS) this.last = { at: now, result: this.ask() };
-    return this.last.result;
+    if (this.#last === undefined || now - this.#last.at > KEEP_MS) this.#last = { at: now, result: this.#ask() };
+    return this.#last.result;
   }
 
-  private async ask(): Promise<T | undefined> {
+  async #ask(): Promise<T | undefined> {
     try {
-      return await withinTime({ timeoutMs: TIMEOUT_MS }, (limit) => untilAborted(this.measure(), limit));
+      return await withinTime({ timeoutMs: TIMEOUT_MS }, (limit) => untilAborted(this.#measure(), limit));
     } catch (error) {
-      this.log.debug({ err: error }, 'the database could not be measured');
+      this.#log.debug({ err: error }, 'the database could not be measured');
       return undefined;
     }
   }

@@ -4,13 +4,13 @@ import type { PluginHost, PluginObserver } from '#pkg/plugin/index';
 
 /** What the host of plugins does. */
 export class PluginMetrics implements PluginObserver {
-  private readonly registry: Registry;
-  private readonly starts: HistogramSeries;
-  private readonly restarts = new Map<string, number>();
+  readonly #registry: Registry;
+  readonly #starts: HistogramSeries;
+  readonly #restarts = new Map<string, number>();
 
   constructor(registry: Registry) {
-    this.registry = registry;
-    this.starts = new SeriesHistogram({
+    this.#registry = registry;
+    this.#starts = new SeriesHistogram({
       name: 'svc_plugin_start_seconds',
       help: 'Starts of plugins that succeeded.',
       labelNames: [],
@@ -22,22 +22,22 @@ export class PluginMetrics implements PluginObserver {
       type: 'counter',
       name: 'svc_plugin_restarts_total',
       help: 'Workers of plugins that ended by themselves.',
-      read: () => Array.from(this.restarts, ([plugin, value]) => ({ labels: { plugin }, value })),
+      read: () => Array.from(this.#restarts, ([plugin, value]) => ({ labels: { plugin }, value })),
     });
   }
 
   started(tookMs: number): void {
-    this.starts.observe(tookMs / 1000);
+    this.#starts.observe(tookMs / 1000);
   }
 
   crashed(plugin: string): void {
-    this.restarts.set(plugin, (this.restarts.get(plugin) ?? 0) + 1);
+    this.#restarts.set(plugin, (this.#restarts.get(plugin) ?? 0) + 1);
   }
 
   /** Shows the phases as they are when asked: of the process that leads alone. */
   show(host: Pick<PluginHost, 'phases'>): void {
     registerReading({
-      registry: this.registry,
+      registry: this.#registry,
       type: 'gauge',
       name: 'svc_plugins',
       help: 'Plugins, by phase.',

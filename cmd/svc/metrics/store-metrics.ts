@@ -8,23 +8,23 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /** What the store does, as metrics, and at log level debug as a line for each batch and each write in it. */
 export class StoreMetrics implements StoreObserver {
-  private readonly registry: Registry;
-  private readonly log: Logger;
-  private readonly sizes: HistogramSeries;
-  private readonly durations: HistogramSeries;
-  private failed = 0;
+  readonly #registry: Registry;
+  readonly #log: Logger;
+  readonly #sizes: HistogramSeries;
+  readonly #durations: HistogramSeries;
+  #failed = 0;
 
   constructor(registry: Registry, log: Logger) {
-    this.registry = registry;
-    this.log = log;
-    this.sizes = new SeriesHistogram({
+    this.#registry = registry;
+    this.#log = log;
+    this.#sizes = new SeriesHistogram({
       name: 'svc_write_batch_size',
       help: 'Writes that went to the database in one statement.',
       labelNames: [],
       buckets: batchSizes,
       registry,
     }).series({});
-    this.durations = new SeriesHistogram({
+    this.#durations = new SeriesHistogram({
       name: 'svc_write_batch_duration_seconds',
       help: 'From when a batch was sent to its answer.',
       labelNames: [],
@@ -36,29 +36,29 @@ export class StoreMetrics implements StoreObserver {
       type: 'counter',
       name: 'svc_write_batches_failed_total',
       help: 'Batches that were refused, or had no answer.',
-      read: () => this.failed,
+      read: () => this.#failed,
     });
   }
 
   batch(report: BatchReport): void {
-    this.sizes.observe(report.size);
-    this.durations.observe(report.ms / 1000);
-    if (report.failed) this.failed += 1;
-    if (this.log.isLevelEnabled('debug')) this.tell(report);
+    this.#sizes.observe(report.size);
+    this.#durations.observe(report.ms / 1000);
+    if (report.failed) this.#failed += 1;
+    if (this.#log.isLevelEnabled('debug')) this.#tell(report);
   }
 
   /** Registers gauges of the store's own state and of values that it queries from PostgreSQL. */
   show(store: Pick<PostgresStore, 'state' | 'measure'>): void {
     const gauge = (name: string, help: string, read: () => number): void =>
-      registerReading({ registry: this.registry, type: 'gauge', name, help, read });
+      registerReading({ registry: this.#registry, type: 'gauge', name, help, read });
     gauge('svc_write_queue_length', 'Writes that wait for the next batch.', () => store.state().queueLength);
     gauge('svc_write_queue_bytes', 'Bytes of the writes that wait.', () => store.state().queueBytes);
     gauge('svc_list_snapshots', 'Snapshots held by long lists.', () => store.state().snapshots);
     gauge('svc_change_feed_revision', 'Newest change this process has heard of.', () => store.state().cursor);
-    const measurement = new Measurement(() => store.measure(), this.log);
+    const measurement = new Measurement(() => store.measure(), this.#log);
     const measured = (name: string, help: string, read: (measures: StoreMeasures) => number | Reading[]): void =>
       registerReading({
-        registry: this.registry,
+        registry: this.#registry,
         type: 'gauge',
         name,
         help,
@@ -91,8 +91,8 @@ export class StoreMetrics implements StoreObserver {
     );
   }
 
-  private tell({ id, size, bytes, ms, failed, writes }: BatchReport): void {
-    const { log } = this;
+  #tell({ id, size, bytes, ms, failed, writes }: BatchReport): void {
+    const log = this.#log;
     for (const { requestId, revision } of writes()) {
       if (requestId !== undefined)
         log.debug(

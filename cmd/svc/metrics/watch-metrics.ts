@@ -4,10 +4,10 @@ import { durationBuckets, registerReading, SeriesHistogram, type HistogramSeries
 
 /** Counts in plain variables, because there may be hundreds of thousands of events a second. */
 export class WatchMetrics implements WatchObserver {
-  private readonly delays: Record<'own' | 'log', HistogramSeries>;
-  private open = 0;
-  private events = 0;
-  private slow = 0;
+  readonly #delays: Record<'own' | 'log', HistogramSeries>;
+  #open = 0;
+  #events = 0;
+  #slow = 0;
 
   constructor(registry: Registry) {
     const delay = new SeriesHistogram({
@@ -17,44 +17,44 @@ export class WatchMetrics implements WatchObserver {
       buckets: durationBuckets,
       registry,
     });
-    this.delays = { own: delay.series({ from: 'own' }), log: delay.series({ from: 'log' }) };
+    this.#delays = { own: delay.series({ from: 'own' }), log: delay.series({ from: 'log' }) };
     registerReading({
       registry,
       type: 'gauge',
       name: 'svc_watches',
       help: 'Watches that are open.',
-      read: () => this.open,
+      read: () => this.#open,
     });
     registerReading({
       registry,
       type: 'counter',
       name: 'svc_watch_events_total',
       help: 'Events given to connections.',
-      read: () => this.events,
+      read: () => this.#events,
     });
     registerReading({
       registry,
       type: 'counter',
       name: 'svc_watches_disconnected_total',
       help: 'Watches ended because their client did not keep up.',
-      read: () => this.slow,
+      read: () => this.#slow,
     });
   }
 
   began(): void {
-    this.open += 1;
+    this.#open += 1;
   }
 
   ended(how: 'slow' | 'over'): void {
-    this.open -= 1;
-    if (how === 'slow') this.slow += 1;
+    this.#open -= 1;
+    if (how === 'slow') this.#slow += 1;
   }
 
   sent(): void {
-    this.events += 1;
+    this.#events += 1;
   }
 
   told(from: 'own' | 'log', ms: number): void {
-    this.delays[from].observe(ms / 1000);
+    this.#delays[from].observe(ms / 1000);
   }
 }

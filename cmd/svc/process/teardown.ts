@@ -7,27 +7,27 @@ interface Step {
 
 /** What was started, to be stopped in the opposite order. */
 export class Teardown {
-  private readonly log: Logger;
-  private readonly steps: Step[] = [];
+  readonly #log: Logger;
+  readonly #steps: Step[] = [];
 
   constructor(log: Logger) {
-    this.log = log;
+    this.#log = log;
   }
 
   add(name: string, stop: () => Promise<void>): void {
-    this.steps.push({ name, stop });
+    this.#steps.push({ name, stop });
   }
 
   /** One after the other, each whatever became of those before; true where none failed. */
   async run(): Promise<boolean> {
     let isClean = true;
-    for (let step = this.steps.pop(); step !== undefined; step = this.steps.pop()) {
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       try {
         await step.stop();
-        this.log.debug({ step: step.name }, 'stopped');
+        this.#log.debug({ step: step.name }, 'stopped');
       } catch (error) {
         isClean = false;
-        this.log.error({ err: error, step: step.name }, 'could not be stopped cleanly');
+        this.#log.error({ err: error, step: step.name }, 'could not be stopped cleanly');
       }
     }
     return isClean;

@@ -14,12 +14,12 @@ const O_EXLOCK = 0x20;
  * `postmaster.pid` is the only guard.
  */
 export class DataDirLock {
-  private readonly ownerFile: string;
-  private readonly unlock: () => Promise<void>;
+  readonly #ownerFile: string;
+  readonly #unlock: () => Promise<void>;
 
   private constructor(ownerFile: string, unlock: () => Promise<void>) {
-    this.ownerFile = ownerFile;
-    this.unlock = unlock;
+    this.#ownerFile = ownerFile;
+    this.#unlock = unlock;
   }
 
   /** Throws DatabaseError, naming process and folder, when another process holds it. */
@@ -44,8 +44,8 @@ export class DataDirLock {
   }
 
   async release(): Promise<void> {
-    await rm(this.ownerFile, { force: true });
-    await this.unlock();
+    await rm(this.#ownerFile, { force: true });
+    await this.#unlock();
   }
 }
 

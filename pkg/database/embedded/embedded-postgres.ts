@@ -46,14 +46,14 @@ export interface EmbeddedPostgresOptions {
  */
 export class EmbeddedPostgres {
   readonly connection: pg.ClientConfig;
-  private readonly log: DatabaseLog;
-  private readonly lock: DataDirLock;
-  private readonly launcher: PostmasterLauncher;
-  private readonly ending = new AbortController();
-  private postmaster: Postmaster;
-  private guarding: Promise<void>;
-  private readonly trimming: Promise<void>;
-  private stopped: Promise<void> | undefined;
+  readonly #log: DatabaseLog;
+  readonly #lock: DataDirLock;
+  readonly #launcher: PostmasterLauncher;
+  readonly #ending = new AbortController();
+  #postmaster: Postmaster;
+  #guarding: Promise<void>;
+  readonly #trimming: Promise<void>;
+  #stopped: Promise<void> | undefined;
 
   private constructor(
     { dataDir, log }: EmbeddedPostgresOptions,
@@ -61,13 +61,13 @@ export class EmbeddedPostgres {
     launcher: PostmasterLauncher,
     postmaster: Postmaster,
   ) {
-    this.log = log;
-    this.lock = lock;
-    this.launcher = launcher;
-    this.postmaster = postmaster;
+    this.#log = log;
+    this.#lock = lock;
+    this.#launcher = launcher;
+    this.#postmaster = postmaster;
     this.connection = connectionTo(postmaster.socketDirectory);
-    this.guarding = this.guard();
-    this.trimming = this.keepLogSmall(dataDir);
+    this.#guarding = this.#guard();
+    this.#trimming = this.#keepLogSmall(dataDir);
   }
 
   /**
@@ -78,7 +78,7 @@ export class EmbeddedPostgres {
     if (process.platform === 'win32')
       throw new DatabaseError('The embedded PostgreSQL does not run on Windows; set svc.database.url.');
     try {
-      return await EmbeddedPostgres.startIn(await prepareDataDir(options.dataDir), options);
+      return await EmbeddedPostgres.#startIn(await prepareDataDir(options.dataDir), options);
     } catch (error) {
       if (error instanceof DatabaseError) throw error;
       throw new DatabaseError(`PostgreSQL cannot be started in ${options.dataDir}: ${messageOf(error)}.`, {
@@ -87,7 +87,7 @@ export class EmbeddedPostgres {
     }
   }
 
-  private static async startIn(dataDir: string, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  static async #startIn(dataDir: string, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     const lock = await DataDirLock.acquire(dataDir);
     try {
       const launcher = await prepareLauncher(dataDir, options);
@@ -100,56 +100,56 @@ export class EmbeddedPostgres {
 
   /** Stops PostgreSQL within 30 s, cutting off who is still connected. Idempotent. */
   stop(): Promise<void> {
-    this.stopped ??= this.shutDown();
-    return this.stopped;
+    this.#stopped ??= this.#shutDown();
+    return this.#stopped;
   }
 
-  private async shutDown(): Promise<void> {
-    this.ending.abort();
+  async #shutDown(): Promise<void> {
+    this.#ending.abort();
     try {
-      await Promise.all([this.guarding, this.trimming]);
-      await this.postmaster.stop();
-      await removeSocketDirectory(this.postmaster.socketDirectory);
+      await Promise.all([this.#guarding, this.#trimming]);
+      await this.#postmaster.stop();
+      await removeSocketDirectory(this.#postmaster.socketDirectory);
     } finally {
-      await this.lock.release();
+      await this.#lock.release();
     }
   }
 
-  private async keepLogSmall(dataDir: string): Promise<void> {
-    const { signal } = this.ending;
+  async #keepLogSmall(dataDir: string): Promise<void> {
+    const { signal } = this.#ending;
     while (!signal.aborted) {
       await delay(LOG_CHECK_MS, undefined, { signal, ref: false }).catch(() => {});
       await cutPostgresLog(dataDir).catch((error: unknown) =>
-        this.log.warn({ err: error }, 'postgres.log could not be cut.'),
+        this.#log.warn({ err: error }, 'postgres.log could not be cut.'),
       );
     }
   }
 
-  private async guard(): Promise<void> {
+  async #guard(): Promise<void> {
     const ended = new Promise<void>((resolve) =>
-      this.ending.signal.addEventListener('abort', () => resolve(), { once: true }),
+      this.#ending.signal.addEventListener('abort', () => resolve(), { once: true }),
     );
-    while (!this.ending.signal.aborted) {
-      await Promise.race([this.postmaster.exited, ended]);
-      if (!this.ending.signal.aborted) await this.heal();
+    while (!this.#ending.signal.aborted) {
+      await Promise.race([this.#postmaster.exited, ended]);
+      if (!this.#ending.signal.aborted) await this.#heal();
     }
   }
 
-  private async heal(): Promise<void> {
-    this.log.error({ pid: this.postmaster.pid }, 'PostgreSQL ended unexpectedly; starting it again.');
-    for (let backOffMs = 100; !this.ending.signal.aborted; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
+  async #heal(): Promise<void> {
+    this.#log.error({ pid: this.#postmaster.pid }, 'PostgreSQL ended unexpectedly; starting it again.');
+    for (let backOffMs = 100; !this.#ending.signal.aborted; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
       try {
-        this.postmaster = await this.launcher.launchAt(this.postmaster.socketDirectory, this.ending.signal);
+        this.#postmaster = await this.#launcher.launchAt(this.#postmaster.socketDirectory, this.#ending.signal);
         return;
       } catch (error) {
-        if (this.ending.signal.aborted) return;
-        const isFull = await hasFullDisk(this.postmaster.pgdata);
+        if (this.#ending.signal.aborted) return;
+        const isFull = await hasFullDisk(this.#postmaster.pgdata);
         const named = isFull ? ({ failure: 'disk_full' } satisfies { failure: DatabaseFailure }) : {};
-        this.log.error(
+        this.#log.error(
           { ...named, err: error, retryInMs: backOffMs },
           `PostgreSQL could not be started again${isFull ? `: ${failureSentence('disk_full')}` : ''}.`,
         );
-        await delay(backOffMs, undefined, { signal: this.ending.signal, ref: false }).catch(() => {});
+        await delay(backOffMs, undefined, { signal: this.#ending.signal, ref: false }).catch(() => {});
       }
     }
   }

@@ -49,17 +49,17 @@ export interface LauncherOptions {
 
 /** Brings PostgreSQL up on one cluster and waits until it answers. The caller holds the lock of the data folder. */
 export class PostmasterLauncher {
-  private readonly options: LauncherOptions;
+  readonly #options: LauncherOptions;
 
   constructor(options: LauncherOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** Adopts a running one, else starts one. */
   async launch(): Promise<Postmaster> {
-    const orphan = await this.adopt();
+    const orphan = await this.#adopt();
     if (orphan !== undefined) return orphan;
-    const socketDirectory = await makeSocketDirectory(this.options.account);
+    const socketDirectory = await makeSocketDirectory(this.#options.account);
     try {
       return await this.launchAt(socketDirectory);
     } catch (error) {
@@ -70,7 +70,7 @@ export class PostmasterLauncher {
 
   /** Starts one on a socket folder of ours in which none runs any more. */
   async launchAt(socketDirectory: string, signal?: AbortSignal): Promise<Postmaster> {
-    const { options } = this;
+    const options = this.#options;
     const pidFile = await readPidFile(options.pgdata);
     if (pidFile !== undefined && !(await isPostmaster(pidFile.pid, options.pgdata))) {
       await endSurvivors(options.pgdata);
@@ -80,14 +80,14 @@ export class PostmasterLauncher {
     for (const name of await readdir(socketDirectory)) await rm(join(socketDirectory, name), { force: true });
     const logFile = await openPostgresLog(options.dataDir);
     try {
-      return await this.spawnAndWait(socketDirectory, logFile, signal);
+      return await this.#spawnAndWait(socketDirectory, logFile, signal);
     } finally {
       await logFile.close();
     }
   }
 
-  private async adopt(): Promise<Postmaster | undefined> {
-    const { pgdata, log, connectionTo } = this.options;
+  async #adopt(): Promise<Postmaster | undefined> {
+    const { pgdata, log, connectionTo } = this.#options;
     const pidFile = await readPidFile(pgdata);
     if (pidFile === undefined) return undefined;
     const { pid, socketDirectory } = pidFile;
@@ -106,8 +106,8 @@ export class PostmasterLauncher {
     return undefined;
   }
 
-  private async spawnAndWait(socketDirectory: string, logFile: FileHandle, signal?: AbortSignal): Promise<Postmaster> {
-    const { options } = this;
+  async #spawnAndWait(socketDirectory: string, logFile: FileHandle, signal?: AbortSignal): Promise<Postmaster> {
+    const options = this.#options;
     const { size } = await logFile.stat();
     const postmaster = await spawnPostmaster({
       postgres: options.postgres,

@@ -24,7 +24,7 @@ export class Postmaster {
   readonly socketDirectory: string;
   /** Resolves, never rejects, when the process has ended. */
   readonly exited: Promise<void>;
-  private stopping: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
 
   constructor(process: { pid: number; pgdata: string; socketDirectory: string }, exited: Promise<void>) {
     this.pid = process.pid;
@@ -35,11 +35,11 @@ export class Postmaster {
 
   /** Ends the process within 28 s. Throws DatabaseError when even the kernel could not. Idempotent. */
   stop(): Promise<void> {
-    this.stopping ??= this.shutDown();
-    return this.stopping;
+    this.#stopping ??= this.#shutDown();
+    return this.#stopping;
   }
 
-  private async shutDown(): Promise<void> {
+  async #shutDown(): Promise<void> {
     for (const [signal, timeoutMs] of SHUTDOWN) {
       // Asked again before each signal: the process may be gone and its number taken.
       if (!(await isPostmaster(this.pid, this.pgdata))) return;

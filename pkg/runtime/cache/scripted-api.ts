@@ -31,8 +31,8 @@ export class ScriptedApi {
   readonly asked: string[] = [];
   /** Watches that are not closed. */
   open = 0;
-  private readonly lists: ObjectList<AnyObject>[];
-  private readonly watches: ScriptedWatch[];
+  readonly #lists: ObjectList<AnyObject>[];
+  readonly #watches: ScriptedWatch[];
 
   constructor({
     lists = [],
@@ -41,26 +41,26 @@ export class ScriptedApi {
     lists?: readonly ObjectList<AnyObject>[];
     watches?: readonly ScriptedWatch[];
   }) {
-    this.lists = [...lists];
-    this.watches = [...watches];
+    this.#lists = [...lists];
+    this.#watches = [...watches];
   }
 
   get client(): Reader & Watcher {
     const list = (_type: ResourceType, { continue: token }: ListOptions = {}): Promise<ObjectList<AnyObject>> => {
       this.asked.push(token === undefined ? 'list' : `list after ${token}`);
-      const next = this.lists.shift();
+      const next = this.#lists.shift();
       return next === undefined ? Promise.reject(newServiceUnavailable('no list is left')) : Promise.resolve(next);
     };
     const watch = (_type: ResourceType, { resourceVersion, signal }: WatchOptions): Promise<EventStream<AnyObject>> => {
       this.asked.push(resourceVersion);
-      const next = this.watches.shift();
+      const next = this.#watches.shift();
       if (next === undefined) return Promise.reject(newServiceUnavailable('no watch is left'));
-      return next.refusal === undefined ? Promise.resolve(this.stream(next, signal)) : Promise.reject(next.refusal);
+      return next.refusal === undefined ? Promise.resolve(this.#stream(next, signal)) : Promise.reject(next.refusal);
     };
     return { get: () => Promise.reject(new Error('not asked')), list, watch } as unknown as Reader & Watcher;
   }
 
-  private stream({ events = [], end }: ScriptedWatch, signal: AbortSignal | undefined): EventStream<AnyObject> {
+  #stream({ events = [], end }: ScriptedWatch, signal: AbortSignal | undefined): EventStream<AnyObject> {
     this.open += 1;
     let isOpen = true;
     return {

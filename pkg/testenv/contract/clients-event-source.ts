@@ -14,16 +14,16 @@ export class FetchEventSource {
   connections = 0;
   /** Not a stream: a browser gives up. */
   failed = false;
-  private lastEventId = '';
-  private data: string[] = [];
-  private pendingId: string | undefined;
-  private rest = '';
-  private readonly abort = new AbortController();
-  private readonly listeners = new Set<() => void>();
+  #lastEventId = '';
+  #data: string[] = [];
+  #pendingId: string | undefined;
+  #rest = '';
+  readonly #abort = new AbortController();
+  readonly #listeners = new Set<() => void>();
   readonly done: Promise<void>;
 
   constructor(url: string, token: string) {
-    this.done = this.run(url, token);
+    this.done = this.#run(url, token);
   }
 
   async until(condition: (source: this) => boolean, timeoutMs = 10_000): Promise<void> {
@@ -38,69 +38,69 @@ export class FetchEventSource {
       );
       const check = (): void => {
         if (!condition(this)) return;
-        this.listeners.delete(check);
+        this.#listeners.delete(check);
         clearTimeout(timer);
         resolve();
       };
-      this.listeners.add(check);
+      this.#listeners.add(check);
     });
   }
 
   async close(): Promise<void> {
-    this.abort.abort();
+    this.#abort.abort();
     await this.done;
   }
 
-  private async run(url: string, token: string): Promise<void> {
-    while (!this.abort.signal.aborted && !this.failed) {
+  async #run(url: string, token: string): Promise<void> {
+    while (!this.#abort.signal.aborted && !this.failed) {
       try {
-        await this.connect(url, token);
+        await this.#connect(url, token);
       } catch {
         // As in a browser: an error on the way is a reason to connect again.
       }
       // What was not ended by an empty line is thrown away with its connection.
-      this.rest = '';
-      this.data = [];
-      this.pendingId = undefined;
+      this.#rest = '';
+      this.#data = [];
+      this.#pendingId = undefined;
       await pause(5);
     }
   }
 
-  private async connect(url: string, token: string): Promise<void> {
+  async #connect(url: string, token: string): Promise<void> {
     const headers = {
       accept: 'text/event-stream',
       'cache-control': 'no-store',
       authorization: `Bearer ${token}`,
-      ...(this.lastEventId === '' ? {} : { 'last-event-id': this.lastEventId }),
+      ...(this.#lastEventId === '' ? {} : { 'last-event-id': this.#lastEventId }),
     };
-    const response = await fetch(url, { headers, signal: this.abort.signal });
+    const response = await fetch(url, { headers, signal: this.#abort.signal });
     this.connections += 1;
-    this.listeners.forEach((listener) => listener());
+    this.#listeners.forEach((listener) => listener());
     if (response.status !== 200 || !/^text\/event-stream\b/.test(response.headers.get('content-type') ?? '')) {
       this.failed = true;
       return;
     }
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) this.take(chunk);
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) this.#take(chunk);
   }
 
-  private take(text: string): void {
-    const lines = `${this.rest}${text}`.split(/\r\n|\n|\r/);
-    this.rest = lines.pop()!;
-    for (const line of lines) this.takeLine(line);
-    this.listeners.forEach((listener) => listener());
+  #take(text: string): void {
+    const lines = `${this.#rest}${text}`.split(/\r\n|\n|\r/);
+    this.#rest = lines.pop()!;
+    for (const line of lines) this.#takeLine(line);
+    this.#listeners.forEach((listener) => listener());
   }
 
-  private takeLine(line: string): void {
+  #takeLine(line: string): void {
     if (line === '') {
-      if (this.pendingId !== undefined) this.lastEventId = this.pendingId;
-      if (this.data.length > 0) this.messages.push({ data: this.data.join('\n'), lastEventId: this.lastEventId });
-      this.data = [];
+      if (this.#pendingId !== undefined) this.#lastEventId = this.#pendingId;
+      if (this.#data.length > 0) this.messages.push({ data: this.#data.join('\n'), lastEventId: this.#lastEventId });
+      this.#data = [];
       return;
     }
     const colon = line.indexOf(':');
     const field = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
-    if (field === 'data') this.data.push(value);
-    if (field === 'id' && !value.includes('\0')) this.pendingId = value;
+    if (field === 'data') this.#data.push(value);
+    if (field === 'id' && !value.includes('\0')) this.#pendingId = value;
   }
 }

@@ -30,9 +30,9 @@ export class RecordedWatch {
   ended = false;
   /** Why the stream broke, where it did not end by itself. */
   failure: unknown;
-  private rest = '';
-  private readonly abort = new AbortController();
-  private readonly listeners = new Set<() => void>();
+  #rest = '';
+  readonly #abort = new AbortController();
+  readonly #listeners = new Set<() => void>();
 
   private constructor() {
     // Opened by `open`, which can wait for the headers.
@@ -49,11 +49,11 @@ export class RecordedWatch {
     stream.response = await env.request(url, {
       server,
       headers: { ...accept, ...headers },
-      signal: stream.abort.signal,
+      signal: stream.#abort.signal,
     });
     if (stream.response.status !== 200)
       throw new Error(`watch ${url}: ${stream.response.status} ${await stream.response.text()}`);
-    void stream.read(sse);
+    void stream.#read(sse);
     return stream;
   }
 
@@ -76,19 +76,19 @@ export class RecordedWatch {
     await new Promise<void>((resolve, reject) => {
       const check = (): void => {
         if (!condition(this)) return;
-        this.listeners.delete(check);
+        this.#listeners.delete(check);
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        this.listeners.delete(check);
+        this.#listeners.delete(check);
         reject(
           new Error(
             `the watch did not come there; story: ${this.story.slice(-20).join(', ')}; ended: ${this.ended}; raw: ${this.raw.slice(-300)}`,
           ),
         );
       }, timeoutMs);
-      this.listeners.add(check);
+      this.#listeners.add(check);
     });
     return this;
   }
@@ -103,29 +103,29 @@ export class RecordedWatch {
   }
 
   close(): void {
-    this.abort.abort();
+    this.#abort.abort();
   }
 
-  private async read(sse: boolean): Promise<void> {
+  async #read(sse: boolean): Promise<void> {
     try {
-      for await (const chunk of this.response.body!.pipeThrough(new TextDecoderStream())) this.take(chunk, sse);
+      for await (const chunk of this.response.body!.pipeThrough(new TextDecoderStream())) this.#take(chunk, sse);
     } catch (error) {
-      if (!this.abort.signal.aborted) this.failure = error;
+      if (!this.#abort.signal.aborted) this.failure = error;
     }
     this.ended = true;
-    this.tell();
+    this.#tell();
   }
 
-  private take(text: string, sse: boolean): void {
+  #take(text: string, sse: boolean): void {
     this.raw += text;
     const separator = sse ? '\n\n' : '\n';
-    const parts = `${this.rest}${text}`.split(separator);
-    this.rest = parts.pop()!;
-    for (const part of parts) this.takePart(part, sse);
-    this.tell();
+    const parts = `${this.#rest}${text}`.split(separator);
+    this.#rest = parts.pop()!;
+    for (const part of parts) this.#takePart(part, sse);
+    this.#tell();
   }
 
-  private takePart(part: string, sse: boolean): void {
+  #takePart(part: string, sse: boolean): void {
     if (!sse) {
       if (part !== '') this.events.push(JSON.parse(part) as SeenEvent);
       return;
@@ -140,8 +140,8 @@ export class RecordedWatch {
       });
   }
 
-  private tell(): void {
-    this.listeners.forEach((listener) => listener());
+  #tell(): void {
+    this.#listeners.forEach((listener) => listener());
   }
 }
 
