@@ -20,7 +20,7 @@ import { BasicAuthenticator } from './basic/basic-authenticator.ts';
 import { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
 import { credentialKeyOf } from './http/credential-key.ts';
 import type { OnIssue } from './http/issued-credential.ts';
-import type { Operation } from './http/operation.ts';
+import type { Operation } from './operations/operation.ts';
 import { loginOperations } from './login-operations.ts';
 import { LoginService } from './login/login-service.ts';
 import { AccessMaintenance } from './maintenance/access-maintenance.ts';

@@ -1,8 +1,9 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { ListSource } from '../http/list-answer.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
-import { readOrder } from '../records/read-order.ts';
+import { Type, type Static } from 'typebox';
+import type { ListSource } from '../operations/list-answer.ts';
+import { exactText, flag, time } from '../operations/field-schemas.ts';
+import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { orderField, orderOf } from '../operations/order-field.ts';
 
 /** A row of `access.login_logs`, as pg gives it. */
 export interface LoginLogRow {
@@ -34,7 +35,7 @@ export interface OperateLogRow {
 
 interface LogListOptions {
   kysely: Kysely<unknown>;
-  query: URLSearchParams;
+  query: LogFilters;
   /** Which rows the caller may see. */
   scope: RawBuilder<unknown>;
 }
@@ -68,17 +69,46 @@ export const logOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['username', { expression: sql`username`, type: 'text' }],
 ]);
 
+const filter = (description: string) => Type.Optional(exactText({ description, maxLength: 1000 }));
+const noSearch = ({ texts }: Log) => {
+  const search = Type.Optional(Type.Never({ refusal: `There is no search here: ask for ${texts.join(', ')}.` }));
+  return { search, q: search };
+};
+const timesAndOrder = {
+  date_from: Type.Optional(time({ description: 'Not before.' })),
+  date_to: Type.Optional(time({ description: 'Not after.' })),
+  order: orderField(logOrders),
+};
+const username = filter('With exactly this username.');
+const remote_addr = filter('From this address.');
+export const loginLogFilters = Type.Object({
+  username,
+  type: Type.Optional(exactText({ description: 'Of this kind.', maxLength: 1000, examples: ['api', 'web', 'basic'] })),
+  remote_addr,
+  reason: filter('Refused for this reason.'),
+  is_success: Type.Optional(flag({ description: 'Let in, or not.' })),
+  status: Type.Optional(flag({ description: 'Like `is_success`.' })),
+  ...noSearch(loginLog),
+  ...timesAndOrder,
+});
+export const operateLogFilters = Type.Object({
+  username,
+  action: filter('What was done.'),
+  resource_type: filter('To what kind of thing.'),
+  resource: filter('To which.'),
+  remote_addr,
+  ...noSearch(operateLog),
+  ...timesAndOrder,
+});
+/** By either of the two schemas. */
+type LogFilters = Static<typeof loginLogFilters> | Static<typeof operateLogFilters>;
+
 export const loginLogs = (options: LogListOptions): ListSource<LoginLogRow> => logList(loginLog, options);
 export const operateLogs = (options: LogListOptions): ListSource<OperateLogRow> => logList(operateLog, options);
 
-/** Throws 400 by field for what is asked wrongly. */
 function logList<Row extends { datetime: Date }>(log: Log, { kysely, query, scope }: LogListOptions): ListSource<Row> {
-  const reader = FieldReader.ofQuery(query);
-  const where = [scope, ...filters(reader, log)];
-  const order = reader.has('order')
-    ? readOrder(reader, logOrders)
-    : { ...logOrders.get('datetime')!, isDescending: true };
-  reader.done();
+  const where = [scope, ...filters(query, log)];
+  const order = orderOf(query.order ?? '-datetime', logOrders);
   return keysetList({
     kysely,
     columns: sql.raw(log.columns),
@@ -95,20 +125,19 @@ function logList<Row extends { datetime: Date }>(log: Log, { kysely, query, scop
   });
 }
 
-function filters(reader: FieldReader, { texts, flags }: Log): RawBuilder<unknown>[] {
+function filters(query: LogFilters, { texts, flags }: Log): RawBuilder<unknown>[] {
+  const sent: Readonly<Record<string, unknown>> = query;
   const where: RawBuilder<unknown>[] = [];
   for (const name of texts) {
-    const value = reader.text(name, { isExact: true, longest: 1000 });
+    const value = sent[name];
     if (value !== undefined) where.push(sql`${sql.ref(name)} = ${value}`);
   }
   for (const [name, column] of Object.entries(flags)) {
-    const value = reader.boolean(name);
+    const value = sent[name];
     if (value !== undefined) where.push(sql`${sql.ref(column)} = ${value}`);
   }
-  for (const name of ['search', 'q'])
-    if (reader.has(name)) reader.refuse(name, `There is no search here: ask for ${texts.join(', ')}.`);
-  const [from, to] = [reader.time('date_from'), reader.time('date_to')];
-  if (from instanceof Date) where.push(sql`datetime >= ${from}`);
-  if (to instanceof Date) where.push(sql`datetime <= ${to}`);
+  const { date_from: from, date_to: to } = query;
+  if (from !== undefined) where.push(sql`datetime >= ${from}`);
+  if (to !== undefined) where.push(sql`datetime <= ${to}`);
   return where;
 }

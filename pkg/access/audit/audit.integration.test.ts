@@ -222,7 +222,7 @@ describe('of many rows', () => {
       dialect: new PostgresDialect({ pool }),
       log: ({ query }) => void asked.push(query),
     });
-    const source = list({ kysely, query: new URLSearchParams(), scope });
+    const source = list({ kysely, query: {}, scope });
     await source.page({ limit: 10, offset: 20 });
     const batches = source.all()[Symbol.asyncIterator]();
     for (let i = 0; i < 2; i += 1) await batches.next();

@@ -1,5 +1,5 @@
 import type { AccessDatabase, Queryable } from '../access-database.ts';
-import type { OpenCall } from '../http/operation.ts';
+import type { OpenCall } from '../operations/operation.ts';
 import { FailedUseQuota } from './failed-use-quota.ts';
 
 export interface LoginEntry {

@@ -7,7 +7,7 @@ import {
   type AccessTest,
   type AccessTestParts,
 } from '../accesstest/start-access-test.ts';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { BearerTokens } from './bearer-tokens.ts';
 
 const whoAmI: Operation = {

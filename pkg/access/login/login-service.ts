@@ -17,7 +17,7 @@ import {
   type LoginError,
 } from './login-error.ts';
 import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
-import { longestName } from './read-credentials.ts';
+import { longestName } from './credential-fields.ts';
 
 export interface LoginServiceOptions {
   database: AccessDatabase;

@@ -7,7 +7,7 @@ import {
   type AccessTestParts,
 } from '../accesstest/start-access-test.ts';
 import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { PasswordHasher } from '../passwords/password-hasher.ts';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 import { Users } from '../users/users.ts';

@@ -1,9 +1,10 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { ListSource } from '../http/list-answer.ts';
+import { Type, type Static } from 'typebox';
+import type { ListSource } from '../operations/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
-import { readOrder } from '../records/read-order.ts';
+import { exactText, uuid } from '../operations/field-schemas.ts';
+import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, presentOrganization, type Organization } from './organization.ts';
 
@@ -15,23 +16,28 @@ export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['date_updated', { expression: sql`date_updated`, type: 'timestamptz' }],
 ]);
 
-/**
- * All of them for who may see everything, for others those in which they have a role. Throws 400 by field for what the
- * query asks wrongly.
- */
-export function listOrgs(query: URLSearchParams, caller: Principal, kysely: Kysely<unknown>): ListSource<Organization> {
-  const reader = FieldReader.ofQuery(query);
+export const orgFilters = Type.Object({
+  search: Type.Optional(exactText({ description: 'The name contains it, in any case.', maxLength: 1000 })),
+  q: Type.Optional(exactText({ description: 'Like `search`.', maxLength: 1000 })),
+  id: Type.Optional(uuid({ description: 'With this id.' })),
+  name: Type.Optional(exactText({ description: 'With this name, in any case.', maxLength: 1000 })),
+  order: orderField(orgOrders),
+});
+
+/** All of them for who may see everything, for others those in which they have a role. */
+export function listOrgs(
+  query: Static<typeof orgFilters>,
+  caller: Principal,
+  kysely: Kysely<unknown>,
+): ListSource<Organization> {
   const where: RawBuilder<unknown>[] = isAuditor(caller) ? [] : [sql`id = ANY(${[...caller.orgRoles.keys()]}::uuid[])`];
-  for (const name of ['search', 'q']) {
-    const part = reader.text(name, { isExact: true, longest: 1000 });
+  for (const part of [query.search, query.q]) {
     if (part !== undefined) where.push(sql`strpos(name_key, ${fold(part)}) > 0`);
   }
-  const id = reader.uuid('id');
+  const { id, name } = query;
   if (id !== undefined) where.push(sql`id = ${id}::uuid`);
-  const name = reader.text('name', { isExact: true, longest: 1000 });
   if (name !== undefined) where.push(sql`name_key = ${fold(name)}`);
-  const order = readOrder(reader, orgOrders);
-  reader.done();
+  const order = orderOf(query.order, orgOrders);
   return keysetList({
     kysely,
     columns: sql.raw(organizationColumns),

@@ -1,3 +1,6 @@
+import { Type, type Static } from 'typebox';
+import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
+
 /** All users of all organizations; nobody is a member of it. */
 export const rootOrgId = '00000000-0000-0000-0000-000000000000';
 /** Where a call is made that names none, by a caller who is not in exactly one. */
@@ -27,6 +30,22 @@ export function namespaceOf(id: string): string | undefined {
 }
 
 /** The record that clients see. */
+export const organizationRecord = Type.Object({
+  id: uuid(),
+  name: Type.String(),
+  builtin: Type.Boolean(),
+  is_root: Type.Boolean(),
+  is_default: Type.Boolean(),
+  comment: Type.String(),
+  created_by: Type.String(),
+  date_created: timestamp(),
+  date_updated: timestamp(),
+  namespace: nullable(Type.String({ description: 'On the content platform; ROOT has none.' })),
+  namespace_ready: Type.Boolean({
+    description: 'The namespace is there. While the content platform cannot be reached it comes later, by itself.',
+  }),
+});
+
 export function presentOrganization({
   id,
   name,
@@ -36,7 +55,7 @@ export function presentOrganization({
   date_created,
   date_updated,
   namespace_ready,
-}: Organization): object {
+}: Organization): Static<typeof organizationRecord> {
   const namespace = namespaceOf(id) ?? null;
   return {
     id,

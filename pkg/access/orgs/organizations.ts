@@ -1,5 +1,5 @@
 import type { AccessDatabase } from '../access-database.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, type Organization } from './organization.ts';
 

@@ -1,7 +1,7 @@
 import type { Queryable } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
 import { isAccessError, newAccessConflict, newOrgNotFound, newAccessUnavailable } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import type { Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
 

@@ -12,9 +12,11 @@ export interface PasswordOwner {
 }
 
 /**
- * What is wrong with a new password, a sentence each; empty where nothing is. Lengths are in characters (code points).
+ * What is wrong with a new password, a sentence each; empty where nothing is, or there is none. Lengths are in
+ * characters (code points).
  */
-export function checkPasswordRules(password: string, { username, email }: PasswordOwner): string[] {
+export function checkPasswordRules(password: string | undefined, { username, email }: PasswordOwner): string[] {
+  if (password === undefined) return [];
   // No character is more than two units: neither folding nor counting is for what is far too long.
   const length = password.length > 2 * LONGEST ? Infinity : Array.from(password).length;
   if (length > LONGEST) return [`This password is too long: it may have ${LONGEST} characters at most.`];

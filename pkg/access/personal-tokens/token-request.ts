@@ -10,7 +10,7 @@ import {
   type JsonObject,
 } from '#pkg/apimachinery/index';
 import { parseContentType, readBody, type RequestContext, type TrustedProxies } from '#pkg/http/index';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { tokenKind, tokenResource, tokenVersion } from './personal-token.ts';
 import type { TokenOwner } from './personal-tokens.ts';
 import { readTokenDraft, type TokenDraft } from './token-draft.ts';

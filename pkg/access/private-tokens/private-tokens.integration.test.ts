@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { KeyRing } from '../secrets/key-ring.ts';
 import { openKeyRing } from '../secrets/open-key-ring.ts';
 import { SecretBox } from '../secrets/secret-box.ts';

@@ -1,3 +1,5 @@
+import { Type, type Static } from 'typebox';
+import { timestamp, uuid } from '../operations/field-schemas.ts';
 import { findRole, type AccessRole, type RoleName } from '../principals/role.ts';
 
 /** A role that a user has: in the system as a whole, or in one organization. */
@@ -27,6 +29,20 @@ export function bindingColumns(scope: RoleScope): string {
   return `b.id, b.user_id, u.username, u.name AS user_name, b.role, b.created_by, b.date_created, ${org}`;
 }
 
+const fields = {
+  id: uuid(),
+  scope: Type.String(),
+  user: uuid(),
+  user_display: Type.String(),
+  role: uuid(),
+  role_name: Type.String(),
+  role_display: Type.String(),
+  created_by: Type.String(),
+  date_created: timestamp(),
+};
+export const systemBindingRecord = Type.Object(fields);
+export const orgBindingRecord = Type.Object({ ...fields, org: uuid(), org_name: Type.String() });
+
 /** The record that clients see: what it refers to by id, as it is given in a POST, and in words. */
 export function presentBinding({
   id,
@@ -38,7 +54,7 @@ export function presentBinding({
   date_created,
   org_id,
   org_name,
-}: Binding): object {
+}: Binding): Static<typeof systemBindingRecord> {
   const { id: roleId, display_name, scope } = findRole(role)!;
   return {
     id,

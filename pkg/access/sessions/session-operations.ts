@@ -1,7 +1,11 @@
+import { Type } from 'typebox';
 import { newAccessNotFound } from '../http/access-error.ts';
-import { listAnswer, type ListSource } from '../http/list-answer.ts';
-import { noContent, objectSchema, type AccessResponse, type Call, type UserOperation } from '../http/operation.ts';
-import { listSchema, pageParameters } from '../records/list-documents.ts';
+import { listAnswer, type ListSource } from '../operations/list-answer.ts';
+import { defineOperation } from '../operations/define-operation.ts';
+import { timestamp, uuid } from '../operations/field-schemas.ts';
+import { listOf } from '../operations/list-operation.ts';
+import { noContent, type AccessResponse, type Call, type UserOperation } from '../operations/operation.ts';
+import { anyUser } from '../operations/permission.ts';
 import { endSession, type EndSessionParts } from './end-session.ts';
 import { endSessionCookies } from './session-cookies.ts';
 import type { SessionRow, Sessions } from './sessions.ts';
@@ -10,39 +14,37 @@ export interface SessionOperationParts extends EndSessionParts {
   sessions: Pick<Sessions, 'list' | 'end'>;
 }
 
-const record = objectSchema({
-  id: { type: 'string', format: 'uuid' },
-  remote_addr: { type: 'string', description: 'Where it began.' },
-  user_agent: { type: 'string' },
-  created: { type: 'string', format: 'date-time' },
-  last_seen: { type: 'string', format: 'date-time', description: 'To the minute.' },
-  is_current: { type: 'boolean', description: 'Is it the session of this request?' },
+const record = Type.Object({
+  id: uuid(),
+  remote_addr: Type.String({ description: 'Where it began.' }),
+  user_agent: Type.String(),
+  created: timestamp(),
+  last_seen: timestamp({ description: 'To the minute.' }),
+  is_current: Type.Boolean({ description: 'Is it the session of this request?' }),
 });
+const shared = { tag: 'Authentication', permission: anyUser };
 
 /** A user's own sessions of the pages. */
 export function sessionOperations(parts: SessionOperationParts): UserOperation[] {
   return [
-    {
+    defineOperation({
       method: 'GET',
       path: '/api/v1/authentication/sessions/',
       operationId: 'listSessions',
-      access: 'user',
-      document: {
-        summary: 'List your sessions, the last used first.',
-        tag: 'Authentication',
-        query: pageParameters,
-        responses: { 200: listSchema(record) },
-      },
+      summary: 'List your sessions, the last used first.',
+      ...shared,
+      ...listOf(record),
       handle: (call) => list(call, parts),
-    },
-    {
+    }),
+    defineOperation({
       method: 'DELETE',
       path: '/api/v1/authentication/sessions/{id}/',
       operationId: 'endSession',
-      access: 'user',
-      document: { summary: 'End one of your sessions.', tag: 'Authentication', responses: { 204: null, 404: null } },
+      summary: 'End one of your sessions.',
+      ...shared,
+      answers: { 204: null },
       handle: (call) => end(call, parts),
-    },
+    }),
   ];
 }
 

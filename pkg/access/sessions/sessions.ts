@@ -6,7 +6,7 @@ import type { Credential } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
 import { csrfTokenOf, isCsrfTokenOf } from './csrf-token.ts';

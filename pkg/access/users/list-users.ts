@@ -1,9 +1,10 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { ListSource } from '../http/list-answer.ts';
+import { Type, type Static } from 'typebox';
+import type { ListSource } from '../operations/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
-import { readOrder } from '../records/read-order.ts';
+import { exactText, flag, uuid } from '../operations/field-schemas.ts';
+import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
 import { presentUser, userColumns, type UserWithRoles } from './user.ts';
 
@@ -29,19 +30,26 @@ export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['comment', text(sql`u.comment`)],
 ]);
 
-/**
- * The users of an organization (ROOT: all there are) that the query asks for. Throws 400 by field for what it asks
- * wrongly.
- */
+const filter = (description: string) => Type.Optional(exactText({ description, maxLength: 1000 }));
+export const userFilters = Type.Object({
+  search: filter('Username, name or e-mail address contains it, in any case.'),
+  q: filter('Like `search`.'),
+  id: Type.Optional(uuid({ description: 'With this id.' })),
+  username: filter('With this username, in any case.'),
+  email: filter('With this address, in any case.'),
+  name: filter('With exactly this name.'),
+  is_active: Type.Optional(flag({ description: 'Active, or not.' })),
+  order: orderField(userOrders),
+});
+
+/** The users of an organization (ROOT: all there are) that the query asks for. */
 export function listUsers(
-  query: URLSearchParams,
+  query: Static<typeof userFilters>,
   organization: Organization,
   kysely: Kysely<unknown>,
 ): ListSource<UserWithRoles> {
-  const reader = FieldReader.ofQuery(query);
-  const where = filters(reader);
-  const order = readOrder(reader, userOrders);
-  reader.done();
+  const where = filters(query);
+  const order = orderOf(query.order, userOrders);
   if (!isRoot(organization))
     where.push(
       sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${organization.id}::uuid AND m.user_id = u.id)`,
@@ -57,17 +65,16 @@ export function listUsers(
   });
 }
 
-function filters(reader: FieldReader): RawBuilder<unknown>[] {
+function filters(query: Static<typeof userFilters>): RawBuilder<unknown>[] {
   const where: RawBuilder<unknown>[] = [];
   const add = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>): void => {
     if (value !== undefined) where.push(condition(value));
   };
-  for (const name of ['search', 'q'])
-    add(reader.text(name, { isExact: true, longest: 1000 }), (part) => sql`strpos(u.search_text, ${fold(part)}) > 0`);
-  add(reader.uuid('id'), (id) => sql`u.id = ${id}::uuid`);
-  add(reader.text('username', { isExact: true, longest: 1000 }), (name) => sql`u.username_key = ${fold(name)}`);
-  add(reader.text('email', { isExact: true, longest: 1000 }), (email) => sql`u.email_key = ${fold(email)}`);
-  add(reader.text('name', { isExact: true, longest: 1000 }), (name) => sql`u.name = ${name}`);
-  add(reader.boolean('is_active'), (isActive) => sql`u.is_active = ${isActive}`);
+  for (const sent of [query.search, query.q]) add(sent, (part) => sql`strpos(u.search_text, ${fold(part)}) > 0`);
+  add(query.id, (id) => sql`u.id = ${id}::uuid`);
+  add(query.username, (name) => sql`u.username_key = ${fold(name)}`);
+  add(query.email, (email) => sql`u.email_key = ${fold(email)}`);
+  add(query.name, (name) => sql`u.name = ${name}`);
+  add(query.is_active, (isActive) => sql`u.is_active = ${isActive}`);
   return where;
 }

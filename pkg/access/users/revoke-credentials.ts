@@ -1,10 +1,18 @@
+import { Type } from 'typebox';
 import type { Queryable } from '../access-database.ts';
 import { actorOf, type Audit, type OperateEntry } from '../audit/audit.ts';
-import type { Call } from '../http/operation.ts';
-import type { FieldReader } from '../records/field-reader.ts';
+import type { Call } from '../operations/operation.ts';
+import { flag } from '../operations/field-schemas.ts';
 import type { UserRow } from './user.ts';
 
 /** In the body of a call that sets a password. */
+export const revocationFields = (isDefault: string) => ({
+  [revokeField]: Type.Optional(
+    flag({
+      description: `With a new password: ends all personal tokens, access keys and the private token, too. ${isDefault}`,
+    }),
+  ),
+});
 export const revokeField = 'revoke_credentials';
 
 /** What each statement ends, in the words of the audit. */
@@ -28,13 +36,6 @@ const endings: readonly { action: OperateEntry['action']; resourceType: string; 
     text: 'WITH gone AS (DELETE FROM access.private_tokens WHERE user_id = $1 RETURNING user_id) SELECT u.username AS resource FROM gone JOIN access.users u ON u.id = gone.user_id',
   },
 ];
-
-/** Undefined where nothing is said of it. Refuses it beside no new password. */
-export function readRevocation(reader: FieldReader, { hasPassword }: { hasPassword: boolean }): boolean | undefined {
-  const isWanted = reader.boolean(revokeField);
-  if (isWanted === true && !hasPassword) reader.refuse(revokeField, 'This goes with a new password only.');
-  return isWanted;
-}
 
 /**
  * Ends what a new password alone does not: personal tokens, access keys and the private token, each with its row of the

@@ -1,7 +1,7 @@
 import { startAccessTest, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
 import { testCredential } from '../accesstest/test-credential.ts';
 import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
-import type { Operation } from '../http/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { LoginService } from '../login/login-service.ts';
 import { NameClaims } from '../names/name-claims.ts';
 import { Organizations } from '../orgs/organizations.ts';

@@ -1,3 +1,5 @@
+import { Type, type Static } from 'typebox';
+import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
 import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 
@@ -38,11 +40,37 @@ export const userColumns = `u.id, u.username, u.name, u.email, u.is_active, u.da
   ARRAY(SELECT s.role FROM access.system_role_bindings s WHERE s.user_id = u.id ORDER BY s.role) AS system_roles,
   ARRAY(SELECT o.org_id::text || ':' || o.role FROM access.org_role_bindings o WHERE o.user_id = u.id ORDER BY o.org_id, o.role) AS org_roles`;
 
+const roleFields = { id: uuid(), name: Type.String(), display_name: Type.String() };
+const orgRole = Type.Object({
+  ...roleFields,
+  org: Type.Optional(uuid({ description: 'Where roles of all organizations are listed.' })),
+});
+export const userRecord = Type.Object({
+  id: uuid(),
+  username: Type.String(),
+  name: Type.String(),
+  email: nullable(Type.String()),
+  is_active: Type.Boolean(),
+  is_valid: Type.Boolean({ description: 'Active and not expired.' }),
+  is_expired: Type.Boolean(),
+  date_joined: timestamp(),
+  date_expired: nullable(timestamp()),
+  last_login: nullable(timestamp()),
+  source: Type.String(),
+  created_by: Type.String(),
+  comment: Type.String(),
+  mfa_enabled: Type.Boolean(),
+  groups: Type.Array(Type.String(), { description: 'Groups on the content platform.' }),
+  system_roles: Type.Array(Type.Object(roleFields)),
+  org_roles: Type.Array(orgRole, { description: 'In the selected organization.' }),
+});
+export type UserRecord = Static<typeof userRecord>;
+
 /**
  * The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its
  * `org`.
  */
-export function presentUser(user: UserWithRoles, orgId: string): object {
+export function presentUser(user: UserWithRoles, orgId: string): UserRecord {
   const {
     id,
     username,
@@ -81,7 +109,7 @@ export function presentUser(user: UserWithRoles, orgId: string): object {
   };
 }
 
-function presentOrgRole(text: string, orgId: string): object[] {
+function presentOrgRole(text: string, orgId: string): UserRecord['org_roles'] {
   const at = text.indexOf(':');
   const org = text.slice(0, at);
   const role = presentRole(text.slice(at + 1) as RoleName);

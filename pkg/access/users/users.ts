@@ -1,6 +1,6 @@
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import { rootOrgId } from '../orgs/organization.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { userColumns, type UserRow, type UserWithRoles } from './user.ts';
 

@@ -9,7 +9,7 @@ import {
   type AccessTestParts,
 } from '../../accesstest/start-access-test.ts';
 import { BearerTokens } from '../../bearer-tokens/bearer-tokens.ts';
-import type { Operation } from '../../http/operation.ts';
+import type { Operation } from '../../operations/operation.ts';
 import { LoginService } from '../../login/login-service.ts';
 import { PasswordHasher } from '../../passwords/password-hasher.ts';
 import { PersonalTokens } from '../../personal-tokens/personal-tokens.ts';

@@ -1,4 +1,4 @@
-import { newFieldErrors } from './access-error.ts';
+import { newFieldErrors } from '../http/access-error.ts';
 import { jsonAnswer, type AccessResponse, type OpenCall } from './operation.ts';
 
 const maxLimit = 1000;

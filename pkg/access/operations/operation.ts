@@ -1,7 +1,8 @@
-import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import type { TObject, TSchema } from 'typebox';
+import type { JsonValue } from '#pkg/apimachinery/index';
 import type { AnswerHeaders, PageFile } from '#pkg/http/index';
-import type { Caller } from './caller.ts';
-import type { AccessRequest } from './access-request.ts';
+import type { Caller } from '../http/caller.ts';
+import type { AccessRequest } from '../http/access-request.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -38,20 +39,25 @@ export interface OperationDocument {
   readonly tag: string;
   /** Is the call made within an organization, which `X-SVC-ORG` or `oid` selects? */
   readonly inOrganization?: boolean;
-  readonly query?: readonly { name: string; description: string; schema: JsonSchema }[];
-  readonly body?: JsonSchema;
-  /**
-   * Schema of the body by status, or null where there is none; what every operation may answer (401, 403, 429) is
-   * added.
-   */
-  readonly responses: Readonly<Record<number, JsonSchema | null>>;
+  /** Does it answer a list, of which `limit` and `offset` select a page? */
+  readonly isList?: boolean;
+  readonly query?: TObject;
+  readonly body?: TObject;
+  /** Schema of the body by status, or null where there is none; what every operation may answer (401, 403, 429) is added. */
+  readonly answers: Readonly<Record<number, TSchema | null>>;
 }
 
-interface OperationBase {
+/** Where it is served. */
+export interface OperationRoute {
   readonly method: Method;
   /** With its trailing slash, which clients may leave away: `/api/v1/users/users/{id}/`. */
   readonly path: string;
   readonly operationId: string;
+}
+
+export interface OperationDeclaration extends OperationRoute, OperationDocument {}
+
+interface OperationBase extends OperationRoute {
   /** Absent for pages, which are no part of the API. */
   readonly document?: OperationDocument;
 }
@@ -80,11 +86,3 @@ export function jsonAnswer(status: number, value: JsonValue | object, headers?: 
 }
 
 export const noContent: AccessResponse = { status: 204 };
-
-/** Fields of an object's schema, all of them there. */
-export function objectSchema(
-  properties: Readonly<Record<string, JsonSchema>>,
-  required: readonly string[] = Object.keys(properties),
-): JsonSchema {
-  return { type: 'object', properties: { ...properties } as JsonObject, required: [...required] } as JsonSchema;
-}

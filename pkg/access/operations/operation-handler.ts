@@ -1,10 +1,10 @@
 import { answerPageFile, send, sendStream, type RequestContext } from '#pkg/http/index';
-import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from './access-error.ts';
-import type { AccessRequest } from './access-request.ts';
+import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from '../http/access-error.ts';
+import type { AccessRequest } from '../http/access-request.ts';
 import type { AccessResponse, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
-import { isFromElsewhere } from './same-site.ts';
-import type { Caller } from './caller.ts';
+import { isFromElsewhere } from '../http/same-site.ts';
+import type { Caller } from '../http/caller.ts';
 
 /** Answers a request of a caller, or of nobody who is known. */
 export type OperationHandler = (request: AccessRequest, caller: Caller | undefined) => Promise<void>;

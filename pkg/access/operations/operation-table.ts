@@ -1,4 +1,4 @@
-import { newAccessMethodNotAllowed, newAccessNotFound } from './access-error.ts';
+import { newAccessMethodNotAllowed, newAccessNotFound } from '../http/access-error.ts';
 import type { Method, Operation } from './operation.ts';
 
 interface PathNode {

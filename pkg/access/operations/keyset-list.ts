@@ -1,5 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { ListSource, Page } from '../http/list-answer.ts';
+import type { ListSource, Page } from './list-answer.ts';
 
 const FIRST_BATCH = 1000;
 /** An order without an index is sorted anew for each batch. */

@@ -2,7 +2,7 @@ import { isStatusError } from '#pkg/apimachinery/index';
 import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { isAnswered, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { SecretKeyError } from '../secrets/secret-error.ts';
-import { AccessError, isAccessError, newDetail, newAccessUnavailable } from './access-error.ts';
+import { AccessError, isAccessError, newDetail, newAccessUnavailable } from '../http/access-error.ts';
 import type { AccessResponse } from './operation.ts';
 
 /** What the server below says of requests it cannot serve, in this service's words. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { AccessError } from './access-error.ts';
+import type { AccessError } from '../http/access-error.ts';
 import { OperationTable } from './operation-table.ts';
 import { noContent, type Method, type Operation } from './operation.ts';
 
