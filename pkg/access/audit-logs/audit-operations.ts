@@ -1,48 +1,26 @@
 import { sql, type RawBuilder } from 'kysely';
-import { Type } from 'typebox';
 import type { AccessDatabase } from '../access-database.ts';
-import { auditActions } from '../audit/audit.ts';
 import { isAuditor } from '../http/caller.ts';
 import { defineOperation } from '../operations/define-operation.ts';
-import { nullable, oneOf, timestamp, uuid } from '../operations/field-schemas.ts';
 import { listAnswer } from '../operations/list-answer.ts';
 import { listOf } from '../operations/list-operation.ts';
 import type { Call, UserOperation } from '../operations/operation.ts';
 import { anyUser } from '../operations/permission.ts';
 import type { Organizations } from '../orgs/organizations.ts';
 import { inOrganization } from '../orgs/select-org.ts';
-import { loginLogFilters, loginLogs, operateLogFilters, operateLogs } from './log-lists.ts';
+import {
+  loginLogFilters,
+  loginLogRecord,
+  loginLogs,
+  operateLogFilters,
+  operateLogRecord,
+  operateLogs,
+} from './log-lists.ts';
 
 export interface AuditOperationParts {
   database: AccessDatabase;
   organizations: Pick<Organizations, 'find'>;
 }
-
-const loginLogRecord = Type.Object({
-  id: Type.String(),
-  username: Type.String({ description: "As it was given; of a success, the user's own." }),
-  user_id: nullable(uuid()),
-  type: oneOf(['api', 'web', 'basic']),
-  remote_addr: Type.String(),
-  user_agent: Type.String(),
-  is_success: Type.Boolean(),
-  reason: oneOf(['', 'password_failed', 'block_login', 'user_inactive', 'user_expired']),
-  datetime: timestamp(),
-});
-
-const operateLogRecord = Type.Object({
-  id: Type.String(),
-  username: Type.String({ description: 'Who did it; empty where nobody is known.' }),
-  user_id: nullable(uuid()),
-  action: oneOf(auditActions),
-  resource_type: Type.String(),
-  resource: Type.String({ description: 'Name or id of what it was done to.' }),
-  detail: Type.String(),
-  remote_addr: Type.String(),
-  org_id: nullable(uuid()),
-  request_id: Type.String({ description: "As in the answer's `X-Request-Id`." }),
-  datetime: timestamp(),
-});
 
 const tag = 'Audit';
 const readers = 'SystemAdmin and SystemAuditor see all; OrgAdmin and OrgAuditor';

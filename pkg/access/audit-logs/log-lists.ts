@@ -1,37 +1,39 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TObject } from 'typebox';
 import type { ListSource } from '../operations/list-answer.ts';
-import { exactText, flag, time } from '../operations/field-schemas.ts';
+import { auditActions } from '../audit/audit.ts';
+import { filterText, flag, nullable, oneOf, time, timestamp, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { recordOf } from '../operations/record-of.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 
-/** A row of `access.login_logs`, as pg gives it. */
-export interface LoginLogRow {
-  id: string;
-  username: string;
-  user_id: string | null;
-  type: string;
-  remote_addr: string;
-  user_agent: string;
-  is_success: boolean;
-  reason: string;
-  datetime: Date;
-}
+/** Of a row of `access.login_logs`. */
+export const loginLogRecord = Type.Object({
+  id: Type.String(),
+  username: Type.String({ description: "As it was given; of a success, the user's own." }),
+  user_id: nullable(uuid()),
+  type: oneOf(['api', 'web', 'basic']),
+  remote_addr: Type.String(),
+  user_agent: Type.String(),
+  is_success: Type.Boolean(),
+  reason: oneOf(['', 'password_failed', 'block_login', 'user_inactive', 'user_expired']),
+  datetime: timestamp(),
+});
 
-/** A row of `access.operate_logs`, as pg gives it. */
-export interface OperateLogRow {
-  id: string;
-  username: string;
-  user_id: string | null;
-  action: string;
-  resource_type: string;
-  resource: string;
-  detail: string;
-  remote_addr: string;
-  org_id: string | null;
-  request_id: string;
-  datetime: Date;
-}
+/** Of a row of `access.operate_logs`. */
+export const operateLogRecord = Type.Object({
+  id: Type.String(),
+  username: Type.String({ description: 'Who did it; empty where nobody is known.' }),
+  user_id: nullable(uuid()),
+  action: oneOf(auditActions),
+  resource_type: Type.String(),
+  resource: Type.String({ description: 'Name or id of what it was done to.' }),
+  detail: Type.String(),
+  remote_addr: Type.String(),
+  org_id: nullable(uuid()),
+  request_id: Type.String({ description: "As in the answer's `X-Request-Id`." }),
+  datetime: timestamp(),
+});
 
 interface LogListOptions {
   kysely: Kysely<unknown>;
@@ -42,7 +44,7 @@ interface LogListOptions {
 
 interface Log {
   table: 'login_logs' | 'operate_logs';
-  columns: string;
+  record: TObject;
   /** Asked for by their names. */
   texts: readonly string[];
   flags: Readonly<Record<string, string>>;
@@ -50,7 +52,7 @@ interface Log {
 
 const loginLog: Log = {
   table: 'login_logs',
-  columns: 'id, username, user_id, type, remote_addr, user_agent, is_success, reason, datetime',
+  record: loginLogRecord,
   texts: ['username', 'type', 'remote_addr', 'reason'],
   // By both names: JumpServer's clients ask for `status`.
   flags: { is_success: 'is_success', status: 'is_success' },
@@ -58,7 +60,7 @@ const loginLog: Log = {
 
 const operateLog: Log = {
   table: 'operate_logs',
-  columns: 'id, username, user_id, action, resource_type, resource, detail, remote_addr, org_id, request_id, datetime',
+  record: operateLogRecord,
   texts: ['username', 'action', 'resource_type', 'resource', 'remote_addr'],
   flags: {},
 };
@@ -69,7 +71,6 @@ export const logOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['username', { expression: sql`username`, type: 'text' }],
 ]);
 
-const filter = (description: string) => Type.Optional(exactText({ description, maxLength: 1000 }));
 const noSearch = ({ texts }: Log) => {
   const search = Type.Optional(Type.Never({ refusal: `There is no search here: ask for ${texts.join(', ')}.` }));
   return { search, q: search };
@@ -79,13 +80,13 @@ const timesAndOrder = {
   date_to: Type.Optional(time({ description: 'Not after.' })),
   order: orderField(logOrders),
 };
-const username = filter('With exactly this username.');
-const remote_addr = filter('From this address.');
+const username = filterText('With exactly this username.');
+const remote_addr = filterText('From this address.');
 export const loginLogFilters = Type.Object({
   username,
-  type: Type.Optional(exactText({ description: 'Of this kind.', maxLength: 1000, examples: ['api', 'web', 'basic'] })),
+  type: filterText('Of this kind.', { examples: ['api', 'web', 'basic'] }),
   remote_addr,
-  reason: filter('Refused for this reason.'),
+  reason: filterText('Refused for this reason.'),
   is_success: Type.Optional(flag({ description: 'Let in, or not.' })),
   status: Type.Optional(flag({ description: 'Like `is_success`.' })),
   ...noSearch(loginLog),
@@ -93,9 +94,9 @@ export const loginLogFilters = Type.Object({
 });
 export const operateLogFilters = Type.Object({
   username,
-  action: filter('What was done.'),
-  resource_type: filter('To what kind of thing.'),
-  resource: filter('To which.'),
+  action: filterText('What was done.'),
+  resource_type: filterText('To what kind of thing.'),
+  resource: filterText('To which.'),
   remote_addr,
   ...noSearch(operateLog),
   ...timesAndOrder,
@@ -103,25 +104,22 @@ export const operateLogFilters = Type.Object({
 /** By either of the two schemas. */
 type LogFilters = Static<typeof loginLogFilters> | Static<typeof operateLogFilters>;
 
-export const loginLogs = (options: LogListOptions): ListSource<LoginLogRow> => logList(loginLog, options);
-export const operateLogs = (options: LogListOptions): ListSource<OperateLogRow> => logList(operateLog, options);
+export const loginLogs = (options: LogListOptions): ListSource<object> => logList(loginLog, options);
+export const operateLogs = (options: LogListOptions): ListSource<object> => logList(operateLog, options);
 
-function logList<Row extends { datetime: Date }>(log: Log, { kysely, query, scope }: LogListOptions): ListSource<Row> {
+function logList(log: Log, { kysely, query, scope }: LogListOptions): ListSource<object> {
   const where = [scope, ...filters(query, log)];
   const order = orderOf(query.order ?? '-datetime', logOrders);
   return keysetList({
     kysely,
-    columns: sql.raw(log.columns),
+    columns: sql.raw(Object.keys(log.record.properties).join(', ')),
     from: sql`access.${sql.raw(log.table)}`,
     where,
     order,
     id: sql`id`,
     idType: 'bigint',
-    // One by one, as a batch's rows carry its sort keys as well.
-    present: (row: Row) => ({
-      ...Object.fromEntries(log.columns.split(', ').map((name) => [name, row[name as keyof Row]])),
-      datetime: row.datetime.toISOString(),
-    }),
+    // A batch's rows carry its sort keys as well.
+    present: (row: object) => recordOf(log.record, row),
   });
 }
 

@@ -1,4 +1,12 @@
-import { Type, type Static, type TSchema, type TSchemaOptions, type TString, type TUnsafe } from 'typebox';
+import {
+  Type,
+  type Static,
+  type TSchema,
+  type TOptional,
+  type TSchemaOptions,
+  type TString,
+  type TUnsafe,
+} from 'typebox';
 import { parseTimestamp, type JsonValue } from '#pkg/apimachinery/index';
 import { isUuid } from './uuid.ts';
 
@@ -45,6 +53,10 @@ export const freeText = (options: FieldOptions): TString =>
 /** Not empty; with the spaces around it, and with whatever is in it. */
 export const exactText = (options: FieldOptions & Pick<FieldRules, 'prepare'>): TString =>
   Type.String({ minLength: 1, ...options });
+
+/** Of a query: what is looked for. */
+export const filterText = (description: string, options: TSchemaOptions = {}): TOptional<TString> =>
+  Type.Optional(exactText({ maxLength: 1000, description, ...options }));
 
 /** True and false, also as texts, in any case, and as the texts 1 and 0. */
 export const flag = (options: TSchemaOptions = {}): ReturnType<typeof Type.Boolean> =>

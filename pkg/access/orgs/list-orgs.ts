@@ -2,7 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Type, type Static } from 'typebox';
 import type { ListSource } from '../operations/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
-import { exactText, uuid } from '../operations/field-schemas.ts';
+import { filterText, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
@@ -17,10 +17,10 @@ export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
 ]);
 
 export const orgFilters = Type.Object({
-  search: Type.Optional(exactText({ description: 'The name contains it, in any case.', maxLength: 1000 })),
-  q: Type.Optional(exactText({ description: 'Like `search`.', maxLength: 1000 })),
+  search: filterText('The name contains it, in any case.'),
+  q: filterText('Like `search`.'),
   id: Type.Optional(uuid({ description: 'With this id.' })),
-  name: Type.Optional(exactText({ description: 'With this name, in any case.', maxLength: 1000 })),
+  name: filterText('With this name, in any case.'),
   order: orderField(orgOrders),
 });
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
+import { recordOf } from '../operations/record-of.ts';
 
 /** All users of all organizations; nobody is a member of it. */
 export const rootOrgId = '00000000-0000-0000-0000-000000000000';
@@ -46,28 +47,13 @@ export const organizationRecord = Type.Object({
   }),
 });
 
-export function presentOrganization({
-  id,
-  name,
-  builtin,
-  comment,
-  created_by,
-  date_created,
-  date_updated,
-  namespace_ready,
-}: Organization): Static<typeof organizationRecord> {
+export function presentOrganization(organization: Organization): Static<typeof organizationRecord> {
+  const { id, namespace_ready } = organization;
   const namespace = namespaceOf(id) ?? null;
-  return {
-    id,
-    name,
-    builtin,
+  return recordOf(organizationRecord, organization, {
     is_root: id === rootOrgId,
     is_default: id === defaultOrgId,
-    comment,
-    created_by,
-    date_created: date_created.toISOString(),
-    date_updated: date_updated.toISOString(),
     namespace,
     namespace_ready: namespace !== null && namespace_ready,
-  };
+  });
 }

@@ -8,7 +8,7 @@ import { jsonAnswer, noContent, type Call, type Operation } from '../operations/
 import { anyUser, auditors, ifCaller } from '../operations/permission.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { findRole, roles, type AccessRole } from '../principals/role.ts';
-import { orgBindingRecord, presentBinding, systemBindingRecord, type Binding, type RoleScope } from './binding.ts';
+import { bindingRecord, presentBinding, type Binding, type RoleScope } from './binding.ts';
 import { bindingFilters, listBindings, readableOrgs } from './list-bindings.ts';
 import type { RoleParts } from './role-parts.ts';
 import { createBinding, findBinding, newBindingFields, removeBinding } from './write-binding.ts';
@@ -73,7 +73,6 @@ const ofSystem = {
   writers: 'For SystemAdmin.',
   where: '',
   mayRead: auditors,
-  record: systemBindingRecord,
 };
 const ofOrg: typeof ofSystem = {
   name: 'OrganizationRoleBinding',
@@ -82,11 +81,11 @@ const ofOrg: typeof ofSystem = {
   writers: 'For SystemAdmin, and for OrgAdmin in their organizations, to members of them.',
   where: ' in an organization',
   mayRead: ifCaller((caller) => readableOrgs(caller)?.length !== 0),
-  record: orgBindingRecord,
 };
 
 function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
-  const { name, readers, writers, where, mayRead, record } = scope === 'org' ? ofOrg : ofSystem;
+  const { name, readers, writers, where, mayRead } = scope === 'org' ? ofOrg : ofSystem;
+  const record = bindingRecord[scope];
   const path = `/api/v1/rbac/${scope}-role-bindings/`;
   const inOrganization = scope === 'org';
   const one = { path: `${path}{id}/`, tag, permission: mayRead };

@@ -2,7 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Type, type Static } from 'typebox';
 import type { ListSource } from '../operations/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
-import { exactText, flag, uuid } from '../operations/field-schemas.ts';
+import { filterText, flag, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
@@ -30,14 +30,13 @@ export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['comment', text(sql`u.comment`)],
 ]);
 
-const filter = (description: string) => Type.Optional(exactText({ description, maxLength: 1000 }));
 export const userFilters = Type.Object({
-  search: filter('Username, name or e-mail address contains it, in any case.'),
-  q: filter('Like `search`.'),
+  search: filterText('Username, name or e-mail address contains it, in any case.'),
+  q: filterText('Like `search`.'),
   id: Type.Optional(uuid({ description: 'With this id.' })),
-  username: filter('With this username, in any case.'),
-  email: filter('With this address, in any case.'),
-  name: filter('With exactly this name.'),
+  username: filterText('With this username, in any case.'),
+  email: filterText('With this address, in any case.'),
+  name: filterText('With exactly this name.'),
   is_active: Type.Optional(flag({ description: 'Active, or not.' })),
   order: orderField(userOrders),
 });

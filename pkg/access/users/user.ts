@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
+import { recordOf } from '../operations/record-of.ts';
 import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 
@@ -71,42 +72,12 @@ export type UserRecord = Static<typeof userRecord>;
  * `org`.
  */
 export function presentUser(user: UserWithRoles, orgId: string): UserRecord {
-  const {
-    id,
-    username,
-    name,
-    email,
-    is_active,
-    is_expired,
-    date_joined,
-    date_expired,
-    last_login,
-    source,
-    created_by,
-    comment,
-    groups,
-    system_roles,
-    org_roles,
-  } = user;
-  return {
-    id,
-    username,
-    name,
-    email,
-    is_active,
-    is_valid: is_active && !is_expired,
-    is_expired,
-    date_joined: date_joined.toISOString(),
-    date_expired: date_expired?.toISOString() ?? null,
-    last_login: last_login?.toISOString() ?? null,
-    source,
-    created_by,
-    comment,
+  return recordOf(userRecord, user, {
+    is_valid: user.is_active && !user.is_expired,
     mfa_enabled: false,
-    groups,
-    system_roles: system_roles.map(presentRole),
-    org_roles: org_roles.flatMap((text) => presentOrgRole(text, orgId)),
-  };
+    system_roles: user.system_roles.map(presentRole),
+    org_roles: user.org_roles.flatMap((text) => presentOrgRole(text, orgId)),
+  });
 }
 
 function presentOrgRole(text: string, orgId: string): UserRecord['org_roles'] {
