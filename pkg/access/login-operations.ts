@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import type { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
+import type { BearerTokens } from './tokens/bearer-tokens.ts';
 import { defineOpenOperation } from './operations/define-operation.ts';
 import { oneOf, timestamp } from './operations/field-schemas.ts';
 import {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AccessDatabase } from '../access-database.ts';
-import type { SignatureClaim } from '../signature/signature-claim.ts';
+import type { SignatureClaim } from './signature-claim.ts';
 
 /**
  * How many that have expired each new one takes away: more than come, so that they become few, and no task must run for

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { isPersonalToken, newPersonalToken } from '#pkg/identity/index';
 import type { Queryable } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
-import { TokenStore } from '../personal-tokens/token-store.ts';
+import { TokenStore } from '../tokens/token-store.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
 const NAME = 'initial-admin-token';

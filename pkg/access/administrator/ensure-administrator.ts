@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import { defaultOrgId } from '../orgs/organization.ts';
-import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { PasswordHasher } from '../login/password-hasher.ts';
 import { ensureAdminToken, type AdminUser } from './admin-token.ts';
 import { choosePassword } from './initial-password.ts';
 

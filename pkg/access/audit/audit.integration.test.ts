@@ -3,8 +3,8 @@ import { Kysely, PostgresDialect, sql, type CompiledQuery } from 'kysely';
 import { defaultOrgId, rootOrgId } from '../accesstest/add-user.ts';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
 import { Organizations } from '../orgs/organizations.ts';
-import { auditOperations } from '../audit-logs/audit-operations.ts';
-import { loginLogs, operateLogs } from '../audit-logs/log-lists.ts';
+import { auditOperations } from '../audit-operations.ts';
+import { loginLogs, operateLogs } from './log-lists.ts';
 
 const logins = '/api/v1/audits/login-logs/';
 const operations = '/api/v1/audits/operate-logs/';

@@ -4,7 +4,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { LoginService } from '../login/login-service.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { PersonalTokens } from '../personal-tokens/personal-tokens.ts';
+import type { PersonalTokens } from '../tokens/personal-tokens.ts';
 import type { OwnProfile } from '../users/own-profile.ts';
 import { loginPages } from './login-page.ts';
 import { seeOther } from './page.ts';

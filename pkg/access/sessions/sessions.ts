@@ -8,7 +8,7 @@ import { passwordChangedText } from '../login/login-accounts.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { randomText } from '../secrets/random-text.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { csrfTokenOf, isCsrfTokenOf } from './csrf-token.ts';
 
 export interface SessionsOptions {

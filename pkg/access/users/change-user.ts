@@ -21,7 +21,7 @@ import {
   passwordHint,
   usernameField,
 } from './user-rules.ts';
-import { checkPasswordRules } from '../passwords/check-password-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 
 /** What may become of a user; what is undefined stays. */
 export interface UserChange {

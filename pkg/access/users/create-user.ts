@@ -20,7 +20,7 @@ import {
   passwordHint,
   usernameField,
 } from './user-rules.ts';
-import { checkPasswordRules } from '../passwords/check-password-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 
 export const newUserFields = Type.Object({
   username: usernameField,

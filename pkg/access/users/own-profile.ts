@@ -10,7 +10,7 @@ import { revocationFields, revokeCredentials } from './revoke-credentials.ts';
 import { presentUser, type UserRecord, type UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
 import { commentField, displayNameField, emailField, passwordField } from './user-rules.ts';
-import { checkPasswordRules } from '../passwords/check-password-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 
 export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject' | 'names'>;
 

@@ -5,7 +5,7 @@ import { isBodyOf } from './body-digest.ts';
 import { draftSigningString, readDraftSignature } from './draft-signature.ts';
 import { isSignedWith, isTimely, type SignatureClaim } from './signature-claim.ts';
 import { headerValues, type SignedMessage } from './signed-message.ts';
-import { signDraft, type DraftOptions, type UnsignedRequest } from './signaturetest/sign.ts';
+import { signDraft, type DraftOptions, type UnsignedRequest } from './keytest/sign.ts';
 
 const keyId = '0a0b0c0d-0000-4000-8000-00000000beef';
 const secret = 'Zk3Qm8tYw1Bn5Vc7Xs9Ld2Hf4Gj6Kp0Ra8Te';

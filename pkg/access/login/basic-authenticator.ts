@@ -6,10 +6,10 @@ import type { TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { isAccessError } from '../http/access-error.ts';
-import { passwordChangedText } from '../login/login-accounts.ts';
-import type { Login, LoginService } from '../login/login-service.ts';
+import { passwordChangedText } from './login-accounts.ts';
+import type { Login, LoginService } from './login-service.ts';
 import { principalOf, userInfoOf, type PrincipalRow } from '../principals/principals.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { readBasicCredentials, type BasicCredentials } from './basic-credentials.ts';
 
 const CACHE_MS = 60_000;

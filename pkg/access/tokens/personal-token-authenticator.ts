@@ -2,7 +2,7 @@ import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import { becauseOf } from '#pkg/database/index';
 import { isPersonalToken, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
 import { principalOf, userInfoOf } from '../principals/principals.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { TokenStore, type FoundToken } from './token-store.ts';
 import type { TokenUses } from './token-uses.ts';
 

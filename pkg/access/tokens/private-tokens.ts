@@ -3,7 +3,7 @@ import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { fold } from '../names/fold-case.ts';
 import { PrivateTokenError } from './private-token-error.ts';
 

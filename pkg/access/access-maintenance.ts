@@ -1,6 +1,6 @@
 import type { DatabaseLog } from '#pkg/database/index';
-import type { AccessDatabase } from '../access-database.ts';
-import type { NameClaims } from '../names/name-claims.ts';
+import type { AccessDatabase } from './access-database.ts';
+import type { NameClaims } from './names/name-claims.ts';
 
 export interface AccessMaintenanceOptions {
   database: AccessDatabase;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, migrate, silentLog, type DatabaseLog } from '#pkg/database/index';
-import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
-import { addUser } from '../accesstest/add-user.ts';
-import { AccessDatabase } from '../access-database.ts';
-import { accessMigrations } from '../migrations.ts';
+import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
+import { addUser } from './accesstest/add-user.ts';
+import { AccessDatabase } from './access-database.ts';
+import { accessMigrations } from './migrations.ts';
 import { AccessMaintenance } from './access-maintenance.ts';
 
 let home: TestDatabase;

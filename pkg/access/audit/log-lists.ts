@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Type, type Static, type TObject } from 'typebox';
 import type { ListSource } from '../operations/list-answer.ts';
-import { auditActions } from '../audit/audit.ts';
+import { auditActions } from './audit.ts';
 import { filterText, flag, nullable, oneOf, time, timestamp, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { recordOf } from '../operations/record-of.ts';

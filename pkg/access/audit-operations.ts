@@ -1,13 +1,13 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { AccessDatabase } from '../access-database.ts';
-import { isAuditor } from '../http/caller.ts';
-import { defineOperation } from '../operations/define-operation.ts';
-import { listAnswer } from '../operations/list-answer.ts';
-import { listOf } from '../operations/list-operation.ts';
-import type { Call, UserOperation } from '../operations/operation.ts';
-import { anyUser } from '../operations/permission.ts';
-import type { Organizations } from '../orgs/organizations.ts';
-import { inOrganization } from '../orgs/select-org.ts';
+import type { AccessDatabase } from './access-database.ts';
+import { isAuditor } from './http/caller.ts';
+import { defineOperation } from './operations/define-operation.ts';
+import { listAnswer } from './operations/list-answer.ts';
+import { listOf } from './operations/list-operation.ts';
+import type { Call, UserOperation } from './operations/operation.ts';
+import { anyUser } from './operations/permission.ts';
+import type { Organizations } from './orgs/organizations.ts';
+import { inOrganization } from './orgs/select-org.ts';
 import {
   loginLogFilters,
   loginLogRecord,
@@ -15,7 +15,7 @@ import {
   operateLogFilters,
   operateLogRecord,
   operateLogs,
-} from './log-lists.ts';
+} from './audit/log-lists.ts';
 
 export interface AuditOperationParts {
   database: AccessDatabase;

@@ -6,7 +6,7 @@ import { readMessageSignature, signatureBase } from './message-signature.ts';
 import { isSignedWith, type SignatureClaim } from './signature-claim.ts';
 import type { SignedMessage } from './signed-message.ts';
 import { parseDictionary, type InnerList } from './structured-field.ts';
-import { signMessage, type MessageOptions, type UnsignedRequest } from './signaturetest/sign.ts';
+import { signMessage, type MessageOptions, type UnsignedRequest } from './keytest/sign.ts';
 
 const keyId = '0a0b0c0d-0000-4000-8000-00000000beef';
 const secret = 'Zk3Qm8tYw1Bn5Vc7Xs9Ld2Hf4Gj6Kp0Ra8Te';

@@ -10,7 +10,7 @@ import { passwordChangedText } from '../login/login-accounts.ts';
 import type { Principal } from '../http/caller.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
 import { randomText } from '../secrets/random-text.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 
 export interface BearerTokensOptions {
   database: AccessDatabase;

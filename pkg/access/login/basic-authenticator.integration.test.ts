@@ -2,16 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import { TrustedProxies } from '#pkg/http/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { isAccessError, newThrottled } from '../http/access-error.ts';
-import { LoginService, type LoginRequest } from '../login/login-service.ts';
-import { PasswordHasher } from '../passwords/password-hasher.ts';
-import { PersonalTokenAuthenticator } from '../personal-tokens/personal-token-authenticator.ts';
-import { TokenStore } from '../personal-tokens/token-store.ts';
-import { platformAuthenticator } from '../personal-tokens/platform-authenticator.ts';
-import {
-  startTestPlatform,
-  type TestPlatform,
-  type TestPlatformAnswer,
-} from '../personal-tokens/start-test-platform.ts';
+import { LoginService, type LoginRequest } from './login-service.ts';
+import { PasswordHasher } from './password-hasher.ts';
+import { PersonalTokenAuthenticator } from '../tokens/personal-token-authenticator.ts';
+import { TokenStore } from '../tokens/token-store.ts';
+import { platformAuthenticator } from '../tokens/platform-authenticator.ts';
+import { startTestPlatform, type TestPlatform, type TestPlatformAnswer } from '../tokens/start-test-platform.ts';
 import { BasicAuthenticator } from './basic-authenticator.ts';
 
 const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
