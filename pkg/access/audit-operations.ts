@@ -1,9 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { AccessDatabase } from './access-database.ts';
 import { isAuditor } from './http/caller.ts';
-import { defineOperation } from './operations/define-operation.ts';
-import { listAnswer } from './operations/list-answer.ts';
-import { listOf } from './operations/list-operation.ts';
+import { defineList } from './operations/define-operation.ts';
 import type { Call, UserOperation } from './operations/operation.ts';
 import { anyUser } from './operations/permission.ts';
 import type { Organizations } from './orgs/organizations.ts';
@@ -33,44 +31,38 @@ export function auditOperations({ database, organizations }: AuditOperationParts
   const { kysely } = database;
   const shared = { tag, inOrganization: true, permission: inOrganization(organizations, 'OrgAdmin', 'OrgAuditor') };
   return [
-    defineOperation({
-      method: 'GET',
+    defineList({
       path: '/api/v1/audits/login-logs/',
       operationId: 'listLoginLogs',
       summary: 'Logins, and failed ones',
       description: `The newest first. ${readers} those of the organization's members.`,
       ...shared,
-      ...listOf(loginLogRecord, loginLogFilters),
-      handle: async (call, { id }) =>
-        listAnswer(call, loginLogs({ kysely, query: call.readQuery().done(), scope: scopeOf(call, loginsOf(id)) })),
+      record: loginLogRecord,
+      query: loginLogFilters,
+      list: (call, { id }) => loginLogs({ kysely, query: call.readQuery().done(), scope: scopeOf(call, loginsOf(id)) }),
     }),
-    defineOperation({
-      method: 'GET',
+    defineList({
       path: '/api/v1/audits/operate-logs/',
       operationId: 'listOperateLogs',
       summary: 'What was changed, and credentials that were wrong',
       description: `The newest first. ${readers} what concerns the organization.`,
       ...shared,
-      ...listOf(operateLogRecord, operateLogFilters),
-      handle: async (call, { id }) =>
-        listAnswer(
-          call,
-          operateLogs({ kysely, query: call.readQuery().done(), scope: scopeOf(call, operationsOf(id)) }),
-        ),
+      record: operateLogRecord,
+      query: operateLogFilters,
+      list: (call, { id }) =>
+        operateLogs({ kysely, query: call.readQuery().done(), scope: scopeOf(call, operationsOf(id)) }),
     }),
-    defineOperation({
-      method: 'GET',
+    defineList({
       path: '/api/v1/audits/my-login-logs/',
       operationId: 'listMyLoginLogs',
       summary: 'My logins',
       description: 'And those who tried to be me; the newest first.',
       tag,
       permission: anyUser,
-      ...listOf(loginLogRecord, loginLogFilters),
-      handle: async (call) => {
-        const scope = sql`user_id = ${call.caller.id}::uuid`;
-        return listAnswer(call, loginLogs({ kysely, query: call.readQuery().done(), scope }));
-      },
+      record: loginLogRecord,
+      query: loginLogFilters,
+      list: (call) =>
+        loginLogs({ kysely, query: call.readQuery().done(), scope: sql`user_id = ${call.caller.id}::uuid` }),
     }),
   ];
 }

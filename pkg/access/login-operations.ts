@@ -2,13 +2,7 @@ import { Type, type Static } from 'typebox';
 import type { BearerTokens } from './tokens/bearer-tokens.ts';
 import { defineOpenOperation } from './operations/define-operation.ts';
 import { oneOf, timestamp } from './operations/field-schemas.ts';
-import {
-  jsonAnswer,
-  type AccessResponse,
-  type OpenCall,
-  type OpenOperation,
-  type OperationDeclaration,
-} from './operations/operation.ts';
+import type { OpenCall, OpenOperation, OperationDeclaration } from './operations/operation.ts';
 import { schemaReference } from './openapi/shared-components.ts';
 import { rootOrgId } from './orgs/organization.ts';
 import { presentUser, userRecord } from './users/user.ts';
@@ -60,7 +54,7 @@ async function logIn(
   { username, password }: Static<typeof credentialFields>,
   { request }: OpenCall,
   { login, bearerTokens, users }: LoginOperationParts,
-): Promise<AccessResponse> {
+): Promise<Static<(typeof answers)[201]>> {
   const { id, passwordChanged } = await login.login({
     username,
     password,
@@ -72,10 +66,10 @@ async function logIn(
   const user = await users.findRecord(id);
   // The password was changed, or the user removed, while it was being checked.
   if (issued === undefined || user === undefined) throw newPasswordChanged();
-  return jsonAnswer(201, {
+  return {
     token: issued.token,
     keyword: 'Bearer',
     date_expired: issued.expires.toISOString(),
     user: presentUser(user, rootOrgId),
-  });
+  };
 }

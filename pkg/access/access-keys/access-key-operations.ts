@@ -8,18 +8,11 @@ import {
   newPermissionDenied,
   type AccessError,
 } from '../http/access-error.ts';
-import { listAnswer } from '../operations/list-answer.ts';
+import { shortList } from '../operations/list-answer.ts';
 import { CheckedFields } from '../operations/checked-fields.ts';
-import { defineOperation } from '../operations/define-operation.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
 import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
-import { listOf } from '../operations/list-operation.ts';
-import {
-  jsonAnswer,
-  noContent,
-  type Call,
-  type Operation,
-  type OperationDeclaration,
-} from '../operations/operation.ts';
+import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
 import { anyUser } from '../operations/permission.ts';
 import {
   maxAccessKeys,
@@ -86,19 +79,18 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
         if (changed.ipGroup !== undefined) refuseWidening(call);
         const key = await keys.update(keyOwnerOf(call), call.params['id']!, changed);
         if (key === undefined) throw newAccessNotFound();
-        return jsonAnswer(200, present(key));
+        return present(key);
       },
     });
   return [
-    defineOperation({
-      method: 'GET',
+    defineList({
       path,
       operationId: 'listAccessKeys',
       summary: 'Your access keys',
       tag,
       permission: anyUser,
-      ...listOf(keyRecord),
-      handle: (call) => listAnswer(call, sourceOf(keys, call.caller.id)),
+      record: keyRecord,
+      list: async ({ caller }) => shortList(await keys.list(caller.id), present),
     }),
     defineOperation({
       method: 'POST',
@@ -118,7 +110,7 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
         const { ipGroup = [anyAddress], isActive = true } = settingsOf((await call.readBody()).done());
         const created = await keys.create(keyOwnerOf(call), { ipGroup, isActive });
         if (created === undefined) throw newTooManyKeys();
-        return jsonAnswer(201, { ...present(created.key), secret: created.secret });
+        return { ...present(created.key), secret: created.secret };
       },
     }),
     defineOperation({
@@ -129,7 +121,7 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
       handle: async ({ caller, params }) => {
         const key = await keys.find(caller.id, params['id']!);
         if (key === undefined) throw newAccessNotFound();
-        return jsonAnswer(200, present(key));
+        return present(key);
       },
     }),
     changeOperation({ method: 'PATCH', operationId: 'patchAccessKey' }),
@@ -146,7 +138,6 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
       answers: { 204: null },
       handle: async (call) => {
         if (!(await keys.delete(keyOwnerOf(call), call.params['id']!))) throw newAccessNotFound();
-        return noContent;
       },
     }),
   ];
@@ -159,19 +150,6 @@ export const newTooManyKeys = (): AccessError =>
 function refuseWidening({ caller }: Call): void {
   if (caller.isAddressLimited === true)
     throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
-}
-
-function sourceOf(keys: AccessKeys, userId: string): Parameters<typeof listAnswer<AccessKey>>[1] {
-  return {
-    async *all() {
-      yield await keys.list(userId);
-    },
-    page: async ({ limit, offset }) => {
-      const rows = await keys.list(userId);
-      return { count: rows.length, rows: rows.slice(offset, offset + limit) };
-    },
-    present,
-  };
 }
 
 /** What was sent of them. */

@@ -44,7 +44,6 @@ interface LogListOptions {
 
 interface Log {
   table: 'login_logs' | 'operate_logs';
-  record: TObject;
   /** Asked for by their names. */
   texts: readonly string[];
   flags: Readonly<Record<string, string>>;
@@ -52,7 +51,6 @@ interface Log {
 
 const loginLog: Log = {
   table: 'login_logs',
-  record: loginLogRecord,
   texts: ['username', 'type', 'remote_addr', 'reason'],
   // By both names: JumpServer's clients ask for `status`.
   flags: { is_success: 'is_success', status: 'is_success' },
@@ -60,7 +58,6 @@ const loginLog: Log = {
 
 const operateLog: Log = {
   table: 'operate_logs',
-  record: operateLogRecord,
   texts: ['username', 'action', 'resource_type', 'resource', 'remote_addr'],
   flags: {},
 };
@@ -104,10 +101,13 @@ export const operateLogFilters = Type.Object({
 /** By either of the two schemas. */
 type LogFilters = Static<typeof loginLogFilters> | Static<typeof operateLogFilters>;
 
-export const loginLogs = (options: LogListOptions): ListSource<object> => logList(loginLog, options);
-export const operateLogs = (options: LogListOptions): ListSource<object> => logList(operateLog, options);
+export const loginLogs = (options: LogListOptions) => logList({ ...loginLog, record: loginLogRecord }, options);
+export const operateLogs = (options: LogListOptions) => logList({ ...operateLog, record: operateLogRecord }, options);
 
-function logList(log: Log, { kysely, query, scope }: LogListOptions): ListSource<object> {
+function logList<Record extends TObject>(
+  log: Log & { record: Record },
+  { kysely, query, scope }: LogListOptions,
+): ListSource<object, Static<Record>> {
   const where = [scope, ...filters(query, log)];
   const order = orderOf(query.order ?? '-datetime', logOrders);
   return keysetList({

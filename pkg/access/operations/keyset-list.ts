@@ -12,7 +12,7 @@ export interface KeysetSortKey {
   readonly type: 'text' | 'uuid' | 'boolean' | 'timestamptz';
 }
 
-export interface KeysetQuery<Row> {
+export interface KeysetQuery<Row, Shown extends object = object> {
   kysely: Kysely<unknown>;
   columns: RawBuilder<unknown>;
   /** Tables and joins. */
@@ -24,7 +24,7 @@ export interface KeysetQuery<Row> {
   id: RawBuilder<unknown>;
   /** Default: uuid. */
   idType?: 'uuid' | 'bigint';
-  present(row: Row): object;
+  present(row: Row): Shown;
 }
 
 type Keyed<Row> = Row & { sort_key: string; sort_id: string };
@@ -34,7 +34,7 @@ type Keyed<Row> = Row & { sort_key: string; sort_id: string };
  * client takes its time. A row whose place in the order changes meanwhile may so be seen twice, or not at all; all
  * others are seen once. Source: keyset pagination.
  */
-export function keysetList<Row>(query: KeysetQuery<Row>): ListSource<Row> {
+export function keysetList<Row, Shown extends object>(query: KeysetQuery<Row, Shown>): ListSource<Row, Shown> {
   return { all: () => batches(query), page: (page) => readPart(query, page), present: (row) => query.present(row) };
 }
 

@@ -28,12 +28,26 @@ function readNumber(query: URLSearchParams, name: string, least: number): number
   return value;
 }
 
-export interface ListSource<Row> {
+export interface ListSource<Row, Shown extends object = object> {
   /** Rows in order, all of them, a batch at a time; read at the client's pace. */
   all(): AsyncIterable<readonly Row[]>;
   /** One part, and how many there are in all, of one moment. */
   page(page: Page): Promise<{ count: number; rows: readonly Row[] }>;
-  present(row: Row): object;
+  present(row: Row): Shown;
+}
+
+/** Few rows, all there at once. */
+export function shortList<Row, Shown extends object>(
+  rows: readonly Row[],
+  present: (row: Row) => Shown,
+): ListSource<Row, Shown> {
+  return {
+    all: async function* everything() {
+      yield rows;
+    },
+    page: async ({ limit, offset }) => ({ count: rows.length, rows: rows.slice(offset, offset + limit) }),
+    present,
+  };
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { TObject, TSchema } from 'typebox';
-import type { JsonValue } from '#pkg/apimachinery/index';
 import type { AnswerHeaders, PageFile } from '#pkg/http/index';
 import type { Caller } from '../http/caller.ts';
 import type { AccessRequest } from '../http/access-request.ts';
@@ -81,7 +80,7 @@ export interface UserOperation extends OperationBase {
 
 export type Operation = OpenOperation | UserOperation;
 
-export function jsonAnswer(status: number, value: JsonValue | object, headers?: AnswerHeaders): AccessResponse {
+export function jsonAnswer(status: number, value: unknown, headers?: AnswerHeaders): AccessResponse {
   return { status, body: JSON.stringify(value), ...(headers === undefined ? {} : { headers }) };
 }
 

@@ -6,7 +6,12 @@ import { filterText, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
-import { organizationColumns, presentOrganization, type Organization } from './organization.ts';
+import {
+  organizationColumns,
+  presentOrganization,
+  type Organization,
+  type OrganizationRecord,
+} from './organization.ts';
 
 /** The first is the usual one. */
 export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
@@ -29,7 +34,7 @@ export function listOrgs(
   query: Static<typeof orgFilters>,
   caller: Principal,
   kysely: Kysely<unknown>,
-): ListSource<Organization> {
+): ListSource<Organization, OrganizationRecord> {
   const where: RawBuilder<unknown>[] = isAuditor(caller) ? [] : [sql`id = ANY(${[...caller.orgRoles.keys()]}::uuid[])`];
   for (const part of [query.search, query.q]) {
     if (part !== undefined) where.push(sql`strpos(name_key, ${fold(part)}) > 0`);

@@ -1,16 +1,7 @@
 import { newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { isAuditor } from '../http/caller.ts';
-import { defineOperation } from '../operations/define-operation.ts';
-import { listAnswer } from '../operations/list-answer.ts';
-import { listOf } from '../operations/list-operation.ts';
-import {
-  jsonAnswer,
-  noContent,
-  type AccessResponse,
-  type Call,
-  type Operation,
-  type OperationDocument,
-} from '../operations/operation.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
+import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
 import { administrators, anyUser } from '../operations/permission.ts';
 import { listOrgs, orgFilters } from './list-orgs.ts';
 import { organizationRecord, presentOrganization, type Organization } from './organization.ts';
@@ -30,8 +21,9 @@ const answers = { 200: organizationRecord };
  */
 export function orgOperations(parts: OrgParts): Operation[] {
   const changeOperation = (
-    declaration: Pick<OperationDocument, 'summary'> &
-      Pick<Operation, 'method' | 'operationId'> & { body: typeof orgFields | typeof orgChangeFields },
+    declaration: Pick<OperationDeclaration, 'method' | 'operationId' | 'summary'> & {
+      body: typeof orgFields | typeof orgChangeFields;
+    },
   ): Operation =>
     defineOperation({
       path: one,
@@ -42,20 +34,20 @@ export function orgOperations(parts: OrgParts): Operation[] {
       ...declaration,
       handle: async (call) => {
         const organization = await findOwn(call, parts);
-        return answerOf(await changeOrg(call, organization, (await call.readBody()).done(), parts));
+        return presentOrganization(await changeOrg(call, organization, (await call.readBody()).done(), parts));
       },
     });
   return [
-    defineOperation({
-      method: 'GET',
+    defineList({
       path: all,
       operationId: 'listOrganizations',
       summary: 'Organizations I have a role in',
       description: 'For SystemAdmin and SystemAuditor: all of them.',
       tag,
       permission: anyUser,
-      ...listOf(organizationRecord, orgFilters),
-      handle: (call) => listAnswer(call, listOrgs(call.readQuery().done(), call.caller, parts.database.kysely)),
+      record: organizationRecord,
+      query: orgFilters,
+      list: (call) => listOrgs(call.readQuery().done(), call.caller, parts.database.kysely),
     }),
     defineOperation({
       method: 'POST',
@@ -67,8 +59,7 @@ export function orgOperations(parts: OrgParts): Operation[] {
       permission: administrators,
       body: orgFields,
       answers: { 201: organizationRecord },
-      handle: async (call) =>
-        jsonAnswer(201, presentOrganization(await createOrg(call, (await call.readBody()).done(), parts))),
+      handle: async (call) => presentOrganization(await createOrg(call, (await call.readBody()).done(), parts)),
     }),
     defineOperation({
       method: 'GET',
@@ -79,7 +70,7 @@ export function orgOperations(parts: OrgParts): Operation[] {
       inOrganization: true,
       permission: inOrganization(parts.organizations),
       answers,
-      handle: async (_, organization) => answerOf(organization),
+      handle: async (_, organization) => presentOrganization(organization),
     }),
     defineOperation({
       method: 'GET',
@@ -90,7 +81,7 @@ export function orgOperations(parts: OrgParts): Operation[] {
       tag,
       permission: anyUser,
       answers,
-      handle: async (call) => answerOf(await findVisible(call, parts)),
+      handle: async (call) => presentOrganization(await findVisible(call, parts)),
     }),
     changeOperation({
       method: 'PUT',
@@ -113,15 +104,10 @@ export function orgOperations(parts: OrgParts): Operation[] {
       tag,
       permission: administrators,
       answers: { 204: null, 409: null },
-      handle: async (call) => {
-        await removeOrg(call, await findOwn(call, parts), parts);
-        return noContent;
-      },
+      handle: async (call) => removeOrg(call, await findOwn(call, parts), parts),
     }),
   ];
 }
-
-const answerOf = (organization: Organization): AccessResponse => jsonAnswer(200, presentOrganization(organization));
 
 /** Throws 404 also for one that is not the caller's to see. */
 async function findVisible({ caller, params }: Call, { organizations }: OrgParts): Promise<Organization> {

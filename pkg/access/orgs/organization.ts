@@ -47,7 +47,9 @@ export const organizationRecord = Type.Object({
   }),
 });
 
-export function presentOrganization(organization: Organization): Static<typeof organizationRecord> {
+export type OrganizationRecord = Static<typeof organizationRecord>;
+
+export function presentOrganization(organization: Organization): OrganizationRecord {
   const { id, namespace_ready } = organization;
   const namespace = namespaceOf(id) ?? null;
   return recordOf(organizationRecord, organization, {

@@ -46,8 +46,10 @@ const record = <Fields extends TProperties>(fields: Fields) =>
   });
 export const bindingRecord = { system: record({}), org: record(ofOrg) };
 
+export type BindingRecord = Static<typeof bindingRecord.system>;
+
 /** The record that clients see: what it refers to by id, as it is given in a POST, and in words. */
-export function presentBinding(binding: Binding): Static<typeof bindingRecord.system> {
+export function presentBinding(binding: Binding): BindingRecord {
   const { id: roleId, display_name, scope } = findRole(binding.role)!;
   return recordOf(bindingRecord[scope], binding, {
     scope,

@@ -10,7 +10,14 @@ import type { CheckedFields } from '../operations/checked-fields.ts';
 import { line } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
-import { bindingColumns, bindingsFrom, presentBinding, type Binding, type RoleScope } from './binding.ts';
+import {
+  bindingColumns,
+  bindingsFrom,
+  presentBinding,
+  type Binding,
+  type BindingRecord,
+  type RoleScope,
+} from './binding.ts';
 import { findRole } from '../principals/role.ts';
 import type { RoleParts } from './role-parts.ts';
 
@@ -58,7 +65,7 @@ export async function listBindings(
   call: Call,
   query: BindingFilters,
   parts: RoleParts,
-): Promise<ListSource<Binding>> {
+): Promise<ListSource<Binding, BindingRecord>> {
   const readable = readableOrgs(call.caller);
   const where: RawBuilder<unknown>[] = [];
   const { user, role } = query.values;

@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { newAccessNotFound } from '../http/access-error.ts';
-import { defineOperation } from '../operations/define-operation.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
 import { oneOf, uuid } from '../operations/field-schemas.ts';
-import { listAnswer, type ListSource } from '../operations/list-answer.ts';
-import { listOf } from '../operations/list-operation.ts';
-import { jsonAnswer, noContent, type Call, type Operation } from '../operations/operation.ts';
+import { shortList } from '../operations/list-answer.ts';
+import type { Call, Operation } from '../operations/operation.ts';
+import { recordOf } from '../operations/record-of.ts';
 import { anyUser, auditors, ifCaller } from '../operations/permission.ts';
 import { isUuid } from '../operations/uuid.ts';
 import { findRole, roles, type AccessRole } from '../principals/role.ts';
@@ -28,16 +28,15 @@ const role = Type.Object({
 /** `/api/v1/rbac/`: the roles there are, and who has which. */
 export function roleOperations(parts: RoleParts): Operation[] {
   return [
-    defineOperation({
-      method: 'GET',
+    defineList({
       path: all,
       operationId: 'listRoles',
       summary: 'Roles',
       description: 'There are these six.',
       tag,
       permission: anyUser,
-      ...listOf(role),
-      handle: (call) => listAnswer(call, everyRole),
+      record: role,
+      list: () => shortList(roles, present),
     }),
     defineOperation({
       method: 'GET',
@@ -51,7 +50,7 @@ export function roleOperations(parts: RoleParts): Operation[] {
       handle: async ({ params }) => {
         const found = findRole(params['id']!);
         if (found === undefined) throw newAccessNotFound();
-        return jsonAnswer(200, found);
+        return present(found);
       },
     }),
     ...bindingOperations('system', parts),
@@ -59,13 +58,7 @@ export function roleOperations(parts: RoleParts): Operation[] {
   ];
 }
 
-const everyRole: ListSource<AccessRole> = {
-  all: async function* everything() {
-    yield roles;
-  },
-  page: async ({ limit, offset }) => ({ count: roles.length, rows: roles.slice(offset, offset + limit) }),
-  present: (one) => one,
-};
+const present = (found: AccessRole): Static<typeof role> => recordOf(role, found);
 
 const ofSystem = {
   name: 'SystemRoleBinding',
@@ -90,8 +83,7 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
   const inOrganization = scope === 'org';
   const one = { path: `${path}{id}/`, tag, permission: mayRead };
   return [
-    defineOperation({
-      method: 'GET',
+    defineList({
       path,
       operationId: `list${name}s`,
       summary: `Who has which role${where}`,
@@ -99,8 +91,9 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
       tag,
       inOrganization,
       permission: mayRead,
-      ...listOf(record, bindingFilters(scope)),
-      handle: async (call) => listAnswer(call, await listBindings(scope, call, call.readQuery(), parts)),
+      record,
+      query: bindingFilters(scope),
+      list: (call) => listBindings(scope, call, call.readQuery(), parts),
     }),
     defineOperation({
       method: 'POST',
@@ -114,8 +107,7 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
       permission: anyUser,
       body: newBindingFields(scope),
       answers: { 201: record },
-      handle: async (call) =>
-        jsonAnswer(201, presentBinding(await createBinding(scope, call, await call.readBody(), parts))),
+      handle: async (call) => presentBinding(await createBinding(scope, call, await call.readBody(), parts)),
     }),
     defineOperation({
       method: 'GET',
@@ -124,7 +116,7 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
       description: readers,
       ...one,
       answers: { 200: record },
-      handle: async (call) => jsonAnswer(200, presentBinding(await findReadable(scope, call, parts))),
+      handle: async (call) => presentBinding(await findReadable(scope, call, parts)),
     }),
     defineOperation({
       method: 'DELETE',
@@ -133,10 +125,7 @@ function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
       description: writers,
       ...one,
       answers: { 204: null },
-      handle: async (call) => {
-        await removeBinding(scope, call, await findReadable(scope, call, parts), parts);
-        return noContent;
-      },
+      handle: async (call) => removeBinding(scope, call, await findReadable(scope, call, parts), parts),
     }),
   ];
 }

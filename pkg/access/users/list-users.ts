@@ -6,7 +6,7 @@ import { filterText, flag, uuid } from '../operations/field-schemas.ts';
 import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
 import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
-import { presentUser, userColumns, type UserWithRoles } from './user.ts';
+import { presentUser, userColumns, type UserRecord, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });
 /** A time that never came is before all others. */
@@ -46,7 +46,7 @@ export function listUsers(
   query: Static<typeof userFilters>,
   organization: Organization,
   kysely: Kysely<unknown>,
-): ListSource<UserWithRoles> {
+): ListSource<UserWithRoles, UserRecord> {
   const where = filters(query);
   const order = orderOf(query.order, userOrders);
   if (!isRoot(organization))

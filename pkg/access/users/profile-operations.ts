@@ -1,11 +1,5 @@
 import { defineOperation } from '../operations/define-operation.ts';
-import {
-  jsonAnswer,
-  type AccessResponse,
-  type Call,
-  type Operation,
-  type OperationDeclaration,
-} from '../operations/operation.ts';
+import type { Operation, OperationDeclaration } from '../operations/operation.ts';
 import { anyUser } from '../operations/permission.ts';
 import {
   OwnProfile,
@@ -22,7 +16,6 @@ const shared = { tag: 'Users', permission: anyUser, answers: { 200: userRecord }
 /** What people see and change of themselves, whatever their role. */
 export function profileOperations(parts: OwnProfileParts): Operation[] {
   const profile = new OwnProfile(parts);
-  const answer = async ({ caller }: Call): Promise<AccessResponse> => jsonAnswer(200, await profile.record(caller));
   const changeOperation = (
     declaration: Pick<OperationDeclaration, 'method' | 'operationId' | 'summary'> & {
       body: typeof profileFields | typeof profileChangeFields;
@@ -34,7 +27,7 @@ export function profileOperations(parts: OwnProfileParts): Operation[] {
       ...declaration,
       handle: async (call) => {
         await profile.update(call, (await call.readBody()).done());
-        return answer(call);
+        return profile.record(call.caller);
       },
     });
   return [
@@ -45,7 +38,7 @@ export function profileOperations(parts: OwnProfileParts): Operation[] {
       summary: 'Who I am',
       description: 'With the roles in every organization.',
       ...shared,
-      handle: answer,
+      handle: ({ caller }) => profile.record(caller),
     }),
     changeOperation({
       method: 'PUT',
@@ -69,7 +62,7 @@ export function profileOperations(parts: OwnProfileParts): Operation[] {
       body: passwordChangeFields,
       handle: async (call) => {
         await profile.changePassword(call, await call.readBody());
-        return answer(call);
+        return profile.record(call.caller);
       },
     }),
   ];

@@ -1,17 +1,8 @@
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound } from '../http/access-error.ts';
-import { defineOperation } from '../operations/define-operation.ts';
-import { listOf } from '../operations/list-operation.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
 import { administrators } from '../operations/permission.ts';
-import { listAnswer } from '../operations/list-answer.ts';
-import {
-  jsonAnswer,
-  noContent,
-  type AccessResponse,
-  type Call,
-  type Operation,
-  type OperationDeclaration,
-} from '../operations/operation.ts';
+import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
 import { accountKey } from '../login/login-failures.ts';
 import { rootOrgId, type Organization } from '../orgs/organization.ts';
 import { askedOrg, inOrganization, selectOrg } from '../orgs/select-org.ts';
@@ -21,7 +12,7 @@ import { fold } from '../names/fold-case.ts';
 import { listUsers, userFilters } from './list-users.ts';
 import { profileOperations } from './profile-operations.ts';
 import { removeUser } from './remove-user.ts';
-import { presentUser, userRecord, type UserWithRoles } from './user.ts';
+import { presentUser, userRecord, type UserRecord, type UserWithRoles } from './user.ts';
 import type { UserParts } from './user-parts.ts';
 
 const all = '/api/v1/users/users/';
@@ -46,7 +37,7 @@ export function userOperations(parts: UserParts): Operation[] {
         await changeUser(call, user.id, await call.readBody(), parts);
         const changed = await parts.users.findRecord(user.id, organization.id);
         if (changed === undefined) throw newAccessNotFound();
-        return jsonAnswer(200, presentUser(changed, organization.id));
+        return presentUser(changed, organization.id);
       },
     });
   const unblockOperation = (declaration: Pick<OperationDeclaration, 'method' | 'operationId'>): Operation =>
@@ -60,17 +51,16 @@ export function userOperations(parts: UserParts): Operation[] {
       handle: (call) => unblock(call, parts),
     });
   return [
-    defineOperation({
-      method: 'GET',
+    defineList({
       operationId: 'listUsers',
       summary: 'Users of the organization',
       description:
         'For those with role SystemAdmin or SystemAuditor, and for OrgAdmin and OrgAuditor of the organization.',
       ...ofAll,
       permission: readers,
-      ...listOf(userRecord, userFilters),
-      handle: async (call, organization) =>
-        listAnswer(call, listUsers(call.readQuery().done(), organization, parts.database.kysely)),
+      record: userRecord,
+      query: userFilters,
+      list: (call, organization) => listUsers(call.readQuery().done(), organization, parts.database.kysely),
     }),
     defineOperation({
       method: 'POST',
@@ -84,7 +74,7 @@ export function userOperations(parts: UserParts): Operation[] {
       answers: { 201: userRecord },
       handle: async (call, organization) => {
         const user = await createUser(call, organization, await call.readBody(), parts);
-        return jsonAnswer(201, presentUser(user, organization.id));
+        return presentUser(user, organization.id);
       },
     }),
     defineOperation({
@@ -96,7 +86,7 @@ export function userOperations(parts: UserParts): Operation[] {
       permission: readers,
       handle: async (call, organization) => {
         const { user } = await findUser(organization, call, parts);
-        return jsonAnswer(200, presentUser(user, organization.id));
+        return presentUser(user, organization.id);
       },
     }),
     changeOperation({
@@ -124,7 +114,6 @@ export function userOperations(parts: UserParts): Operation[] {
       handle: async (call) => {
         const { user } = await findTargetToChange(call, parts);
         await removeUser(call, user.id, parts);
-        return noContent;
       },
     }),
     unblockOperation({ method: 'PUT', operationId: 'unblockUser' }),
@@ -133,7 +122,7 @@ export function userOperations(parts: UserParts): Operation[] {
   ];
 }
 
-async function unblock(call: Call, parts: UserParts): Promise<AccessResponse> {
+async function unblock(call: Call, parts: UserParts): Promise<UserRecord> {
   const { user, organization } = await findTargetToChange(call, parts);
   await parts.database.transaction(async (on) => {
     const keys = [user.username, ...(user.email === null ? [] : [user.email])].map((name) => accountKey(fold(name)));
@@ -147,7 +136,7 @@ async function unblock(call: Call, parts: UserParts): Promise<AccessResponse> {
       on,
     );
   });
-  return jsonAnswer(200, presentUser(user, organization.id));
+  return presentUser(user, organization.id);
 }
 
 interface Target {
