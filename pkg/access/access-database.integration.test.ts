@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { startAccessTest } from './accesstest/start-access-test.ts';
 import { newAccessConflict, newAccessNotFound } from './http/access-error.ts';
-import type { Operation } from './http/operation.ts';
+import type { Operation } from './operations/operation.ts';
 
 test('a refusal keeps its connection', async () => {
   const refusals: Operation[] = [

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { ByteBudget, TrustedProxies } from '#pkg/http/index';
 import { AccessServer } from './access-server.ts';
 import { startAccessTest } from './accesstest/start-access-test.ts';
-import { jsonAnswer } from './http/operation.ts';
+import { jsonAnswer } from './operations/operation.ts';
 
 test('no more requests are under way than may be: one more is told to come again, in the words of this service, and probes are answered', async () => {
   let isUnderWay: () => void = () => undefined;

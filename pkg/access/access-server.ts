@@ -39,15 +39,15 @@ import { isAccessError, newNotAuthenticated, newPermissionDenied } from './http/
 import { AccessRequest } from './http/access-request.ts';
 import { credentialKeyOf } from './http/credential-key.ts';
 import type { Credential } from './http/credential.ts';
-import { metricsCredentials, type MetricsTokens } from './personal-tokens/metrics-credentials.ts';
-import { operationHandler, type OperationHandler } from './http/operation-handler.ts';
-import { OperationTable } from './http/operation-table.ts';
-import type { Operation } from './http/operation.ts';
-import { withAccessErrors } from './http/with-access-errors.ts';
+import { metricsCredentials, type MetricsTokens } from './tokens/metrics-credentials.ts';
+import { operationHandler, type OperationHandler } from './operations/operation-handler.ts';
+import { OperationTable } from './operations/operation-table.ts';
+import type { Operation } from './operations/operation.ts';
+import { withAccessErrors } from './operations/with-access-errors.ts';
 import { errorPage } from './pages/error-page.ts';
 import { isAdministrator } from './http/caller.ts';
 import type { Principals } from './principals/principals.ts';
-import type { Throttle } from './throttle/throttle.ts';
+import type { Throttle } from './http/throttle.ts';
 
 export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   /** Who is believed about its clients' addresses and names. */

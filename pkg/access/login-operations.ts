@@ -1,20 +1,15 @@
-import type { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
-import {
-  jsonAnswer,
-  objectSchema,
-  type AccessResponse,
-  type OpenCall,
-  type OpenOperation,
-  type OperationDocument,
-} from './http/operation.ts';
+import { Type, type Static } from 'typebox';
+import type { BearerTokens } from './tokens/bearer-tokens.ts';
+import { defineOpenOperation } from './operations/define-operation.ts';
+import { oneOf, timestamp } from './operations/field-schemas.ts';
+import type { OpenCall, OpenOperation, OperationDeclaration } from './operations/operation.ts';
 import { schemaReference } from './openapi/shared-components.ts';
 import { rootOrgId } from './orgs/organization.ts';
-import { presentUser } from './users/user.ts';
-import { userSchema } from './users/user-documents.ts';
+import { presentUser, userRecord } from './users/user.ts';
 import type { Users } from './users/users.ts';
 import { newPasswordChanged } from './login/login-error.ts';
 import type { LoginService } from './login/login-service.ts';
-import { readCredentials } from './login/read-credentials.ts';
+import { credentialFields } from './login/credential-fields.ts';
 
 export interface LoginOperationParts {
   login: LoginService;
@@ -22,46 +17,44 @@ export interface LoginOperationParts {
   users: Pick<Users, 'findRecord'>;
 }
 
-const document: OperationDocument = {
-  summary: 'Log in, for a token.',
-  description:
-    "Answers a token for `Authorization: Bearer <token>`, which is the user's whom the body names, whatever credential came along. Sets no session. After 7 failures the account is locked for 30 minutes.",
-  tag: 'Authentication',
-  body: objectSchema({
-    username: { type: 'string', maxLength: 254, description: 'Or the e-mail address.' },
-    password: { type: 'string', maxLength: 1024 },
+const answers = {
+  201: Type.Object({
+    token: Type.String({ pattern: '^[0-9A-Za-z]{36}$' }),
+    keyword: oneOf(['Bearer']),
+    date_expired: timestamp(),
+    user: userRecord,
   }),
-  responses: {
-    201: objectSchema({
-      token: { type: 'string', pattern: '^[0-9A-Za-z]{36}$' },
-      keyword: { type: 'string', enum: ['Bearer'] },
-      date_expired: { type: 'string', format: 'date-time' },
-      user: userSchema,
-    }),
-    400: { anyOf: [schemaReference('LoginError'), schemaReference('FieldErrors'), schemaReference('Detail')] },
-  },
+  400: Type.Unsafe({
+    anyOf: [schemaReference('LoginError'), schemaReference('FieldErrors'), schemaReference('Detail')],
+  }),
 };
 
 /** `POST /api/v1/authentication/auth/`, also known as `tokens/`. */
 export function loginOperations(parts: LoginOperationParts): OpenOperation[] {
-  const operation = {
-    method: 'POST',
-    access: 'open',
-    checksForm: true,
-    document,
-    handle: (call: OpenCall) => logIn(call, parts),
-  } as const;
+  const loginOperation = (route: Pick<OperationDeclaration, 'path' | 'operationId'>): OpenOperation =>
+    defineOpenOperation({
+      method: 'POST',
+      ...route,
+      summary: 'Log in, for a token.',
+      description:
+        "Answers a token for `Authorization: Bearer <token>`, which is the user's whom the body names, whatever credential came along. Sets no session. After 7 failures the account is locked for 30 minutes.",
+      tag: 'Authentication',
+      checksForm: true,
+      body: credentialFields,
+      answers,
+      handle: async (call) => logIn((await call.readBody()).done(), call, parts),
+    });
   return [
-    { ...operation, path: '/api/v1/authentication/auth/', operationId: 'authenticate' },
-    { ...operation, path: '/api/v1/authentication/tokens/', operationId: 'createToken' },
+    loginOperation({ path: '/api/v1/authentication/auth/', operationId: 'authenticate' }),
+    loginOperation({ path: '/api/v1/authentication/tokens/', operationId: 'createToken' }),
   ];
 }
 
 async function logIn(
+  { username, password }: Static<typeof credentialFields>,
   { request }: OpenCall,
   { login, bearerTokens, users }: LoginOperationParts,
-): Promise<AccessResponse> {
-  const { username, password } = readCredentials(await request.fields());
+): Promise<Static<(typeof answers)[201]>> {
   const { id, passwordChanged } = await login.login({
     username,
     password,
@@ -73,10 +66,10 @@ async function logIn(
   const user = await users.findRecord(id);
   // The password was changed, or the user removed, while it was being checked.
   if (issued === undefined || user === undefined) throw newPasswordChanged();
-  return jsonAnswer(201, {
+  return {
     token: issued.token,
     keyword: 'Bearer',
     date_expired: issued.expires.toISOString(),
     user: presentUser(user, rootOrgId),
-  });
+  };
 }

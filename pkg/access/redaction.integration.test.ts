@@ -26,8 +26,8 @@ import { ensureAdministrator } from './administrator/ensure-administrator.ts';
 import { Audit } from './audit/audit.ts';
 import { accessMigrations } from './migrations.ts';
 import { FormClient } from './pages/pagetest/form-client.ts';
-import { PasswordHasher } from './passwords/password-hasher.ts';
-import { PrivateTokens } from './private-tokens/private-tokens.ts';
+import { PasswordHasher } from './login/password-hasher.ts';
+import { PrivateTokens } from './tokens/private-tokens.ts';
 import { openKeyRing } from './secrets/open-key-ring.ts';
 import { SecretBox } from './secrets/secret-box.ts';
 

@@ -1,16 +1,19 @@
-import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
+import { Type, type Static } from 'typebox';
+import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
 import { actorOf } from '../audit/audit.ts';
-import { newDetail, newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
-import { listAnswer } from '../http/list-answer.ts';
 import {
-  jsonAnswer,
-  noContent,
-  objectSchema,
-  type AccessResponse,
-  type Call,
-  type Operation,
-} from '../http/operation.ts';
-import { listSchema, pageParameters } from '../records/list-documents.ts';
+  newDetail,
+  newFieldErrors,
+  newAccessNotFound,
+  newPermissionDenied,
+  type AccessError,
+} from '../http/access-error.ts';
+import { shortList } from '../operations/list-answer.ts';
+import { CheckedFields } from '../operations/checked-fields.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
+import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
+import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
+import { anyUser } from '../operations/permission.ts';
 import {
   maxAccessKeys,
   type AccessKey,
@@ -24,102 +27,124 @@ const path = '/api/v1/authentication/access-keys/';
 const tag = 'Access keys';
 const maxEntries = 100;
 
-const settings: Readonly<Record<string, JsonSchema>> = {
-  ip_group: {
-    type: 'array',
-    items: { type: 'string' },
-    default: [anyAddress],
-    description: 'From where it may be used: *, addresses, ranges as 10.0.0.0/8 or 10.0.0.1-10.0.0.9.',
-  },
-  is_active: { type: 'boolean', default: true },
+const ipGroupDocument = {
+  default: [anyAddress],
+  description: 'From where it may be used: *, addresses, ranges as 10.0.0.0/8 or 10.0.0.1-10.0.0.9.',
 };
-const keyFields: Readonly<Record<string, JsonSchema>> = {
-  id: { type: 'string', format: 'uuid' },
-  ...settings,
-  date_created: { type: 'string', format: 'date-time' },
-  date_last_used: { type: 'string', format: 'date-time', nullable: true },
+const ipGroupExpected = `A list of 1 to ${maxEntries} entries is expected: *, an address, a range as 10.0.0.0/8, or one as 10.0.0.1-10.0.0.9.`;
+const settings = Type.Object({
+  ip_group: Type.Optional(
+    Type.Unsafe<string[]>({
+      ...Type.Array(Type.String({ fault: (entry: string) => (isIpGroupEntry(entry) ? undefined : ipGroupExpected) }), {
+        minItems: 1,
+        maxItems: maxEntries,
+      }),
+      ...ipGroupDocument,
+      // Forms have texts only: the list's entries with commas between.
+      prepare: (sent: JsonValue) =>
+        typeof sent === 'string' ? sent.split(/[\s,]+/).filter((entry) => entry !== '') : sent,
+      refusal: ipGroupExpected,
+    }),
+  ),
+  is_active: Type.Optional(
+    Type.Boolean({
+      default: true,
+      prepare: (sent: JsonValue) => (sent === 'true' ? true : sent === 'false' ? false : sent),
+      refusal: 'true or false is expected.',
+    }),
+  ),
+});
+const keyFields = {
+  id: uuid(),
+  ip_group: Type.Array(Type.String(), ipGroupDocument),
+  is_active: Type.Boolean({ default: true }),
+  date_created: timestamp(),
+  date_last_used: nullable(timestamp()),
 };
-const keySchema = objectSchema(keyFields);
-const body = objectSchema(settings, []);
+const keyRecord = Type.Object(keyFields);
 
 /** Each user's own access keys over HTTP; another's is 404, whoever asks. */
 export function accessKeyOperations(keys: AccessKeys): Operation[] {
-  const change = async (call: Call): Promise<AccessResponse> => {
-    const changed = parseKeySettings(await call.request.fields());
-    if (changed.ipGroup !== undefined) refuseWidening(call);
-    const key = await keys.update(keyOwnerOf(call), call.params['id']!, changed);
-    if (key === undefined) throw newAccessNotFound();
-    return jsonAnswer(200, present(key));
-  };
-  const changed = { tag, body, responses: { 200: keySchema } };
+  const ofOne = { path: `${path}{id}/`, tag, permission: anyUser, answers: { 200: keyRecord } };
+  const changeOperation = (
+    declaration: Pick<OperationDeclaration, 'method' | 'operationId' | 'description'>,
+  ): Operation =>
+    defineOperation({
+      summary: 'Change an access key',
+      ...ofOne,
+      ...declaration,
+      body: settings,
+      handle: async (call) => {
+        const changed = settingsOf((await call.readBody()).done());
+        if (changed.ipGroup !== undefined) refuseWidening(call);
+        const key = await keys.update(keyOwnerOf(call), call.params['id']!, changed);
+        if (key === undefined) throw newAccessNotFound();
+        return present(key);
+      },
+    });
   return [
-    {
-      method: 'GET',
+    defineList({
       path,
       operationId: 'listAccessKeys',
-      access: 'user',
-      document: { summary: 'Your access keys', tag, query: pageParameters, responses: { 200: listSchema(keySchema) } },
-      handle: (call) => listAnswer(call, sourceOf(keys, call.caller.id)),
-    },
-    {
+      summary: 'Your access keys',
+      tag,
+      permission: anyUser,
+      record: keyRecord,
+      list: async ({ caller }) => shortList(await keys.list(caller.id), present),
+    }),
+    defineOperation({
       method: 'POST',
       path,
       operationId: 'createAccessKey',
-      access: 'user',
-      document: {
-        summary: 'Make an access key',
-        description: `The secret is in this answer and in no other. A user has at most ${maxAccessKeys} keys.`,
-        tag,
-        body,
-        responses: { 201: objectSchema({ ...keyFields, secret: { type: 'string' } }) },
+      summary: 'Make an access key',
+      description: `The secret is in this answer and in no other. A user has at most ${maxAccessKeys} keys.`,
+      tag,
+      permission: anyUser,
+      body: settings,
+      answers: { 201: Type.Object({ ...keyFields, secret: Type.String() }) },
+      handle: async (call) => {
+        refuseWidening(call);
+        // An answer that is remembered would be a second place where the secret is.
+        if (call.request.context.request.headers['idempotency-key'] !== undefined)
+          throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
+        const { ipGroup = [anyAddress], isActive = true } = settingsOf((await call.readBody()).done());
+        const created = await keys.create(keyOwnerOf(call), { ipGroup, isActive });
+        if (created === undefined) throw newTooManyKeys();
+        return { ...present(created.key), secret: created.secret };
       },
-      handle: (call) => create(keys, call),
-    },
-    {
+    }),
+    defineOperation({
       method: 'GET',
-      path: `${path}{id}/`,
       operationId: 'getAccessKey',
-      access: 'user',
-      document: { summary: 'One of your access keys', tag, responses: { 200: keySchema } },
+      summary: 'One of your access keys',
+      ...ofOne,
       handle: async ({ caller, params }) => {
         const key = await keys.find(caller.id, params['id']!);
         if (key === undefined) throw newAccessNotFound();
-        return jsonAnswer(200, present(key));
+        return present(key);
       },
-    },
-    {
-      method: 'PATCH',
-      path: `${path}{id}/`,
-      operationId: 'patchAccessKey',
-      access: 'user',
-      document: { summary: 'Change an access key', ...changed },
-      handle: change,
-    },
-    {
+    }),
+    changeOperation({ method: 'PATCH', operationId: 'patchAccessKey' }),
+    changeOperation({
       method: 'PUT',
-      path: `${path}{id}/`,
       operationId: 'updateAccessKey',
-      access: 'user',
-      document: {
-        summary: 'Change an access key',
-        description: 'As PATCH: what is left out stays as it is.',
-        ...changed,
-      },
-      handle: change,
-    },
-    {
+      description: 'As PATCH: what is left out stays as it is.',
+    }),
+    defineOperation({
       method: 'DELETE',
-      path: `${path}{id}/`,
       operationId: 'deleteAccessKey',
-      access: 'user',
-      document: { summary: 'Delete an access key', tag, responses: { 204: null } },
+      summary: 'Delete an access key',
+      ...ofOne,
+      answers: { 204: null },
       handle: async (call) => {
         if (!(await keys.delete(keyOwnerOf(call), call.params['id']!))) throw newAccessNotFound();
-        return noContent;
       },
-    },
+    }),
   ];
 }
+
+export const newTooManyKeys = (): AccessError =>
+  newFieldErrors({ non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`] });
 
 /** Whoever has found a key that is of no use elsewhere is not to make one that is. */
 function refuseWidening({ caller }: Call): void {
@@ -127,57 +152,12 @@ function refuseWidening({ caller }: Call): void {
     throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
 }
 
-async function create(keys: AccessKeys, call: Call): Promise<AccessResponse> {
-  refuseWidening(call);
-  // An answer that is remembered would be a second place where the secret is.
-  if (call.request.context.request.headers['idempotency-key'] !== undefined)
-    throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
-  const { ipGroup = [anyAddress], isActive = true } = parseKeySettings(await call.request.fields());
-  const created = await keys.create(keyOwnerOf(call), { ipGroup, isActive });
-  if (created === undefined)
-    throw newFieldErrors({ non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`] });
-  return jsonAnswer(201, { ...present(created.key), secret: created.secret });
-}
+/** What was sent of them. */
+export const parseKeySettings = (fields: JsonObject): Partial<AccessKeySettings> =>
+  settingsOf(CheckedFields.ofBody(settings, fields).done());
 
-function sourceOf(keys: AccessKeys, userId: string): Parameters<typeof listAnswer<AccessKey>>[1] {
-  return {
-    async *all() {
-      yield await keys.list(userId);
-    },
-    page: async ({ limit, offset }) => {
-      const rows = await keys.list(userId);
-      return { count: rows.length, rows: rows.slice(offset, offset + limit) };
-    },
-    present,
-  };
-}
-
-/** What was sent of them. Forms have texts only: the list's entries with commas between. */
-export function parseKeySettings({ ip_group: ipGroup, is_active: isActive }: JsonObject): Partial<AccessKeySettings> {
-  const entries = typeof ipGroup === 'string' ? ipGroup.split(/[\s,]+/).filter((entry) => entry !== '') : ipGroup;
-  const active = isActive === 'true' ? true : isActive === 'false' ? false : isActive;
-  if (entries !== undefined && !isIpGroup(entries)) {
-    throw newFieldErrors({
-      ip_group: [
-        `A list of 1 to ${maxEntries} entries is expected: *, an address, a range as 10.0.0.0/8, or one as 10.0.0.1-10.0.0.9.`,
-      ],
-    });
-  }
-  if (active !== undefined && typeof active !== 'boolean')
-    throw newFieldErrors({ is_active: ['true or false is expected.'] });
-  return {
-    ...(entries === undefined ? {} : { ipGroup: entries }),
-    ...(active === undefined ? {} : { isActive: active }),
-  };
-}
-
-function isIpGroup(value: unknown): value is string[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.length <= maxEntries &&
-    value.every((entry) => typeof entry === 'string' && isIpGroupEntry(entry))
-  );
+function settingsOf({ ip_group: ipGroup, is_active: isActive }: Static<typeof settings>): Partial<AccessKeySettings> {
+  return { ...(ipGroup === undefined ? {} : { ipGroup }), ...(isActive === undefined ? {} : { isActive }) };
 }
 
 /** Who asks, about their own keys. */
@@ -185,10 +165,10 @@ export function keyOwnerOf(call: Call): KeyOwner {
   return { ...actorOf(call), actor: { id: call.caller.id, username: call.caller.username } };
 }
 
-function present({ id, ipGroup, isActive, dateCreated, dateLastUsed }: AccessKey): object {
+function present({ id, ipGroup, isActive, dateCreated, dateLastUsed }: AccessKey): Static<typeof keyRecord> {
   return {
     id,
-    ip_group: ipGroup,
+    ip_group: [...ipGroup],
     is_active: isActive,
     date_created: dateCreated.toISOString(),
     date_last_used: dateLastUsed?.toISOString() ?? null,

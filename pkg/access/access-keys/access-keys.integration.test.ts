@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { signDraft } from '../signature/signaturetest/sign.ts';
+import { signDraft } from './keytest/sign.ts';
 import { startKeyTest, type KeyTest } from './keytest/start-key-test.ts';
 
 const path = '/api/v1/authentication/access-keys/';

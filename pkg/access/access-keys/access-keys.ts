@@ -8,7 +8,7 @@ import { newAuthenticationFailed } from '../http/access-error.ts';
 import { randomText } from '../secrets/random-text.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
-import { isKeyId } from '../signature/signature-claim.ts';
+import { isKeyId } from './signature-claim.ts';
 
 /** How many a user may have. */
 export const maxAccessKeys = 10;

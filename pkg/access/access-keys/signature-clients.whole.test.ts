@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { request as httpRequest, type ClientRequest } from 'node:http';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { startKeyTest, type KeyTest, type TestKey } from './keytest/start-key-test.ts';
 
 /**

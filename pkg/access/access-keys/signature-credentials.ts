@@ -1,8 +1,8 @@
 import type { AccessRequest } from '../http/access-request.ts';
 import type { Credential } from '../http/credential.ts';
-import { readDraftSignature } from '../signature/draft-signature.ts';
-import { namesAccessKey, readMessageSignature } from '../signature/message-signature.ts';
-import type { SignedMessage } from '../signature/signed-message.ts';
+import { readDraftSignature } from './draft-signature.ts';
+import { namesAccessKey, readMessageSignature } from './message-signature.ts';
+import type { SignedMessage } from './signed-message.ts';
 import type { SignatureVerifier } from './signature-verifier.ts';
 
 /**

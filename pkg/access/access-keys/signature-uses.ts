@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { builder, currentTime } from '../access-tables.ts';
-import type { SignatureClaim } from '../signature/signature-claim.ts';
+import type { SignatureClaim } from './signature-claim.ts';
 
 /**
  * How many that have expired each new one takes away: more than come, so that they become few, and no task must run for

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccessAnswer, AccessReplica } from '../accesstest/start-access-test.ts';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
-import { signDraft, signMessage, type DraftOptions, type MessageOptions } from '../signature/signaturetest/sign.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
+import { signDraft, signMessage, type DraftOptions, type MessageOptions } from './keytest/sign.ts';
 import { startKeyTest, type KeyTest, type TestKey } from './keytest/start-key-test.ts';
 
 const path = '/api/v1/who/';

@@ -10,9 +10,9 @@ import type { AccessRequest } from '../http/access-request.ts';
 import type { Proof } from '../http/credential.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
-import { isBodyOf } from '../signature/body-digest.ts';
-import { isSignedWith, isTimely, unreadableClaim, type SignatureClaim } from '../signature/signature-claim.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { isBodyOf } from './body-digest.ts';
+import { isSignedWith, isTimely, unreadableClaim, type SignatureClaim } from './signature-claim.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { allowsAddress, anyAddress } from './ip-group.ts';
 import { SignatureUses } from './signature-uses.ts';
 

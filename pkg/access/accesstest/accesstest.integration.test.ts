@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { defaultOrgId } from './add-user.ts';
 import { startAccessTest, type AccessTest } from './start-access-test.ts';
 

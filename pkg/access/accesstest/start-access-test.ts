@@ -8,10 +8,10 @@ import { AccessDatabase } from '../access-database.ts';
 import { AccessServer } from '../access-server.ts';
 import { Audit } from '../audit/audit.ts';
 import type { Credential } from '../http/credential.ts';
-import type { Operation } from '../http/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { accessMigrations } from '../migrations.ts';
 import { Principals } from '../principals/principals.ts';
-import type { Throttle } from '../throttle/throttle.ts';
+import type { Throttle } from '../http/throttle.ts';
 import { addUser, type TestUser } from './add-user.ts';
 import { testCredential } from './test-credential.ts';
 

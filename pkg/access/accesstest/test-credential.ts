@@ -1,7 +1,7 @@
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential } from '../http/credential.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 
 /** Trusts `Authorization: Bearer <user id>`: for tests of what comes after authentication. */
 export const testCredential: Credential = {

@@ -4,7 +4,7 @@ import { runQuery, type Queryable } from '#pkg/database/index';
 import { isPersonalToken, newPersonalToken } from '#pkg/identity/index';
 import { builder } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
-import { TokenStore } from '../personal-tokens/token-store.ts';
+import { TokenStore } from '../tokens/token-store.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
 const NAME = 'initial-admin-token';

@@ -9,9 +9,9 @@ import { createTestDatabase, type TestDatabase } from '../../testenv/test-databa
 import { AccessDatabase } from '../access-database.ts';
 import { Audit } from '../audit/audit.ts';
 import { accessMigrations } from '../migrations.ts';
-import { PasswordHasher } from '../passwords/password-hasher.ts';
-import { PersonalTokenAuthenticator } from '../personal-tokens/personal-token-authenticator.ts';
-import { TokenStore } from '../personal-tokens/token-store.ts';
+import { PasswordHasher } from '../login/password-hasher.ts';
+import { PersonalTokenAuthenticator } from '../tokens/personal-token-authenticator.ts';
+import { TokenStore } from '../tokens/token-store.ts';
 import { ensureAdministrator, type AdministratorOptions } from './ensure-administrator.ts';
 
 let home: TestDatabase;

@@ -7,7 +7,7 @@ import { lockUntilCommit, type AccessDatabase } from '../access-database.ts';
 import { builder, currentTime } from '../access-tables.ts';
 import type { Audit } from '../audit/audit.ts';
 import { defaultOrgId } from '../orgs/organization.ts';
-import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { PasswordHasher } from '../login/password-hasher.ts';
 import { ensureAdminToken, type AdminUser } from './admin-token.ts';
 import { choosePassword } from './initial-password.ts';
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { checkPasswordRules } from '../passwords/check-password-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
 /** Without those that are easily taken for others: 24 of these 56 are 139 bits. */

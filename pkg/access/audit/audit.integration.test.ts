@@ -4,8 +4,8 @@ import type { AccessTables } from '../access-tables.ts';
 import { defaultOrgId, rootOrgId } from '../accesstest/add-user.ts';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
 import { Organizations } from '../orgs/organizations.ts';
-import { auditOperations } from '../audit-logs/audit-operations.ts';
-import { loginLogs, operateLogs } from '../audit-logs/log-lists.ts';
+import { auditOperations } from '../audit-operations.ts';
+import { loginLogs, operateLogs } from './log-lists.ts';
 
 const logins = '/api/v1/audits/login-logs/';
 const operations = '/api/v1/audits/operate-logs/';
@@ -228,7 +228,7 @@ describe('of many rows', () => {
       dialect: new PostgresDialect({ pool }),
       log: ({ query }) => void asked.push(query),
     });
-    const source = list({ kysely, query: new URLSearchParams(), scope });
+    const source = list({ kysely, query: {}, scope });
     await source.page({ limit: 10, offset: 20 });
     const batches = source.all()[Symbol.asyncIterator]();
     for (let i = 0; i < 2; i += 1) await batches.next();

@@ -1,7 +1,7 @@
 import { runQuery, type Queryable } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
-import type { OpenCall } from '../http/operation.ts';
+import type { OpenCall } from '../operations/operation.ts';
 import { FailedUseQuota } from './failed-use-quota.ts';
 
 export interface LoginEntry {

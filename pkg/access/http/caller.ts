@@ -15,5 +15,11 @@ export const isAdministrator = ({ systemRoles }: Principal): boolean => systemRo
 /** May see everything. */
 export const isAuditor = ({ systemRoles }: Principal): boolean =>
   systemRoles.has('SystemAdmin') || systemRoles.has('SystemAuditor');
-export const holdsIn = ({ orgRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean =>
-  roles.some((role) => orgRoles.get(orgId)?.has(role) === true);
+/** In one organization. SystemAdmin is OrgAdmin of every one, SystemAuditor OrgAuditor. */
+export const holdsIn = ({ orgRoles, systemRoles }: Principal, orgId: string, ...roles: readonly OrgRole[]): boolean =>
+  roles.some(
+    (role) =>
+      orgRoles.get(orgId)?.has(role) === true ||
+      (role === 'OrgAdmin' && systemRoles.has('SystemAdmin')) ||
+      (role === 'OrgAuditor' && systemRoles.has('SystemAuditor')),
+  );

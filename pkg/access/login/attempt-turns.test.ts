@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
+import { TooManyPasswordsError } from './turn-queue.ts';
 import { AttemptTurns } from './attempt-turns.ts';
 
 /** An attempt that ends when the test says so. */

@@ -1,5 +1,5 @@
 import { networkOf } from '#pkg/http/index';
-import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
+import { TooManyPasswordsError } from './turn-queue.ts';
 
 /**
  * Lets attempts for one account follow each other, and bounds how many are under way, in all and from one network: so

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit, LoginEntry } from '../audit/audit.ts';
 import { FailedUseQuota } from '../audit/failed-use-quota.ts';
-import type { PasswordHasher, PasswordCheck } from '../passwords/password-hasher.ts';
-import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
+import type { PasswordHasher, PasswordCheck } from './password-hasher.ts';
+import { TooManyPasswordsError } from './turn-queue.ts';
 import { fold } from '../names/fold-case.ts';
 import { AttemptTurns } from './attempt-turns.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
@@ -17,7 +17,7 @@ import {
   type LoginError,
 } from './login-error.ts';
 import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
-import { longestName } from './read-credentials.ts';
+import { longestName } from './credential-fields.ts';
 
 export interface LoginServiceOptions {
   database: AccessDatabase;

@@ -6,10 +6,10 @@ import {
   type AccessTest,
   type AccessTestParts,
 } from '../accesstest/start-access-test.ts';
-import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
-import { PasswordHasher } from '../passwords/password-hasher.ts';
-import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
+import { BearerTokens } from '../tokens/bearer-tokens.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
+import { PasswordHasher } from './password-hasher.ts';
+import { TooManyPasswordsError } from './turn-queue.ts';
 import { Users } from '../users/users.ts';
 import { loginOperations } from '../login-operations.ts';
 import { LoginService } from './login-service.ts';

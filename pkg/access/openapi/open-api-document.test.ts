@@ -1,14 +1,15 @@
+import { Type } from 'typebox';
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { noContent, objectSchema, type Operation } from '../http/operation.ts';
+import { noContent, type Operation } from '../operations/operation.ts';
 import { openApiDocument } from './open-api-document.ts';
 import { openApiFaults } from './openapitest/open-api-faults.ts';
-import { to2020Schema } from './to-2020-schema.ts';
+import { line, nullable } from '../operations/field-schemas.ts';
 
 const handle = (): Promise<typeof noContent> => Promise.resolve(noContent);
-const record = objectSchema({
-  id: { type: 'string', format: 'uuid' },
-  email: { type: 'string', nullable: true, example: 'mia@example.com' },
+const record = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  email: nullable(Type.String({ examples: ['mia@example.com'] })),
 });
 
 const operations: Operation[] = [
@@ -21,8 +22,8 @@ const operations: Operation[] = [
     document: {
       summary: 'Log in',
       tag: 'Authentication',
-      body: objectSchema({ username: { type: 'string' } }),
-      responses: { 201: record, 400: { type: 'object' } },
+      body: Type.Object({ username: Type.String() }),
+      answers: { 201: record, 400: Type.Object({}) },
     },
   },
   {
@@ -35,8 +36,8 @@ const operations: Operation[] = [
       summary: 'List users',
       tag: 'Users',
       inOrganization: true,
-      query: [{ name: 'search', description: 'In names.', schema: { type: 'string' } }],
-      responses: { 200: { type: 'array', items: record } },
+      query: Type.Object({ search: Type.Optional(Type.String({ description: 'In names.' })) }),
+      answers: { 200: Type.Array(record) },
     },
   },
   {
@@ -49,8 +50,8 @@ const operations: Operation[] = [
       summary: 'Change a user',
       description: 'In part.',
       tag: 'Users',
-      body: objectSchema({ groups: { type: 'array', items: { type: 'string' } } }, []),
-      responses: { 200: record },
+      body: Type.Object({ groups: Type.Optional(Type.Array(Type.String())) }),
+      answers: { 200: record },
     },
   },
   {
@@ -59,7 +60,7 @@ const operations: Operation[] = [
     operationId: 'deleteUser',
     access: 'user',
     handle,
-    document: { summary: 'Remove a user', tag: 'Users', responses: { 204: null } },
+    document: { summary: 'Remove a user', tag: 'Users', answers: { 204: null } },
   },
   { method: 'GET', path: '/settings/', operationId: 'getSettings', access: 'open', handle },
 ];
@@ -84,9 +85,9 @@ describe('the OpenAPI document', () => {
   test('would be found out if it had one', () => {
     const paths = {
       '/a/{id}/': {
-        get: { operationId: 'same', parameters: [], responses: { 200: { $ref: '#/components/responses/Nothing' } } },
+        get: { operationId: 'same', parameters: [], answers: { 200: { $ref: '#/components/responses/Nothing' } } },
       },
-      '/b/': { get: { operationId: 'same', parameters: [], responses: {} } },
+      '/b/': { get: { operationId: 'same', parameters: [], answers: {} } },
     };
     expect(openApiFaults({ ...document, paths }).length).toBeGreaterThanOrEqual(3);
     expect(openApiFaults({ ...document, paths: { 'no-slash': {} } })).not.toEqual([]);
@@ -162,18 +163,27 @@ describe('the OpenAPI document', () => {
   });
 });
 
-test('a schema becomes one of JSON Schema 2020-12', () => {
-  expect(
-    to2020Schema({
+test('a schema is shown without what only requests are checked by', () => {
+  const schema = { type: 'string', minLength: 1, maxLength: 3, enum: ['x'] };
+  const field = line({ maxLength: 3, enum: ['x'], fault: () => 'No.', refusal: 'Expected x.' });
+  const shown = openApiDocument(
+    [
+      {
+        ...operations[0]!,
+        document: {
+          summary: 'Log in',
+          tag: 'Authentication',
+          answers: { 201: Type.Object({ field, none: nullable(field) }) },
+        },
+      },
+    ],
+    { svcVersion: '2.22.0' },
+  );
+  expect(JSON.stringify(shown)).toContain(
+    JSON.stringify({
       type: 'object',
-      properties: { a: { type: 'string', nullable: true, enum: ['x'], example: 'x' } },
-      additionalProperties: { type: 'array', items: { type: 'integer', nullable: true } },
-      anyOf: [{ type: 'object', nullable: true }],
+      required: ['field', 'none'],
+      properties: { field: schema, none: { ...schema, type: ['string', 'null'] } },
     }),
-  ).toEqual({
-    type: 'object',
-    properties: { a: { type: ['string', 'null'], enum: ['x', null], examples: ['x'] } },
-    additionalProperties: { type: 'array', items: { type: ['integer', 'null'] } },
-    anyOf: [{ type: ['object', 'null'] }],
-  });
+  );
 });

@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
-import type { Operation, OperationDocument } from '../http/operation.ts';
+import type { TObject, TSchema } from 'typebox';
+import type { JsonObject } from '#pkg/apimachinery/index';
+import type { Operation, OperationDocument } from '../operations/operation.ts';
 import {
   jsonContent,
+  pageParameters,
   parameterReference,
   responseReference,
   securitySchemes,
@@ -10,7 +12,6 @@ import {
   sharedResponses,
   sharedSchemas,
 } from './shared-components.ts';
-import { to2020Schema } from './to-2020-schema.ts';
 
 /** The error responses of every operation that does not declare its own. */
 const refusals: Readonly<Record<number, string>> = {
@@ -75,18 +76,27 @@ function describe(operation: Documented): JsonObject {
   };
 }
 
-function parametersOf({ method, path, access, document: { query = [], inOrganization } }: Documented): JsonObject[] {
+function parametersOf({ method, path, access, document }: Documented): JsonObject[] {
+  const { query, isList = false, inOrganization = false } = document;
   const inPath = pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
-  const inQuery = query.map(({ name, description, schema }) => ({
-    name,
-    in: 'query',
-    description,
-    schema: to2020Schema(schema),
-  }));
-  const organization =
-    inOrganization === true ? [parameterReference('Organization'), parameterReference('OrganizationId')] : [];
-  const csrf = access === 'user' && method !== 'GET' ? [parameterReference('CsrfToken')] : [];
-  return [...inPath, ...inQuery, ...organization, ...csrf];
+  const inQuery = Object.entries(query?.properties ?? {}).flatMap(([name, property]) => {
+    const { description, ...schema } = schemaOf(property);
+    return 'not' in schema ? [] : [{ name, in: 'query', description: description!, schema }];
+  });
+  return [
+    ...inPath,
+    ...(isList ? pageParameters : []),
+    ...inQuery,
+    ...(inOrganization ? [parameterReference('Organization'), parameterReference('OrganizationId')] : []),
+    ...(access === 'user' && method !== 'GET' ? [parameterReference('CsrfToken')] : []),
+  ];
+}
+
+/** As JSON: without what only `CheckedFields` reads. */
+function schemaOf(schema: TSchema): JsonObject {
+  return JSON.parse(
+    JSON.stringify(schema, (name, value: unknown) => (name === 'refusal' ? undefined : value)),
+  ) as JsonObject;
 }
 
 function pathParameters(path: string): string[] {
@@ -94,20 +104,21 @@ function pathParameters(path: string): string[] {
 }
 
 /** A form has texts and boxes alone: it is offered where nothing else is asked for. */
-function bodyContent(body: JsonSchema): JsonObject {
-  const schema = to2020Schema(body);
-  const isForm = Object.values(body.properties ?? {}).every(({ type }) => type === 'string' || type === 'boolean');
+function bodyContent(body: TObject): JsonObject {
+  const schema = schemaOf(body);
+  const isForm = Object.values(body.properties as Record<string, { type?: unknown }>).every(
+    ({ type }) => type === 'string' || type === 'boolean',
+  );
   return {
     ...jsonContent(schema),
     ...(isForm ? { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema } } : {}),
   };
 }
 
-function responsesOf(operation: Documented): JsonObject {
-  const { access, path, document } = operation;
-  const { query = [], body, inOrganization = false, responses } = document;
+function responsesOf({ access, path, document }: Documented): JsonObject {
+  const { query, body, isList = false, inOrganization = false, answers } = document;
   const applies: Readonly<Record<number, boolean>> = {
-    400: body !== undefined || query.length > 0 || inOrganization,
+    400: body !== undefined || query !== undefined || isList || inOrganization,
     401: true,
     403: access === 'user',
     404: pathParameters(path).length > 0 || inOrganization,
@@ -118,7 +129,7 @@ function responsesOf(operation: Documented): JsonObject {
   const added = Object.keys(applies)
     .filter((status) => applies[Number(status)])
     .map((status) => [status, responseOf(status, null)]);
-  const own = Object.entries(responses).map(([status, schema]) => [status, responseOf(status, schema)]);
+  const own = Object.entries(answers).map(([status, schema]) => [status, responseOf(status, schema)]);
   // What an operation says itself, it knows better.
   return {
     ...Object.fromEntries(added),
@@ -127,11 +138,11 @@ function responsesOf(operation: Documented): JsonObject {
   } as JsonObject;
 }
 
-function responseOf(status: string, schema: JsonSchema | null): JsonObject {
+function responseOf(status: string, schema: TSchema | null): JsonObject {
   const refusal = refusals[Number(status)];
   if (schema === null && refusal !== undefined) return responseReference(refusal);
   return {
     description: STATUS_CODES[status] ?? status,
-    ...(schema === null ? {} : { content: jsonContent(to2020Schema(schema)) }),
+    ...(schema === null ? {} : { content: jsonContent(schemaOf(schema)) }),
   };
 }

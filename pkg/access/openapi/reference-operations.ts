@@ -1,6 +1,7 @@
+import { Type } from 'typebox';
 import { PageFiles, referencePageFiles } from '#pkg/http/index';
 import { newAccessNotFound } from '../http/access-error.ts';
-import { objectSchema, type AccessResponse, type Operation } from '../http/operation.ts';
+import type { AccessResponse, Operation } from '../operations/operation.ts';
 import { openApiDocument, type OpenApiDocumentOptions } from './open-api-document.ts';
 import { referencePageHtml, referencePageScript } from './reference-page-html.ts';
 
@@ -19,7 +20,7 @@ export function referenceOperations(described: readonly Operation[], options: Op
     document: {
       summary: 'This description',
       tag: 'Reference',
-      responses: { 200: objectSchema({ openapi: { type: 'string' } }) },
+      answers: { 200: Type.Object({ openapi: Type.String() }) },
     },
     handle: () => answerFile('openapi.json'),
   };

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Type } from 'typebox';
 import type { Browser } from 'playwright-core';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
-import { jsonAnswer, objectSchema, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { complaintsOf, hasBrowser, startBrowser } from '../pages/pagetest/browser.ts';
 import { referenceOperations } from './reference-operations.ts';
 
 const seen: (string | undefined)[] = [];
-const text = objectSchema({ text: { type: 'string' } });
+const text = Type.Object({ text: Type.String() });
 const echo: Operation = {
   method: 'POST',
   path: '/api/v1/echo/',
@@ -16,7 +17,7 @@ const echo: Operation = {
     summary: 'Say it again </script><script>window.broken = 1</script>',
     tag: 'Echo',
     body: text,
-    responses: { 200: text },
+    answers: { 200: text },
   },
   handle: async ({ request }) => {
     seen.push(request.header('x-csrftoken'));

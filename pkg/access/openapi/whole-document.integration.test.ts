@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '#pkg/apimachinery/index';
 import { AccessService } from '../access-service.ts';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
-import type { Operation } from '../http/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { openKeyRing } from '../secrets/open-key-ring.ts';
 import { openApiFaults } from './openapitest/open-api-faults.ts';
 import { TrustedProxies } from '#pkg/http/index';

@@ -1,12 +1,18 @@
 import { sql, type Kysely } from 'kysely';
+import { Type, type Static } from 'typebox';
 import { builder, type AccessTables } from '../access-tables.ts';
-import type { ListSource } from '../http/list-answer.ts';
+import type { ListSource } from '../operations/list-answer.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
-import { readOrder } from '../records/read-order.ts';
+import { filterText, uuid } from '../operations/field-schemas.ts';
+import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
-import { organizationColumns, presentOrganization, type Organization } from './organization.ts';
+import {
+  organizationColumns,
+  presentOrganization,
+  type Organization,
+  type OrganizationRecord,
+} from './organization.ts';
 
 /** The first is the usual one. */
 export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
@@ -16,27 +22,27 @@ export const orgOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['date_updated', { expression: sql.ref('date_updated'), type: 'timestamptz' }],
 ]);
 
-/**
- * All of them for who may see everything, for others those in which they have a role. Throws 400 by field for what the
- * query asks wrongly.
- */
+export const orgFilters = Type.Object({
+  search: filterText('The name contains it, in any case.'),
+  q: filterText('Like `search`.'),
+  id: Type.Optional(uuid({ description: 'With this id.' })),
+  name: filterText('With this name, in any case.'),
+  order: orderField(orgOrders),
+});
+
+/** All of them for who may see everything, for others those in which they have a role. */
 export function listOrgs(
-  query: URLSearchParams,
+  query: Static<typeof orgFilters>,
   caller: Principal,
   kysely: Kysely<AccessTables>,
-): ListSource<Organization> {
-  const reader = FieldReader.ofQuery(query);
+): ListSource<Organization, OrganizationRecord> {
   let rows = builder.selectFrom('access.organizations').select(organizationColumns);
   if (!isAuditor(caller)) rows = rows.where((eb) => eb('id', '=', eb.fn.any(eb.val([...caller.orgRoles.keys()]))));
-  for (const name of ['search', 'q']) {
-    const part = reader.text(name, { isExact: true, longest: 1000 });
+  for (const part of [query.search, query.q])
     if (part !== undefined) rows = rows.where(sql<boolean>`strpos(name_key, ${fold(part)}) > 0`);
-  }
-  const id = reader.uuid('id');
+  const { id, name } = query;
   if (id !== undefined) rows = rows.where('id', '=', id);
-  const name = reader.text('name', { isExact: true, longest: 1000 });
   if (name !== undefined) rows = rows.where('name_key', '=', fold(name));
-  const order = readOrder(reader, orgOrders);
-  reader.done();
+  const order = orderOf(query.order, orgOrders);
   return keysetList({ kysely, rows, order, id: sql.ref('id'), present: presentOrganization });
 }

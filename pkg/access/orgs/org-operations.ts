@@ -1,89 +1,113 @@
 import { newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
-import { listAnswer } from '../http/list-answer.ts';
-import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation } from '../http/operation.ts';
-import { isAdministrator, isAuditor } from '../http/caller.ts';
-import { listOrgs } from './list-orgs.ts';
-import { orgDocuments } from './org-documents.ts';
-import { presentOrganization, type Organization } from './organization.ts';
+import { isAuditor } from '../http/caller.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
+import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
+import { administrators, anyUser } from '../operations/permission.ts';
+import { listOrgs, orgFilters } from './list-orgs.ts';
+import { organizationRecord, presentOrganization, type Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
 import { removeOrg } from './remove-org.ts';
-import { selectOrg } from './select-org.ts';
-import { changeOrg, createOrg } from './write-org.ts';
-
-type Handle = (call: Call, parts: OrgParts) => Promise<AccessResponse>;
+import { inOrganization } from './select-org.ts';
+import { changeOrg, createOrg, orgChangeFields, orgFields } from './write-org.ts';
 
 const all = '/api/v1/orgs/orgs/';
 const one = `${all}{id}/`;
+const tag = 'Organizations';
+const answers = { 200: organizationRecord };
 
 /**
  * `/api/v1/orgs/orgs/`: those the caller has a role in; for who may see everything all of them, ROOT and DEFAULT among
  * them.
  */
 export function orgOperations(parts: OrgParts): Operation[] {
-  const handledBy = (handle: Handle) => ({ access: 'user', handle: (call: Call) => handle(call, parts) }) as const;
+  const changeOperation = (
+    declaration: Pick<OperationDeclaration, 'method' | 'operationId' | 'summary'> & {
+      body: typeof orgFields | typeof orgChangeFields;
+    },
+  ): Operation =>
+    defineOperation({
+      path: one,
+      description: 'For SystemAdmin. The built-in organizations stay as they are.',
+      tag,
+      permission: administrators,
+      answers,
+      ...declaration,
+      handle: async (call) => {
+        const organization = await findOwn(call, parts);
+        return presentOrganization(await changeOrg(call, organization, (await call.readBody()).done(), parts));
+      },
+    });
   return [
-    { method: 'GET', path: all, operationId: 'listOrganizations', document: orgDocuments.list, ...handledBy(list) },
-    {
+    defineList({
+      path: all,
+      operationId: 'listOrganizations',
+      summary: 'Organizations I have a role in',
+      description: 'For SystemAdmin and SystemAuditor: all of them.',
+      tag,
+      permission: anyUser,
+      record: organizationRecord,
+      query: orgFilters,
+      list: (call) => listOrgs(call.readQuery().done(), call.caller, parts.database.kysely),
+    }),
+    defineOperation({
       method: 'POST',
       path: all,
       operationId: 'createOrganization',
-      document: orgDocuments.create,
-      ...handledBy(create),
-    },
-    {
+      summary: 'Create an organization',
+      description: 'For SystemAdmin. It is the namespace `org-<id>` of the content platform.',
+      tag,
+      permission: administrators,
+      body: orgFields,
+      answers: { 201: organizationRecord },
+      handle: async (call) => presentOrganization(await createOrg(call, (await call.readBody()).done(), parts)),
+    }),
+    defineOperation({
       method: 'GET',
       path: `${all}current/`,
       operationId: 'currentOrganization',
-      document: orgDocuments.current,
-      ...handledBy(current),
-    },
-    { method: 'GET', path: one, operationId: 'readOrganization', document: orgDocuments.read, ...handledBy(read) },
-    {
+      summary: 'The organization in which a call is made',
+      tag,
+      inOrganization: true,
+      permission: inOrganization(parts.organizations),
+      answers,
+      handle: async (_, organization) => presentOrganization(organization),
+    }),
+    defineOperation({
+      method: 'GET',
+      path: one,
+      operationId: 'readOrganization',
+      summary: 'An organization',
+      description: 'By id or name.',
+      tag,
+      permission: anyUser,
+      answers,
+      handle: async (call) => presentOrganization(await findVisible(call, parts)),
+    }),
+    changeOperation({
       method: 'PUT',
-      path: one,
       operationId: 'replaceOrganization',
-      document: orgDocuments.replace,
-      ...handledBy(change(true)),
-    },
-    {
+      summary: 'Change an organization',
+      body: orgFields,
+    }),
+    changeOperation({
       method: 'PATCH',
-      path: one,
       operationId: 'updateOrganization',
-      document: orgDocuments.update,
-      ...handledBy(change(false)),
-    },
-    {
+      summary: 'Change something of an organization',
+      body: orgChangeFields,
+    }),
+    defineOperation({
       method: 'DELETE',
       path: one,
       operationId: 'deleteOrganization',
-      document: orgDocuments.remove,
-      ...handledBy(remove),
-    },
+      summary: 'Delete an organization',
+      description: 'For SystemAdmin. 409 while it has members, or its namespace holds objects.',
+      tag,
+      permission: administrators,
+      answers: { 204: null, 409: null },
+      handle: async (call) => removeOrg(call, await findOwn(call, parts), parts),
+    }),
   ];
 }
-
-const list: Handle = (call, { database }) => listAnswer(call, listOrgs(call.query, call.caller, database.kysely));
-
-const create: Handle = async (call, parts) => {
-  if (!isAdministrator(call.caller)) throw newPermissionDenied();
-  return jsonAnswer(201, presentOrganization(await createOrg(call, parts)));
-};
-
-const current: Handle = async (call, { organizations }) => answerOf(await selectOrg(call, organizations));
-
-const read: Handle = async (call, parts) => answerOf(await findVisible(call, parts));
-
-const change =
-  (isWhole: boolean): Handle =>
-  async (call, parts) =>
-    answerOf(await changeOrg(call, await findOwn(call, parts), isWhole, parts));
-
-const remove: Handle = async (call, parts) => {
-  await removeOrg(call, await findOwn(call, parts), parts);
-  return noContent;
-};
-
-const answerOf = (organization: Organization): AccessResponse => jsonAnswer(200, presentOrganization(organization));
 
 /** Throws 404 also for one that is not the caller's to see. */
 async function findVisible({ caller, params }: Call, { organizations }: OrgParts): Promise<Organization> {
@@ -93,9 +117,8 @@ async function findVisible({ caller, params }: Call, { organizations }: OrgParts
   return organization;
 }
 
-/** To change or delete: by an administrator, and none of those that come with the system. */
+/** To change or delete: none of those that come with the system. */
 async function findOwn(call: Call, parts: OrgParts): Promise<Organization> {
-  if (!isAdministrator(call.caller)) throw newPermissionDenied();
   const organization = await findVisible(call, parts);
   if (organization.builtin) throw newPermissionDenied('A built-in organization cannot be changed or deleted.');
   return organization;

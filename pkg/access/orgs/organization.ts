@@ -1,5 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { AccessTables } from '../access-tables.ts';
+import { Type, type Static } from 'typebox';
+import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
+import { recordOf } from '../operations/record-of.ts';
 
 /** All users of all organizations; nobody is a member of it. */
 export const rootOrgId = '00000000-0000-0000-0000-000000000000';
@@ -30,28 +33,31 @@ export function namespaceOf(id: string): string | undefined {
 }
 
 /** The record that clients see. */
-export function presentOrganization({
-  id,
-  name,
-  builtin,
-  comment,
-  created_by,
-  date_created,
-  date_updated,
-  namespace_ready,
-}: Organization): object {
+export const organizationRecord = Type.Object({
+  id: uuid(),
+  name: Type.String(),
+  builtin: Type.Boolean(),
+  is_root: Type.Boolean(),
+  is_default: Type.Boolean(),
+  comment: Type.String(),
+  created_by: Type.String(),
+  date_created: timestamp(),
+  date_updated: timestamp(),
+  namespace: nullable(Type.String({ description: 'On the content platform; ROOT has none.' })),
+  namespace_ready: Type.Boolean({
+    description: 'The namespace is there. While the content platform cannot be reached it comes later, by itself.',
+  }),
+});
+
+export type OrganizationRecord = Static<typeof organizationRecord>;
+
+export function presentOrganization(organization: Organization): OrganizationRecord {
+  const { id, namespace_ready } = organization;
   const namespace = namespaceOf(id) ?? null;
-  return {
-    id,
-    name,
-    builtin,
+  return recordOf(organizationRecord, organization, {
     is_root: id === rootOrgId,
     is_default: id === defaultOrgId,
-    comment,
-    created_by,
-    date_created: date_created.toISOString(),
-    date_updated: date_updated.toISOString(),
     namespace,
     namespace_ready: namespace !== null && namespace_ready,
-  };
+  });
 }

@@ -1,7 +1,7 @@
 import { PreparedStatement, type Placeholders } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { organizationColumns, type Organization } from './organization.ts';
 

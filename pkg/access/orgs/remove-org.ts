@@ -2,7 +2,7 @@ import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { isAccessError, newAccessConflict, newOrgNotFound, newAccessUnavailable } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import type { Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
 

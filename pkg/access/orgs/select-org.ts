@@ -1,8 +1,24 @@
 import { newDetail, newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
-import { isAuditor, type Principal } from '../http/caller.ts';
+import type { Call } from '../operations/operation.ts';
+import { holdsIn, isAuditor, type OrgRole, type Principal } from '../http/caller.ts';
+import type { Permission } from '../operations/permission.ts';
 import { defaultOrgId, type Organization } from './organization.ts';
 import type { Organizations } from './organizations.ts';
+
+/**
+ * Who has one of the roles in the selected organization, and without any named whoever has a role there. SystemAdmin is
+ * OrgAdmin of every organization, SystemAuditor OrgAuditor.
+ */
+export const inOrganization = (
+  organizations: Pick<Organizations, 'find'>,
+  ...roles: readonly OrgRole[]
+): Permission<Organization> => ({
+  check: async (call) => {
+    const organization = await selectOrg(call, organizations);
+    if (roles.length > 0 && !holdsIn(call.caller, organization.id, ...roles)) throw newPermissionDenied();
+    return organization;
+  },
+});
 
 type OrgCall = Pick<Call, 'caller' | 'request' | 'query'>;
 

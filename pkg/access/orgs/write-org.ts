@@ -1,40 +1,41 @@
 import { sql } from 'kysely';
-import type { JsonObject } from '#pkg/apimachinery/index';
+import { Type, type Static } from 'typebox';
 import { runQuery } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
 import { builder, currentTime } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import { fold } from '../names/fold-case.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { isUuid } from '../records/uuid.ts';
+import { freeText, line } from '../operations/field-schemas.ts';
+import { isUuid } from '../operations/uuid.ts';
 import type { OrgParts } from './org-parts.ts';
 import { organizationColumns, type Organization } from './organization.ts';
 
-interface OrgFields {
-  name: string | undefined;
-  comment: string | undefined;
-}
+export const orgFields = Type.Object({
+  name: line({ description: 'Unique in any case; no comma.', fault: nameFault }),
+  comment: Type.Optional(freeText({ maxLength: 2000 })),
+});
+export const orgChangeFields = Type.Partial(orgFields);
 
 /** Its namespace comes at once, or, while the platform cannot be reached, later: `namespace_ready` says which. */
 export async function createOrg(
   call: Call,
+  { name, comment = '' }: Static<typeof orgFields>,
   { database, audit, organizations, names, namespaces }: OrgParts,
 ): Promise<Organization> {
-  const { name, comment = '' } = readFields(await call.request.fields(), true);
   await names.prepare();
   const created = await withUniqueName(() =>
     database.transaction(async (on) => {
       const insert = builder
         .insertInto('access.organizations')
-        .values({ name: name!, name_key: fold(name!), comment, created_by: call.caller.username })
+        .values({ name, name_key: fold(name), comment, created_by: call.caller.username })
         .returning(organizationColumns);
       const { rows } = await runQuery(on, insert, 'organization-insert');
       const organization = rows[0]!;
       await names.claim('organization', organization, on);
       await audit.operate(
-        { ...actorOf(call), action: 'create', resourceType: 'organization', resource: name!, orgId: organization.id },
+        { ...actorOf(call), action: 'create', resourceType: 'organization', resource: name, orgId: organization.id },
         on,
       );
       return organization;
@@ -44,14 +45,12 @@ export async function createOrg(
   return (await organizations.find(created.id)) ?? created;
 }
 
-/** `isWhole`: PUT, which must have a name. */
 export async function changeOrg(
   call: Call,
   { id, name: before }: Organization,
-  isWhole: boolean,
+  { name, comment }: Static<typeof orgChangeFields>,
   { database, audit, organizations, names, namespaces }: OrgParts,
 ): Promise<Organization> {
-  const { name, comment } = readFields(await call.request.fields(), isWhole);
   await names.prepare();
   await withUniqueName(() =>
     database.transaction(async (on) => {
@@ -93,16 +92,6 @@ export async function changeOrg(
   const changed = await organizations.find(id);
   if (changed === undefined) throw newOrgNotFound();
   return changed;
-}
-
-function readFields(fields: JsonObject, isNameRequired: boolean): OrgFields {
-  const reader = FieldReader.ofBody(fields);
-  const read = {
-    name: reader.text('name', { isRequired: isNameRequired, check: nameFault }),
-    comment: reader.text('comment', { isFree: true, longest: 2000 }),
-  };
-  reader.done();
-  return read;
 }
 
 /** A header must be able to say it, and it must not be taken for an id. */

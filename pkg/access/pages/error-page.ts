@@ -1,7 +1,7 @@
 import { isJsonObject } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
 import { csrfTokenFailure, type AccessError } from '../http/access-error.ts';
-import type { AccessResponse } from '../http/operation.ts';
+import type { AccessResponse } from '../operations/operation.ts';
 import { html } from './html.ts';
 import { pageAnswer } from './page.ts';
 

@@ -1,6 +1,6 @@
 import { isJsonObject, isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { isAccessError } from '../http/access-error.ts';
-import type { AccessResponse } from '../http/operation.ts';
+import type { AccessResponse } from '../operations/operation.ts';
 import type { Problems } from './form-fields.ts';
 
 /** Why a form was refused, for the person who sent it. */

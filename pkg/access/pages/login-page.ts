@@ -4,10 +4,11 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { formatCookie, sessionCookie } from '../http/cookies.ts';
-import type { AccessResponse, OpenCall, Operation } from '../http/operation.ts';
+import type { AccessResponse, OpenCall, Operation } from '../operations/operation.ts';
 import { isFromElsewhere } from '../http/same-site.ts';
 import type { LoginService } from '../login/login-service.ts';
-import { readCredentials } from '../login/read-credentials.ts';
+import { credentialFields } from '../login/credential-fields.ts';
+import { CheckedFields } from '../operations/checked-fields.ts';
 import { endSession } from '../sessions/end-session.ts';
 import { endSessionCookies, sessionCookies } from '../sessions/session-cookies.ts';
 import type { NewSession, Sessions } from '../sessions/sessions.ts';
@@ -84,7 +85,7 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
   const begin = async (): Promise<AccessResponse> => {
     const { address, userAgent } = request;
     const { id, passwordChanged } = await login.login({
-      ...readCredentials({ username: form.username, password }),
+      ...CheckedFields.ofBody(credentialFields, { username: form.username, password }).done(),
       address,
       userAgent,
       type: 'web',

@@ -1,6 +1,6 @@
 import { PageFiles } from '#pkg/http/index';
 import { newAccessNotFound } from '../http/access-error.ts';
-import type { Operation } from '../http/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { pagesJs } from './pages-js.ts';
 import { accessStyleCss } from './style-css.ts';
 

@@ -1,10 +1,10 @@
 import type { AccessDatabase } from '../access-database.ts';
 import type { AccessKeys } from '../access-keys/access-keys.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Operation } from '../http/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import type { LoginService } from '../login/login-service.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { PersonalTokens } from '../personal-tokens/personal-tokens.ts';
+import type { PersonalTokens } from '../tokens/personal-tokens.ts';
 import type { OwnProfile } from '../users/own-profile.ts';
 import { loginPages } from './login-page.ts';
 import { seeOther } from './page.ts';

@@ -1,5 +1,5 @@
 import type { AnswerHeaders } from '#pkg/http/index';
-import type { AccessResponse } from '../http/operation.ts';
+import type { AccessResponse } from '../operations/operation.ts';
 import { html, type Html } from './html.ts';
 
 /** Everything is a file of this origin, nothing is inline, nothing is fetched; nobody shows the page within theirs. */

@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
 import { builder } from '../access-tables.ts';
+import { Type, type Static, type TProperties } from 'typebox';
+import { timestamp, uuid } from '../operations/field-schemas.ts';
+import { recordOf } from '../operations/record-of.ts';
 import { findRole, type AccessRole, type RoleName } from '../principals/role.ts';
 
 /** A role that a user has: in the system as a whole, or in one organization. */
@@ -35,31 +38,36 @@ export function selectBindings(scope: RoleScope) {
     .$narrowType<{ role: RoleName }>();
 }
 
+const ofOrg = { org: uuid(), org_name: Type.String() };
+const record = <Fields extends TProperties>(fields: Fields) =>
+  Type.Object({
+    id: uuid(),
+    scope: Type.String(),
+    user: uuid(),
+    user_display: Type.String(),
+    role: uuid(),
+    role_name: Type.String(),
+    role_display: Type.String(),
+    ...fields,
+    created_by: Type.String(),
+    date_created: timestamp(),
+  });
+export const bindingRecord = { system: record({}), org: record(ofOrg) };
+
+export type BindingRecord = Static<typeof bindingRecord.system>;
+
 /** The record that clients see: what it refers to by id, as it is given in a POST, and in words. */
-export function presentBinding({
-  id,
-  user_id,
-  username,
-  user_name,
-  role,
-  created_by,
-  date_created,
-  org_id,
-  org_name,
-}: Binding): object {
-  const { id: roleId, display_name, scope } = findRole(role)!;
-  return {
-    id,
+export function presentBinding(binding: Binding): BindingRecord {
+  const { id: roleId, display_name, scope } = findRole(binding.role)!;
+  return recordOf(bindingRecord[scope], binding, {
     scope,
-    user: user_id,
-    user_display: `${user_name} (${username})`,
+    user: binding.user_id,
+    user_display: `${binding.user_name} (${binding.username})`,
     role: roleId,
-    role_name: role,
+    role_name: binding.role,
     role_display: display_name,
-    ...(org_id === null ? {} : { org: org_id, org_name }),
-    created_by,
-    date_created: date_created.toISOString(),
-  };
+    ...(binding.org_id === null ? {} : { org: binding.org_id }),
+  });
 }
 
 /** For the audit. */

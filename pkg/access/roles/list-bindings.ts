@@ -1,14 +1,16 @@
 import { sql, type Expression, type SqlBool } from 'kysely';
+import { Type, type Static, type TObject } from 'typebox';
 import { newPermissionDenied } from '../http/access-error.ts';
-import type { ListSource } from '../http/list-answer.ts';
-import type { Call } from '../http/operation.ts';
+import type { ListSource } from '../operations/list-answer.ts';
+import type { Call } from '../operations/operation.ts';
 import { isRoot } from '../orgs/organization.ts';
 import { askedOrg, selectOrg } from '../orgs/select-org.ts';
 import { isAuditor, type Principal } from '../http/caller.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
-import { readOrder } from '../records/read-order.ts';
-import { presentBinding, selectBindings, type Binding, type RoleScope } from './binding.ts';
+import type { CheckedFields } from '../operations/checked-fields.ts';
+import { line } from '../operations/field-schemas.ts';
+import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { orderField, orderOf } from '../operations/order-field.ts';
+import { presentBinding, selectBindings, type Binding, type BindingRecord, type RoleScope } from './binding.ts';
 import { findRole } from '../principals/role.ts';
 import type { RoleParts } from './role-parts.ts';
 
@@ -27,26 +29,45 @@ export function readableOrgs(caller: Principal): string[] | undefined {
   );
 }
 
-/**
- * Throws 403 for who may read none, or none of the organization that is asked for, and 400 by field for what the query
- * asks wrongly.
- */
-export async function listBindings(scope: RoleScope, call: Call, parts: RoleParts): Promise<ListSource<Binding>> {
+/** Of a role of this scope: id, or name. */
+export const roleField = (scope: RoleScope, description: string) =>
+  line({
+    description,
+    fault: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
+  });
+
+/** Without the field `org` where there is none. */
+export const ofScope = <Fields extends TObject>(scope: RoleScope, fields: Fields): Fields =>
+  scope === 'org' ? fields : (Type.Omit(fields, ['org']) as TObject as Fields);
+
+export const bindingFilters = (scope: RoleScope) =>
+  ofScope(
+    scope,
+    Type.Object({
+      user: Type.Optional(line({ description: 'Of this user: id or username.', maxLength: 1000 })),
+      role: Type.Optional(roleField(scope, 'Of this role: id or name.')),
+      org: Type.Optional(line({ description: 'In this organization: id or name.', maxLength: 1000 })),
+      order: orderField(bindingOrders),
+    }),
+  );
+type BindingFilters = CheckedFields<Static<ReturnType<typeof bindingFilters>>>;
+
+/** Throws 403 for an organization whose bindings the caller may not read, and 400 by field for what the query asks wrongly. */
+export async function listBindings(
+  scope: RoleScope,
+  call: Call,
+  query: BindingFilters,
+  parts: RoleParts,
+): Promise<ListSource<Binding, BindingRecord>> {
   const readable = readableOrgs(call.caller);
-  if (readable !== undefined && (scope === 'system' || readable.length === 0)) throw newPermissionDenied();
-  const reader = FieldReader.ofQuery(call.query);
   let rows = selectBindings(scope);
-  const user = reader.text('user', { longest: 1000 });
+  const { user, role } = query.values;
   // Nobody of that name has nothing.
   if (user !== undefined) rows = rows.where('b.user_id', '=', sql.val((await parts.users.resolve(user)) ?? null));
-  const role = reader.text('role', {
-    check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
-  });
   if (role !== undefined) rows = rows.where('b.role', '=', findRole(role)!.name);
-  const orgCondition = scope === 'org' ? await readOrgCondition(reader, readable, call, parts) : undefined;
+  const orgCondition = scope === 'org' ? await readOrgCondition(query, readable, call, parts) : undefined;
   if (orgCondition !== undefined) rows = rows.where(orgCondition);
-  const order = readOrder(reader, bindingOrders);
-  reader.done();
+  const order = orderOf(query.done().order, bindingOrders);
   return keysetList({
     kysely: parts.database.kysely,
     rows,
@@ -58,19 +79,19 @@ export async function listBindings(scope: RoleScope, call: Call, parts: RolePart
 
 /** Of the organization of the filter `org`, else of the one the call is made in, else of all that may be read. */
 async function readOrgCondition(
-  reader: FieldReader,
+  query: BindingFilters,
   readable: readonly string[] | undefined,
   call: Call,
   parts: RoleParts,
 ): Promise<Expression<SqlBool> | undefined> {
-  const filter = reader.text('org', { longest: 1000 });
+  const filter = query.values.org;
   const organization =
     filter !== undefined
       ? await parts.organizations.find(filter)
       : askedOrg(call) === undefined
         ? undefined
         : await selectOrg(call, parts.organizations);
-  if (filter !== undefined && organization === undefined) reader.refuse('org', 'There is no such organization.');
+  if (filter !== undefined && organization === undefined) query.refuse('org', 'There is no such organization.');
   if (organization === undefined || isRoot(organization)) return readable && sql`b.org_id = ANY(${readable}::uuid[])`;
   if (readable !== undefined && !readable.includes(organization.id)) throw newPermissionDenied();
   return sql`b.org_id = ${organization.id}::uuid`;

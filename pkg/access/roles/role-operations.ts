@@ -1,96 +1,138 @@
-import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
-import { listAnswer, type ListSource } from '../http/list-answer.ts';
-import { jsonAnswer, noContent, type Call, type Operation } from '../http/operation.ts';
-import { isUuid } from '../records/uuid.ts';
-import { presentBinding, type Binding, type RoleScope } from './binding.ts';
-import { listBindings, readableOrgs } from './list-bindings.ts';
+import { Type, type Static } from 'typebox';
+import { newAccessNotFound } from '../http/access-error.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
+import { oneOf, uuid } from '../operations/field-schemas.ts';
+import { shortList } from '../operations/list-answer.ts';
+import type { Call, Operation } from '../operations/operation.ts';
+import { recordOf } from '../operations/record-of.ts';
+import { anyUser, auditors, ifCaller } from '../operations/permission.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { findRole, roles, type AccessRole } from '../principals/role.ts';
-import { bindingDocuments, roleDocuments } from './role-documents.ts';
+import { bindingRecord, presentBinding, type Binding, type RoleScope } from './binding.ts';
+import { bindingFilters, listBindings, readableOrgs } from './list-bindings.ts';
 import type { RoleParts } from './role-parts.ts';
-import { createBinding, findBinding, removeBinding } from './write-binding.ts';
+import { createBinding, findBinding, newBindingFields, removeBinding } from './write-binding.ts';
 
+const tag = 'Roles';
 const all = '/api/v1/rbac/roles/';
+
+const role = Type.Object({
+  id: uuid(),
+  name: Type.String(),
+  display_name: Type.String(),
+  scope: oneOf(['system', 'org']),
+  builtin: Type.Boolean(),
+  permissions: Type.Array(Type.String()),
+});
 
 /** `/api/v1/rbac/`: the roles there are, and who has which. */
 export function roleOperations(parts: RoleParts): Operation[] {
-  const access = 'user';
   return [
-    {
-      method: 'GET',
+    defineList({
       path: all,
       operationId: 'listRoles',
-      access,
-      document: roleDocuments.list,
-      handle: (call) => listAnswer(call, everyRole),
-    },
-    {
+      summary: 'Roles',
+      description: 'There are these six.',
+      tag,
+      permission: anyUser,
+      record: role,
+      list: () => shortList(roles, present),
+    }),
+    defineOperation({
       method: 'GET',
       path: `${all}{id}/`,
       operationId: 'readRole',
-      access,
-      document: roleDocuments.read,
+      summary: 'A role',
+      description: 'By id or name.',
+      tag,
+      permission: anyUser,
+      answers: { 200: role },
       handle: async ({ params }) => {
-        const role = findRole(params['id']!);
-        if (role === undefined) throw newAccessNotFound();
-        return jsonAnswer(200, role);
+        const found = findRole(params['id']!);
+        if (found === undefined) throw newAccessNotFound();
+        return present(found);
       },
-    },
+    }),
     ...bindingOperations('system', parts),
     ...bindingOperations('org', parts),
   ];
 }
 
-const everyRole: ListSource<AccessRole> = {
-  all: async function* everything() {
-    yield roles;
-  },
-  page: async ({ limit, offset }) => ({ count: roles.length, rows: roles.slice(offset, offset + limit) }),
-  present: (role) => role,
+const present = (found: AccessRole): Static<typeof role> => recordOf(role, found);
+
+const ofSystem = {
+  name: 'SystemRoleBinding',
+  readers: 'For SystemAdmin and SystemAuditor.',
+  writers: 'For SystemAdmin.',
+  where: '',
+  mayRead: auditors,
+};
+const ofOrg: typeof ofSystem = {
+  name: 'OrganizationRoleBinding',
+  readers:
+    'For SystemAdmin and SystemAuditor, and for OrgAdmin and OrgAuditor those of their organizations. Without `org` and `X-SVC-ORG`: of all organizations the caller may read.',
+  writers: 'For SystemAdmin, and for OrgAdmin in their organizations, to members of them.',
+  where: ' in an organization',
+  mayRead: ifCaller((caller) => readableOrgs(caller)?.length !== 0),
 };
 
 function bindingOperations(scope: RoleScope, parts: RoleParts): Operation[] {
-  const document = bindingDocuments(scope);
+  const { name, readers, writers, where, mayRead } = scope === 'org' ? ofOrg : ofSystem;
+  const record = bindingRecord[scope];
   const path = `/api/v1/rbac/${scope}-role-bindings/`;
-  const one = `${path}{id}/`;
-  const name = scope === 'org' ? 'OrganizationRoleBinding' : 'SystemRoleBinding';
-  const access = 'user';
-  const remove = async (call: Call) => {
-    await removeBinding(scope, call, await findReadable(scope, call, parts), parts);
-    return noContent;
-  };
+  const inOrganization = scope === 'org';
+  const one = { path: `${path}{id}/`, tag, permission: mayRead };
   return [
-    {
-      method: 'GET',
+    defineList({
       path,
       operationId: `list${name}s`,
-      access,
-      document: document.list,
-      handle: async (call) => listAnswer(call, await listBindings(scope, call, parts)),
-    },
-    {
+      summary: `Who has which role${where}`,
+      description: readers,
+      tag,
+      inOrganization,
+      permission: mayRead,
+      record,
+      query: bindingFilters(scope),
+      list: (call) => listBindings(scope, call, call.readQuery(), parts),
+    }),
+    defineOperation({
       method: 'POST',
       path,
       operationId: `create${name}`,
-      access,
-      document: document.create,
-      handle: async (call) => jsonAnswer(201, presentBinding(await createBinding(scope, call, parts))),
-    },
-    {
+      summary: `Give somebody a role${where}`,
+      description: writers,
+      tag,
+      inOrganization,
+      // Who may, the organization in the body decides.
+      permission: anyUser,
+      body: newBindingFields(scope),
+      answers: { 201: record },
+      handle: async (call) => presentBinding(await createBinding(scope, call, await call.readBody(), parts)),
+    }),
+    defineOperation({
       method: 'GET',
-      path: one,
       operationId: `read${name}`,
-      access,
-      document: document.read,
-      handle: async (call) => jsonAnswer(200, presentBinding(await findReadable(scope, call, parts))),
-    },
-    { method: 'DELETE', path: one, operationId: `delete${name}`, access, document: document.remove, handle: remove },
+      summary: `A role that somebody has${where}`,
+      description: readers,
+      ...one,
+      answers: { 200: record },
+      handle: async (call) => presentBinding(await findReadable(scope, call, parts)),
+    }),
+    defineOperation({
+      method: 'DELETE',
+      operationId: `delete${name}`,
+      summary: `Take a role away${where}`,
+      description: writers,
+      ...one,
+      answers: { 204: null },
+      handle: async (call) => removeBinding(scope, call, await findReadable(scope, call, parts), parts),
+    }),
   ];
 }
 
-/** Throws 403 for who may read none at all, and 404 for what is not theirs to read. */
+/** Throws 404 for what is not the caller's to read. */
 async function findReadable(scope: RoleScope, { caller, params }: Call, { database }: RoleParts): Promise<Binding> {
   const readable = readableOrgs(caller);
-  if (readable !== undefined && (scope === 'system' || readable.length === 0)) throw newPermissionDenied();
   const id = params['id']!;
   const binding = isUuid(id) ? await findBinding(scope, id, database.pool) : undefined;
   if (binding === undefined || (readable !== undefined && !readable.includes(binding.org_id!)))

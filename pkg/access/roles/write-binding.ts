@@ -1,39 +1,54 @@
 import { sql } from 'kysely';
+import { Type, type Static } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { isDuplicate } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { holdsIn, isAdministrator } from '../http/caller.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { selectOrg } from '../orgs/select-org.ts';
 import { findRole } from '../principals/role.ts';
-import { FieldReader } from '../records/field-reader.ts';
+import type { CheckedFields } from '../operations/checked-fields.ts';
+import { line } from '../operations/field-schemas.ts';
 import { refuseLastAdministrator } from '../users/administrators.ts';
 import { bindingTable, selectBindings, titleOf, type Binding, type RoleScope } from './binding.ts';
+import { ofScope, roleField } from './list-bindings.ts';
 import type { RoleParts } from './role-parts.ts';
 
-/** `{user, role}`, and of an organization `org`; without it in the one the call is made in. */
-export async function createBinding(scope: RoleScope, call: Call, parts: RoleParts): Promise<Binding> {
-  const reader = FieldReader.ofBody(await call.request.fields());
-  const organization = scope === 'system' ? undefined : await readOrganization(reader, call, parts);
+export const newBindingFields = (scope: RoleScope) =>
+  ofScope(
+    scope,
+    Type.Object({
+      org: Type.Optional(named('Id, or name; default the organization in which the call is made.')),
+      user: named('Id, or name.'),
+      role: roleField(scope, 'Id, or name.'),
+    }),
+  );
+const named = (description: string) => line({ description, maxLength: 1000 });
+type NewBindingFields = CheckedFields<Static<ReturnType<typeof newBindingFields>>>;
+
+/** Of an organization in `org`, without it in the one the call is made in. */
+export async function createBinding(
+  scope: RoleScope,
+  call: Call,
+  body: NewBindingFields,
+  parts: RoleParts,
+): Promise<Binding> {
+  const organization = scope === 'system' ? undefined : await readOrganization(body, call, parts);
   checkWriter(call, organization?.id ?? null);
-  const user = reader.text('user', { isRequired: true, longest: 1000 });
-  const role = reader.text('role', {
-    isRequired: true,
-    check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.'),
-  });
+  const { user } = body.values;
   const userId = user === undefined ? undefined : await resolveFor(call, user, organization, parts);
-  if (user !== undefined && userId === undefined) reader.refuse('user', 'There is no such user.');
-  reader.done();
+  if (user !== undefined && userId === undefined) body.refuse('user', 'There is no such user.');
+  const { role } = body.done();
   try {
     return await parts.database.transaction(async (on) => {
       const binding = await insertBinding(
         {
           scope,
           userId: userId!,
-          role: findRole(role!)!.name,
+          role: findRole(role)!.name,
           orgId: organization?.id,
           createdBy: call.caller.username,
         },
@@ -82,20 +97,21 @@ async function resolveFor(
 
 /** In `org`, which must be known, and one that has members. Undefined where that is wrong. */
 async function readOrganization(
-  reader: FieldReader,
+  body: NewBindingFields,
   call: Call,
   { organizations }: RoleParts,
 ): Promise<Organization | undefined> {
-  const text = reader.text('org', { longest: 1000 });
+  const text = body.values.org;
   const organization =
     text !== undefined
       ? await organizations.find(text)
-      : reader.has('org')
+      : body.has('org')
         ? undefined
         : await selectOrg(call, organizations);
-  if (text !== undefined && organization === undefined) reader.refuse('org', 'There is no such organization.');
+  if (text !== undefined && organization === undefined) body.refuse('org', 'There is no such organization.');
   if (organization === undefined || !isRoot(organization)) return organization;
-  return reader.refuse('org', 'ROOT has no members of its own.');
+  body.refuse('org', 'ROOT has no members of its own.');
+  return undefined;
 }
 
 function checkWriter({ caller }: Pick<Call, 'caller'>, orgId: string | null): void {

@@ -9,7 +9,7 @@ import { AccessDatabase } from '../access-database.ts';
 import { addUser } from '../accesstest/add-user.ts';
 import { Audit } from '../audit/audit.ts';
 import { accessMigrations } from '../migrations.ts';
-import { PrivateTokens } from '../private-tokens/private-tokens.ts';
+import { PrivateTokens } from '../tokens/private-tokens.ts';
 import type { KeyRing } from './key-ring.ts';
 import { openKeyRing } from './open-key-ring.ts';
 import { rotateKeys, type RotationOptions, type RotationResult, type RotationStep } from './rotate-keys.ts';

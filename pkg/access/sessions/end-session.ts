@@ -1,6 +1,6 @@
 import type { AccessDatabase } from '../access-database.ts';
 import { actorOf, type Audit } from '../audit/audit.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface EndSessionParts {

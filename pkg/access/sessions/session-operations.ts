@@ -1,70 +1,60 @@
+import { Type } from 'typebox';
 import { newAccessNotFound } from '../http/access-error.ts';
-import { listAnswer, type ListSource } from '../http/list-answer.ts';
-import { noContent, objectSchema, type AccessResponse, type Call, type UserOperation } from '../http/operation.ts';
-import { listSchema, pageParameters } from '../records/list-documents.ts';
+import { shortList } from '../operations/list-answer.ts';
+import { recordOf } from '../operations/record-of.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
+import { timestamp, uuid } from '../operations/field-schemas.ts';
+import type { Call, UserOperation } from '../operations/operation.ts';
+import { anyUser } from '../operations/permission.ts';
 import { endSession, type EndSessionParts } from './end-session.ts';
 import { endSessionCookies } from './session-cookies.ts';
-import type { SessionRow, Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 
 export interface SessionOperationParts extends EndSessionParts {
   sessions: Pick<Sessions, 'list' | 'end'>;
 }
 
-const record = objectSchema({
-  id: { type: 'string', format: 'uuid' },
-  remote_addr: { type: 'string', description: 'Where it began.' },
-  user_agent: { type: 'string' },
-  created: { type: 'string', format: 'date-time' },
-  last_seen: { type: 'string', format: 'date-time', description: 'To the minute.' },
-  is_current: { type: 'boolean', description: 'Is it the session of this request?' },
+const record = Type.Object({
+  id: uuid(),
+  remote_addr: Type.String({ description: 'Where it began.' }),
+  user_agent: Type.String(),
+  created: timestamp(),
+  last_seen: timestamp({ description: 'To the minute.' }),
+  is_current: Type.Boolean({ description: 'Is it the session of this request?' }),
 });
+const shared = { tag: 'Authentication', permission: anyUser };
 
 /** A user's own sessions of the pages. */
 export function sessionOperations(parts: SessionOperationParts): UserOperation[] {
   return [
-    {
-      method: 'GET',
+    defineList({
       path: '/api/v1/authentication/sessions/',
       operationId: 'listSessions',
-      access: 'user',
-      document: {
-        summary: 'List your sessions, the last used first.',
-        tag: 'Authentication',
-        query: pageParameters,
-        responses: { 200: listSchema(record) },
-      },
-      handle: (call) => list(call, parts),
-    },
-    {
+      summary: 'List your sessions, the last used first.',
+      ...shared,
+      record,
+      // There are never many of one user.
+      list: async ({ caller }) =>
+        shortList(await parts.sessions.list(caller.id), (row) =>
+          recordOf(record, row, { is_current: row.id === caller.session?.id }),
+        ),
+    }),
+    defineOperation({
       method: 'DELETE',
       path: '/api/v1/authentication/sessions/{id}/',
       operationId: 'endSession',
-      access: 'user',
-      document: { summary: 'End one of your sessions.', tag: 'Authentication', responses: { 204: null, 404: null } },
-      handle: (call) => end(call, parts),
-    },
+      summary: 'End one of your sessions.',
+      ...shared,
+      answers: { 204: null },
+      handle: async (call) => {
+        if (!(await endSession(call, idOf(call), parts))) throw newAccessNotFound();
+      },
+      headers: (call) =>
+        idOf(call) === call.caller.session?.id
+          ? { 'Set-Cookie': endSessionCookies({ secure: call.request.isSecure }) }
+          : {},
+    }),
   ];
 }
 
-async function list(call: Call, { sessions }: SessionOperationParts): Promise<AccessResponse> {
-  const { caller } = call;
-  const rows = await sessions.list(caller.id);
-  const source: ListSource<SessionRow> = {
-    // There are never many of one user.
-    async *all() {
-      yield rows;
-    },
-    page: async ({ offset, limit }) => ({ count: rows.length, rows: rows.slice(offset, offset + limit) }),
-    present: (row) => ({ ...row, is_current: row.id === caller.session?.id }),
-  };
-  return listAnswer(call, source);
-}
-
-async function end(call: Call, parts: SessionOperationParts): Promise<AccessResponse> {
-  const { caller, params, request } = call;
-  const id = params['id']!.toLowerCase();
-  if (!(await endSession(call, id, parts))) throw newAccessNotFound();
-  return id === caller.session?.id
-    ? { ...noContent, headers: { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) } }
-    : noContent;
-}
+const idOf = ({ params }: Call): string => params['id']!.toLowerCase();

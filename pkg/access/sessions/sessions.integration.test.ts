@@ -12,7 +12,7 @@ import {
   type AccessTestParts,
 } from '../accesstest/start-access-test.ts';
 import { testCredential } from '../accesstest/test-credential.ts';
-import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { jsonAnswer, type Operation } from '../operations/operation.ts';
 import { csrfTokenOf } from './csrf-token.ts';
 import { sessionAuthenticator } from './session-authenticator.ts';
 import { endSessionCookies, sessionCookies } from './session-cookies.ts';

@@ -9,9 +9,9 @@ import type { Credential } from '../http/credential.ts';
 import type { OnIssue } from '../http/issued-credential.ts';
 import { selectLockedOwner } from '../login/login-accounts.ts';
 import { principalOf } from '../principals/principals.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { randomText } from '../secrets/random-text.ts';
-import { FreshLookup } from '../tokens/fresh-lookup.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
 import { csrfTokenOf, isCsrfTokenOf } from './csrf-token.ts';
 
 export interface SessionsOptions {

@@ -1,20 +1,29 @@
-import type { JsonObject } from '#pkg/apimachinery/index';
 import { sql } from 'kysely';
+import { Type, type Static } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
-import { FieldReader } from '../records/field-reader.ts';
+import type { Call } from '../operations/operation.ts';
+import type { CheckedFields } from '../operations/checked-fields.ts';
+import { flag, optionalTime } from '../operations/field-schemas.ts';
 import { refuseLastAdministrator } from './administrators.ts';
 import { searchText } from './create-user.ts';
 import { fold } from '../names/fold-case.ts';
-import { readNewPassword } from './new-password.ts';
-import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
+import { revocationFields, revokeCredentials } from './revoke-credentials.ts';
 import { withUniqueFields } from './unique-fields.ts';
 import type { UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-import { readComment, readEmail, readGroups, readDisplayName, readUsername } from './user-rules.ts';
+import {
+  commentField,
+  displayNameField,
+  emailField,
+  groupsField,
+  passwordField,
+  passwordHint,
+  usernameField,
+} from './user-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 
 /** What may become of a user; what is undefined stays. */
 export interface UserChange {
@@ -26,16 +35,30 @@ export interface UserChange {
   groups?: string[] | undefined;
 }
 
+export const userFields = Type.Object({
+  username: usernameField,
+  email: emailField,
+  name: displayNameField,
+  comment: Type.Optional(commentField),
+  is_active: Type.Optional(flag()),
+  date_expired: Type.Optional(optionalTime()),
+  groups: Type.Optional(groupsField),
+  password: Type.Optional(passwordField({ description: passwordHint })),
+  ...revocationFields('True by default, of oneself false.'),
+});
+export const userChangeFields = Type.Partial(userFields);
+type UserChangeFields = CheckedFields<Static<typeof userChangeFields>>;
+
 /**
- * What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password
+ * What an administrator changes of a user. A new password
  * ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. Of somebody
  * else it ends every other credential too, unless `revoke_credentials` is false.
  */
-export async function changeUser(call: Call, id: string, isWhole: boolean, parts: UserParts): Promise<void> {
-  const { caller, request } = call;
+export async function changeUser(call: Call, id: string, body: UserChangeFields, parts: UserParts): Promise<void> {
+  const { caller } = call;
   const user = await parts.users.find(id);
   if (user === undefined) throw newAccessNotFound();
-  const { change, password, isRevoking = id !== caller.id } = readChange(await request.fields(), user, isWhole);
+  const { change, password, isRevoking = id !== caller.id } = readChange(body, user);
   const isOut =
     change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
   if (isOut && id === caller.id) throw newPermissionDenied('You cannot shut yourself out.');
@@ -53,26 +76,16 @@ export async function changeUser(call: Call, id: string, isWhole: boolean, parts
 }
 
 function readChange(
-  fields: JsonObject,
+  body: UserChangeFields,
   user: UserRow,
-  isWhole: boolean,
 ): { change: UserChange; password: string | undefined; isRevoking: boolean | undefined } {
-  const reader = FieldReader.ofBody(fields);
-  const username = readUsername(reader, isWhole);
-  if (username !== undefined && username !== user.username)
-    reader.refuse('username', 'The username cannot be changed.');
-  const email = readEmail(reader, isWhole);
-  const change: UserChange = {
-    name: readDisplayName(reader, isWhole),
-    email,
-    comment: readComment(reader),
-    is_active: reader.boolean('is_active'),
-    date_expired: unlessSame(reader.time('date_expired'), user.date_expired),
-    groups: readGroups(reader),
-  };
-  const password = readNewPassword(reader, 'password', { username: user.username, email: email ?? user.email });
-  const isRevoking = readRevocation(reader, { hasPassword: reader.has('password') });
-  reader.done();
+  const { username, email, password } = body.values;
+  if (username !== undefined && username !== user.username) body.refuse('username', 'The username cannot be changed.');
+  body.refuse('password', ...checkPasswordRules(password, { username: user.username, email: email ?? user.email }));
+  if (body.values.revoke_credentials === true && !body.has('password'))
+    body.refuse('revoke_credentials', 'This goes with a new password only.');
+  const { name, comment, is_active, date_expired, groups, revoke_credentials: isRevoking } = body.done();
+  const change = { name, email, comment, is_active, date_expired: unlessSame(date_expired, user.date_expired), groups };
   return { change, password, isRevoking };
 }
 

@@ -1,42 +1,58 @@
 import { sql } from 'kysely';
-import type { JsonObject } from '#pkg/apimachinery/index';
+import { Type, type Static } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newOrgNotFound, newPermissionDenied, newAccessUnavailable } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
-import { holdsIn, isAdministrator } from '../http/caller.ts';
-import { FieldReader } from '../records/field-reader.ts';
+import { isAdministrator } from '../http/caller.ts';
+import type { CheckedFields } from '../operations/checked-fields.ts';
+import { flag, optionalTime } from '../operations/field-schemas.ts';
 import { fold } from '../names/fold-case.ts';
-import { readNewPassword } from './new-password.ts';
 import { newUsernameTaken, withUniqueFields } from './unique-fields.ts';
 import type { UserWithRoles } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-import { readComment, readEmail, readGroups, readDisplayName, readUsername } from './user-rules.ts';
+import {
+  commentField,
+  displayNameField,
+  emailField,
+  groupsField,
+  passwordField,
+  passwordHint,
+  usernameField,
+} from './user-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 
-interface NewUser {
-  username: string;
-  name: string;
-  email: string;
-  password: string | undefined;
-  is_active: boolean;
-  date_expired: Date | null;
-  comment: string;
-  groups: string[];
-}
+export const newUserFields = Type.Object({
+  username: usernameField,
+  name: displayNameField,
+  email: emailField,
+  password: Type.Optional(passwordField({ description: passwordHint })),
+  is_active: Type.Optional(flag()),
+  date_expired: Type.Optional(optionalTime()),
+  comment: Type.Optional(commentField),
+  groups: Type.Optional(groupsField),
+});
+type NewUser = Static<typeof newUserFields>;
 
 /**
- * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser. For
- * SystemAdmin, and within an organization its OrgAdmin, who is refused names that may hold rights already: of users
+ * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser. An
+ * OrgAdmin is refused names that may hold rights already: of users
  * that were deleted, and of subjects of bindings.
  */
-export async function createUser(call: Call, organization: Organization, parts: UserParts): Promise<UserWithRoles> {
-  const { caller, request } = call;
-  if (!isAdministrator(caller) && !holdsIn(caller, organization.id, 'OrgAdmin')) throw newPermissionDenied();
-  const user = readNewUser(await request.fields());
+export async function createUser(
+  call: Call,
+  organization: Organization,
+  body: CheckedFields<NewUser>,
+  parts: UserParts,
+): Promise<UserWithRoles> {
+  const { caller } = call;
+  const { username = '', email, password } = body.values;
+  body.refuse('password', ...checkPasswordRules(password, { username, email }));
+  const user = body.done();
   // A group may hold any right on the content platform, beyond the organization.
-  if (user.groups.length > 0 && !isAdministrator(caller))
+  if (user.groups !== undefined && user.groups.length > 0 && !isAdministrator(caller))
     throw newPermissionDenied('Only a system administrator may give groups.');
   const mayReuse = isAdministrator(caller);
   if (!mayReuse) await refuseSubject(call, user.username, parts);
@@ -80,27 +96,11 @@ async function refuseRetired(usernameKey: string, on: Queryable): Promise<void> 
   if (rows.length > 0) throw newUsernameTaken();
 }
 
-function readNewUser(fields: JsonObject): NewUser {
-  const reader = FieldReader.ofBody(fields);
-  const username = readUsername(reader, true);
-  const name = readDisplayName(reader, true);
-  const email = readEmail(reader, true);
-  const password = readNewPassword(reader, 'password', { username: username ?? '', email });
-  const user = {
-    is_active: reader.boolean('is_active') ?? true,
-    date_expired: reader.time('date_expired') ?? null,
-    comment: readComment(reader) ?? '',
-    groups: readGroups(reader) ?? [],
-  };
-  reader.done();
-  return { username: username!, name: name!, email: email!, password, ...user };
-}
-
 async function insertUser(
   { user, passwordHash, createdBy }: { user: NewUser; passwordHash: string | null; createdBy: string },
   on: Queryable,
 ): Promise<string> {
-  const { username, name, email, is_active, date_expired, comment, groups } = user;
+  const { username, name, email, is_active = true, date_expired = null, comment = '', groups = [] } = user;
   const insert = builder
     .with('inserted', (db) =>
       db

@@ -1,12 +1,13 @@
 import { expressionBuilder, sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { Type, type Static } from 'typebox';
 import { builder, type AccessTables } from '../access-tables.ts';
-import type { ListSource } from '../http/list-answer.ts';
+import type { ListSource } from '../operations/list-answer.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { keysetList, type KeysetSortKey } from '../records/keyset-list.ts';
-import { readOrder } from '../records/read-order.ts';
+import { filterText, flag, uuid } from '../operations/field-schemas.ts';
+import { keysetList, type KeysetSortKey } from '../operations/keyset-list.ts';
+import { orderField, orderOf } from '../operations/order-field.ts';
 import { fold } from '../names/fold-case.ts';
-import { isMemberOf, presentUser, userColumns, type UserWithRoles } from './user.ts';
+import { isMemberOf, presentUser, userColumns, type UserRecord, type UserWithRoles } from './user.ts';
 
 const text = (expression: RawBuilder<unknown>): KeysetSortKey => ({ expression, type: 'text' });
 /** A time that never came is before all others. */
@@ -30,19 +31,25 @@ export const userOrders: ReadonlyMap<string, KeysetSortKey> = new Map([
   ['comment', text(sql.ref('u.comment'))],
 ]);
 
-/**
- * The users of an organization (ROOT: all there are) that the query asks for. Throws 400 by field for what it asks
- * wrongly.
- */
+export const userFilters = Type.Object({
+  search: filterText('Username, name or e-mail address contains it, in any case.'),
+  q: filterText('Like `search`.'),
+  id: Type.Optional(uuid({ description: 'With this id.' })),
+  username: filterText('With this username, in any case.'),
+  email: filterText('With this address, in any case.'),
+  name: filterText('With exactly this name.'),
+  is_active: Type.Optional(flag({ description: 'Active, or not.' })),
+  order: orderField(userOrders),
+});
+
+/** The users of an organization (ROOT: all there are) that the query asks for. */
 export function listUsers(
-  query: URLSearchParams,
+  query: Static<typeof userFilters>,
   organization: Organization,
   kysely: Kysely<AccessTables>,
-): ListSource<UserWithRoles> {
-  const reader = FieldReader.ofQuery(query);
-  const conditions = filters(reader);
-  const order = readOrder(reader, userOrders);
-  reader.done();
+): ListSource<UserWithRoles, UserRecord> {
+  const conditions = filters(query);
+  const order = orderOf(query.order, userOrders);
   if (!isRoot(organization)) conditions.push(isMemberOf(organization.id));
   return keysetList({
     kysely,
@@ -56,21 +63,18 @@ export function listUsers(
   });
 }
 
-function filters(reader: FieldReader): Expression<SqlBool>[] {
+function filters(query: Static<typeof userFilters>): Expression<SqlBool>[] {
   const conditions: Expression<SqlBool>[] = [];
   const eb = expressionBuilder<AccessTables & { u: AccessTables['access.users'] }, 'u'>();
   const add = <T>(value: T | undefined, condition: (value: T) => Expression<SqlBool>): void => {
     if (value !== undefined) conditions.push(condition(value));
   };
-  for (const name of ['search', 'q'])
-    add(
-      reader.text(name, { isExact: true, longest: 1000 }),
-      (part) => sql<boolean>`strpos(u.search_text, ${fold(part)}) > 0`,
-    );
-  add(reader.uuid('id'), (id) => eb('u.id', '=', id));
-  add(reader.text('username', { isExact: true, longest: 1000 }), (name) => eb('u.username_key', '=', fold(name)));
-  add(reader.text('email', { isExact: true, longest: 1000 }), (email) => eb('u.email_key', '=', fold(email)));
-  add(reader.text('name', { isExact: true, longest: 1000 }), (name) => eb('u.name', '=', name));
-  add(reader.boolean('is_active'), (isActive) => eb('u.is_active', '=', isActive));
+  for (const sent of [query.search, query.q])
+    add(sent, (part) => sql<boolean>`strpos(u.search_text, ${fold(part)}) > 0`);
+  add(query.id, (id) => eb('u.id', '=', id));
+  add(query.username, (name) => eb('u.username_key', '=', fold(name)));
+  add(query.email, (email) => eb('u.email_key', '=', fold(email)));
+  add(query.name, (name) => eb('u.name', '=', name));
+  add(query.is_active, (isActive) => eb('u.is_active', '=', isActive));
   return conditions;
 }

@@ -1,18 +1,32 @@
-import type { JsonObject } from '#pkg/apimachinery/index';
+import { Type, type Static } from 'typebox';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newAccessNotFound } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 import type { Caller } from '../http/caller.ts';
-import { FieldReader } from '../records/field-reader.ts';
-import { changedFields, setPassword, storeChange, type UserChange } from './change-user.ts';
-import { readNewPassword } from './new-password.ts';
-import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
-import { presentUser, type UserRow } from './user.ts';
+import type { CheckedFields } from '../operations/checked-fields.ts';
+import { changedFields, setPassword, storeChange } from './change-user.ts';
+import { revocationFields, revokeCredentials } from './revoke-credentials.ts';
+import { presentUser, type UserRecord, type UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-import { readComment, readEmail, readDisplayName } from './user-rules.ts';
+import { commentField, displayNameField, emailField, passwordField } from './user-rules.ts';
+import { checkPasswordRules } from '../login/check-password-rules.ts';
 
 export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject' | 'names'>;
+
+export const profileFields = Type.Object({
+  name: displayNameField,
+  email: emailField,
+  comment: Type.Optional(commentField),
+});
+export const profileChangeFields = Type.Partial(profileFields);
+export const passwordChangeFields = Type.Object({
+  old_password: passwordField(),
+  new_password: passwordField(),
+  new_password_again: passwordField(),
+  ...revocationFields('False by default.'),
+});
+type PasswordChange = Static<typeof passwordChangeFields>;
 
 /** What people do with their own account. */
 export class OwnProfile {
@@ -23,21 +37,13 @@ export class OwnProfile {
   }
 
   /** With the roles in every organization. */
-  async record({ id }: Pick<Caller, 'id'>): Promise<object> {
+  async record({ id }: Pick<Caller, 'id'>): Promise<UserRecord> {
     const user = await this.#parts.users.findRecord(id);
     if (user === undefined) throw newAccessNotFound();
     return presentUser(user, rootOrgId);
   }
 
-  /** Of `name`, `email` and `comment`; all else is ignored. `isWhole`: PUT, which must have the first two. */
-  async update(call: Call, fields: JsonObject, { isWhole }: { isWhole: boolean }): Promise<void> {
-    const reader = FieldReader.ofBody(fields);
-    const change: UserChange = {
-      name: readDisplayName(reader, isWhole),
-      email: readEmail(reader, isWhole),
-      comment: readComment(reader),
-    };
-    reader.done();
+  async update(call: Call, change: Static<typeof profileChangeFields>): Promise<void> {
     const { id, username } = call.caller;
     await storeChange({ id, change, parts: this.#parts }, async (on) => {
       await this.#parts.audit.operate(
@@ -54,19 +60,23 @@ export class OwnProfile {
   }
 
   /**
-   * `old_password`, `new_password`, `new_password_again`. Every other session ends, and all Bearer tokens, the caller's
+   * Every other session ends, and all Bearer tokens, the caller's
    * own among them; with `revoke_credentials` every other credential, too. A wrong old password counts as a failed
    * login does: who has found an open session is not to guess any longer than others.
    */
-  async changePassword(call: Call, fields: JsonObject): Promise<{ isRevoking: boolean }> {
+  async changePassword(call: Call, body: CheckedFields<PasswordChange>): Promise<{ isRevoking: boolean }> {
     const { caller, request } = call;
     const { users, login, database, hasher, audit } = this.#parts;
     const user = await users.find(caller.id);
     if (user === undefined) throw newAccessNotFound();
-    const { old, fresh, isRevoking } = readPasswords(fields, user);
-    const isRight = await login.confirmPassword({ username: user.username, password: old, address: request.address });
+    const { old_password, new_password, revoke_credentials: isRevoking = false } = checkPasswords(body, user);
+    const isRight = await login.confirmPassword({
+      username: user.username,
+      password: old_password,
+      address: request.address,
+    });
     if (!isRight) throw newFieldErrors({ old_password: ['This is not your password.'] });
-    const passwordHash = await hasher.hash(fresh);
+    const passwordHash = await hasher.hash(new_password);
     await database.transaction(async (on) => {
       const locked = await users.lock(user.id, on);
       // What was confirmed is not the password any longer: somebody else has changed it meanwhile.
@@ -83,14 +93,11 @@ export class OwnProfile {
   }
 }
 
-function readPasswords(fields: JsonObject, user: UserRow): { old: string; fresh: string; isRevoking: boolean } {
-  const reader = FieldReader.ofBody(fields);
-  const old = reader.text('old_password', { isRequired: true, isExact: true, longest: 4096 });
-  const fresh = readNewPassword(reader, 'new_password', user, true);
-  const again = reader.text('new_password_again', { isRequired: true, isExact: true, longest: 4096 });
-  if (fresh !== undefined && again !== undefined && fresh !== again)
-    reader.refuse('new_password_again', 'The two passwords are not the same.');
-  const isRevoking = readRevocation(reader, { hasPassword: true }) ?? false;
-  reader.done();
-  return { old: old!, fresh: fresh!, isRevoking };
+function checkPasswords(body: CheckedFields<PasswordChange>, user: UserRow): PasswordChange {
+  const { new_password: fresh, new_password_again: again } = body.values;
+  const faults = checkPasswordRules(fresh, user);
+  body.refuse('new_password', ...faults);
+  if (fresh !== undefined && faults.length === 0 && again !== undefined && fresh !== again)
+    body.refuse('new_password_again', 'The two passwords are not the same.');
+  return body.done();
 }

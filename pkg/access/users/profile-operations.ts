@@ -1,47 +1,69 @@
-import { jsonAnswer, type Call, type Operation } from '../http/operation.ts';
-import { OwnProfile, type OwnProfileParts } from './own-profile.ts';
-import { userDocuments } from './user-documents.ts';
+import { defineOperation } from '../operations/define-operation.ts';
+import type { Operation, OperationDeclaration } from '../operations/operation.ts';
+import { anyUser } from '../operations/permission.ts';
+import {
+  OwnProfile,
+  passwordChangeFields,
+  profileChangeFields,
+  profileFields,
+  type OwnProfileParts,
+} from './own-profile.ts';
+import { userRecord } from './user.ts';
 
 const path = '/api/v1/users/profile/';
+const shared = { tag: 'Users', permission: anyUser, answers: { 200: userRecord } };
 
 /** What people see and change of themselves, whatever their role. */
 export function profileOperations(parts: OwnProfileParts): Operation[] {
   const profile = new OwnProfile(parts);
-  const answer = async ({ caller }: Call) => jsonAnswer(200, await profile.record(caller));
-  const update = (isWhole: boolean) => async (call: Call) => {
-    await profile.update(call, await call.request.fields(), { isWhole });
-    return answer(call);
-  };
-  const changePassword = async (call: Call) => {
-    await profile.changePassword(call, await call.request.fields());
-    return answer(call);
-  };
-  const access = 'user';
+  const changeOperation = (
+    declaration: Pick<OperationDeclaration, 'method' | 'operationId' | 'summary'> & {
+      body: typeof profileFields | typeof profileChangeFields;
+    },
+  ): Operation =>
+    defineOperation({
+      path,
+      ...shared,
+      ...declaration,
+      handle: async (call) => {
+        await profile.update(call, (await call.readBody()).done());
+        return profile.record(call.caller);
+      },
+    });
   return [
-    { method: 'GET', path, operationId: 'readProfile', access, document: userDocuments.readProfile, handle: answer },
-    {
+    defineOperation({
+      method: 'GET',
+      path,
+      operationId: 'readProfile',
+      summary: 'Who I am',
+      description: 'With the roles in every organization.',
+      ...shared,
+      handle: ({ caller }) => profile.record(caller),
+    }),
+    changeOperation({
       method: 'PUT',
-      path,
       operationId: 'replaceProfile',
-      access,
-      document: userDocuments.replaceProfile,
-      handle: update(true),
-    },
-    {
+      summary: 'Change my profile',
+      body: profileFields,
+    }),
+    changeOperation({
       method: 'PATCH',
-      path,
       operationId: 'updateProfile',
-      access,
-      document: userDocuments.updateProfile,
-      handle: update(false),
-    },
-    {
+      summary: 'Change something of my profile',
+      body: profileChangeFields,
+    }),
+    defineOperation({
       method: 'PUT',
       path: `${path}password/`,
       operationId: 'changePassword',
-      access,
-      document: userDocuments.changePassword,
-      handle: changePassword,
-    },
+      summary: 'Change my password',
+      description: 'Ends all other sessions and all Bearer tokens. A wrong old password counts as a failed login.',
+      ...shared,
+      body: passwordChangeFields,
+      handle: async (call) => {
+        await profile.changePassword(call, await call.readBody());
+        return profile.record(call.caller);
+      },
+    }),
   ];
 }

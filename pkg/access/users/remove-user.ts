@@ -2,7 +2,7 @@ import { runQuery } from '#pkg/database/index';
 import { builder, currentTime } from '../access-tables.ts';
 import { actorOf } from '../audit/audit.ts';
 import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../operations/operation.ts';
 import { refuseLastAdministrator } from './administrators.ts';
 import type { UserParts } from './user-parts.ts';
 

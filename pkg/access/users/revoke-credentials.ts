@@ -1,11 +1,19 @@
+import { Type } from 'typebox';
 import { runQuery, type Queryable } from '#pkg/database/index';
 import { builder, currentTime } from '../access-tables.ts';
 import { actorOf, type Audit } from '../audit/audit.ts';
-import type { Call } from '../http/operation.ts';
-import type { FieldReader } from '../records/field-reader.ts';
+import type { Call } from '../operations/operation.ts';
+import { flag } from '../operations/field-schemas.ts';
 import type { UserRow } from './user.ts';
 
 /** In the body of a call that sets a password. */
+export const revocationFields = (isDefault: string) => ({
+  [revokeField]: Type.Optional(
+    flag({
+      description: `With a new password: ends all personal tokens, access keys and the private token, too. ${isDefault}`,
+    }),
+  ),
+});
 export const revokeField = 'revoke_credentials';
 
 /** What each query ends, in the words of the audit. */
@@ -42,13 +50,6 @@ const endings = [
         .returning('u.username as resource'),
   },
 ] as const;
-
-/** Undefined where nothing is said of it. Refuses it beside no new password. */
-export function readRevocation(reader: FieldReader, { hasPassword }: { hasPassword: boolean }): boolean | undefined {
-  const isWanted = reader.boolean(revokeField);
-  if (isWanted === true && !hasPassword) reader.refuse(revokeField, 'This goes with a new password only.');
-  return isWanted;
-}
 
 /**
  * Ends what a new password alone does not: personal tokens, access keys and the private token, each with its row of the

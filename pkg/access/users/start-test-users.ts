@@ -1,11 +1,11 @@
 import { startAccessTest, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
 import { testCredential } from '../accesstest/test-credential.ts';
-import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
-import type { Operation } from '../http/operation.ts';
+import { BearerTokens } from '../tokens/bearer-tokens.ts';
+import type { Operation } from '../operations/operation.ts';
 import { LoginService } from '../login/login-service.ts';
 import { NameClaims } from '../names/name-claims.ts';
 import { Organizations } from '../orgs/organizations.ts';
-import { PasswordHasher } from '../passwords/password-hasher.ts';
+import { PasswordHasher } from '../login/password-hasher.ts';
 import { Sessions } from '../sessions/sessions.ts';
 import type { SubjectCheck, UserParts } from './user-parts.ts';
 import { userOperations } from './user-operations.ts';

@@ -1,100 +1,128 @@
 import { actorOf } from '../audit/audit.ts';
-import { newAccessNotFound, newPermissionDenied } from '../http/access-error.ts';
-import { listAnswer } from '../http/list-answer.ts';
-import { jsonAnswer, noContent, type AccessResponse, type Call, type Operation } from '../http/operation.ts';
+import { newAccessNotFound } from '../http/access-error.ts';
+import { defineList, defineOperation } from '../operations/define-operation.ts';
+import { administrators } from '../operations/permission.ts';
+import type { Call, Operation, OperationDeclaration } from '../operations/operation.ts';
 import { accountKey, forgetFailures } from '../login/login-failures.ts';
 import { rootOrgId, type Organization } from '../orgs/organization.ts';
-import { askedOrg, selectOrg } from '../orgs/select-org.ts';
-import { holdsIn, isAdministrator, isAuditor } from '../http/caller.ts';
-import { changeUser } from './change-user.ts';
-import { createUser } from './create-user.ts';
+import { askedOrg, inOrganization, selectOrg } from '../orgs/select-org.ts';
+import { changeUser, userChangeFields, userFields } from './change-user.ts';
+import { createUser, newUserFields } from './create-user.ts';
 import { fold } from '../names/fold-case.ts';
-import { listUsers } from './list-users.ts';
+import { listUsers, userFilters } from './list-users.ts';
 import { profileOperations } from './profile-operations.ts';
 import { removeUser } from './remove-user.ts';
-import { presentUser, type UserWithRoles } from './user.ts';
-import { userDocuments } from './user-documents.ts';
+import { presentUser, userRecord, type UserRecord, type UserWithRoles } from './user.ts';
 import type { UserParts } from './user-parts.ts';
-
-type Handle = (call: Call, parts: UserParts) => Promise<AccessResponse>;
 
 const all = '/api/v1/users/users/';
 const one = `${all}{id}/`;
-const unblocking = `${one}unblock/`;
+const ofAll = { path: all, tag: 'Users', inOrganization: true };
+const ofOne = { path: one, tag: 'Users', inOrganization: true, answers: { 200: userRecord } };
 
 /** `/api/v1/users/`: users of the selected organization, and one's own profile. */
 export function userOperations(parts: UserParts): Operation[] {
-  const handledBy = (handle: Handle) => ({ access: 'user', handle: (call: Call) => handle(call, parts) }) as const;
+  const readers = inOrganization(parts.organizations, 'OrgAdmin', 'OrgAuditor');
+  const changeOperation = (
+    declaration: Pick<OperationDeclaration, 'method' | 'operationId' | 'summary' | 'description'> & {
+      body: typeof userFields | typeof userChangeFields;
+    },
+  ): Operation =>
+    defineOperation({
+      ...ofOne,
+      permission: administrators,
+      ...declaration,
+      handle: async (call) => {
+        const { user, organization } = await findTargetToChange(call, parts);
+        await changeUser(call, user.id, await call.readBody(), parts);
+        const changed = await parts.users.findRecord(user.id, organization.id);
+        if (changed === undefined) throw newAccessNotFound();
+        return presentUser(changed, organization.id);
+      },
+    });
+  const unblockOperation = (declaration: Pick<OperationDeclaration, 'method' | 'operationId'>): Operation =>
+    defineOperation({
+      ...ofOne,
+      path: `${one}unblock/`,
+      summary: 'Let a user log in again who failed too often',
+      description: 'For SystemAdmin. Finds users of every organization, unless one is selected.',
+      permission: administrators,
+      ...declaration,
+      handle: (call) => unblock(call, parts),
+    });
   return [
-    { method: 'GET', path: all, operationId: 'listUsers', document: userDocuments.list, ...handledBy(list) },
-    { method: 'POST', path: all, operationId: 'createUser', document: userDocuments.create, ...handledBy(create) },
-    { method: 'GET', path: one, operationId: 'readUser', document: userDocuments.read, ...handledBy(read) },
-    {
+    defineList({
+      operationId: 'listUsers',
+      summary: 'Users of the organization',
+      description:
+        'For those with role SystemAdmin or SystemAuditor, and for OrgAdmin and OrgAuditor of the organization.',
+      ...ofAll,
+      permission: readers,
+      record: userRecord,
+      query: userFilters,
+      list: (call, organization) => listUsers(call.readQuery().done(), organization, parts.database.kysely),
+    }),
+    defineOperation({
+      method: 'POST',
+      operationId: 'createUser',
+      summary: 'Create a user',
+      description:
+        'A member of the organization, with OrgUser; in ROOT of none. For SystemAdmin and for OrgAdmin of the organization, to whom a name that may hold rights already, of a deleted user or in a binding of the content platform, is as taken.',
+      ...ofAll,
+      permission: inOrganization(parts.organizations, 'OrgAdmin'),
+      body: newUserFields,
+      answers: { 201: userRecord },
+      handle: async (call, organization) => {
+        const user = await createUser(call, organization, await call.readBody(), parts);
+        return presentUser(user, organization.id);
+      },
+    }),
+    defineOperation({
+      method: 'GET',
+      operationId: 'readUser',
+      summary: 'A user of the organization',
+      description: 'By id or username.',
+      ...ofOne,
+      permission: readers,
+      handle: async (call, organization) => {
+        const { user } = await findUser(organization, call, parts);
+        return presentUser(user, organization.id);
+      },
+    }),
+    changeOperation({
       method: 'PUT',
-      path: one,
       operationId: 'replaceUser',
-      document: userDocuments.replace,
-      ...handledBy(change(true)),
-    },
-    {
+      summary: 'Change a user',
+      description: 'For SystemAdmin. A new password ends sessions and Bearer tokens of the user.',
+      body: userFields,
+    }),
+    changeOperation({
       method: 'PATCH',
-      path: one,
       operationId: 'updateUser',
-      document: userDocuments.update,
-      ...handledBy(change(false)),
-    },
-    { method: 'DELETE', path: one, operationId: 'deleteUser', document: userDocuments.remove, ...handledBy(remove) },
-    {
-      method: 'PUT',
-      path: unblocking,
-      operationId: 'unblockUser',
-      document: userDocuments.unblock,
-      ...handledBy(unblock),
-    },
-    {
-      method: 'PATCH',
-      path: unblocking,
-      operationId: 'unblockUserByPatch',
-      document: userDocuments.unblock,
-      ...handledBy(unblock),
-    },
+      summary: 'Change something of a user',
+      description: 'For SystemAdmin.',
+      body: userChangeFields,
+    }),
+    defineOperation({
+      method: 'DELETE',
+      operationId: 'deleteUser',
+      summary: 'Delete a user',
+      description: 'For SystemAdmin; not oneself, and not the last administrator.',
+      ...ofOne,
+      permission: administrators,
+      answers: { 204: null },
+      handle: async (call) => {
+        const { user } = await findTargetToChange(call, parts);
+        await removeUser(call, user.id, parts);
+      },
+    }),
+    unblockOperation({ method: 'PUT', operationId: 'unblockUser' }),
+    unblockOperation({ method: 'PATCH', operationId: 'unblockUserByPatch' }),
     ...profileOperations(parts),
   ];
 }
 
-const list: Handle = async (call, parts) => {
-  const organization = await selectOrg(call, parts.organizations);
-  checkReader(call, organization);
-  return listAnswer(call, listUsers(call.query, organization, parts.database.kysely));
-};
-
-const create: Handle = async (call, parts) => {
-  const organization = await selectOrg(call, parts.organizations);
-  return jsonAnswer(201, presentUser(await createUser(call, organization, parts), organization.id));
-};
-
-const read: Handle = async (call, parts) => {
-  const { user, organization } = await findTarget(call, parts);
-  return jsonAnswer(200, presentUser(user, organization.id));
-};
-
-const change =
-  (isWhole: boolean): Handle =>
-  async (call, parts) => {
-    const { user, organization } = await findTargetToChange(call, parts);
-    await changeUser(call, user.id, isWhole, parts);
-    const changed = await parts.users.findRecord(user.id, organization.id);
-    if (changed === undefined) throw newAccessNotFound();
-    return jsonAnswer(200, presentUser(changed, organization.id));
-  };
-
-const remove: Handle = async (call, parts) => {
-  const { user } = await findTargetToChange(call, parts);
-  await removeUser(call, user.id, parts);
-  return noContent;
-};
-
-const unblock: Handle = async (call, parts) => {
+async function unblock(call: Call, parts: UserParts): Promise<UserRecord> {
   const { user, organization } = await findTargetToChange(call, parts);
   await parts.database.transaction(async (on) => {
     const keys = [user.username, ...(user.email === null ? [] : [user.email])].map((name) => accountKey(fold(name)));
@@ -104,11 +132,7 @@ const unblock: Handle = async (call, parts) => {
       on,
     );
   });
-  return jsonAnswer(200, presentUser(user, organization.id));
-};
-
-function checkReader({ caller }: Call, { id }: Organization): void {
-  if (!isAuditor(caller) && !holdsIn(caller, id, 'OrgAdmin', 'OrgAuditor')) throw newPermissionDenied();
+  return presentUser(user, organization.id);
 }
 
 interface Target {
@@ -116,13 +140,7 @@ interface Target {
   organization: Organization;
 }
 
-/** The user that the path names, if they are in the selected organization. */
-async function findTarget(call: Call, parts: UserParts): Promise<Target> {
-  const organization = await selectOrg(call, parts.organizations);
-  checkReader(call, organization);
-  return findUser(organization, call, parts);
-}
-
+/** The user that the path names, if they are in the organization. */
 async function findUser(organization: Organization, call: Call, parts: UserParts): Promise<Target> {
   const found = await findUserIn(organization, call, parts);
   if (found === undefined)
@@ -143,12 +161,13 @@ async function findUserIn(
 }
 
 /**
- * Only who administers the system: a member of one organization may be one of others, too. What is done concerns the
- * whole user: a call that asks for no organization finds one who is in another than the usual one, too.
+ * A member of one organization may be one of others, and what is done concerns the whole user: a call that asks for no
+ * organization finds one who is in another than the usual one, too.
  */
 async function findTargetToChange(call: Call, parts: UserParts): Promise<Target> {
-  if (!isAdministrator(call.caller)) throw newPermissionDenied();
-  if (askedOrg(call) !== undefined) return findTarget(call, parts);
-  const usual = await selectOrg(call, parts.organizations);
-  return (await findUserIn(usual, call, parts)) ?? findUser((await parts.organizations.find(rootOrgId))!, call, parts);
+  const selected = await selectOrg(call, parts.organizations);
+  if (askedOrg(call) !== undefined) return findUser(selected, call, parts);
+  return (
+    (await findUserIn(selected, call, parts)) ?? findUser((await parts.organizations.find(rootOrgId))!, call, parts)
+  );
 }

@@ -1,10 +1,10 @@
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
+import type { BearerTokens } from '../tokens/bearer-tokens.ts';
 import type { LoginService } from '../login/login-service.ts';
 import type { NameClaims } from '../names/name-claims.ts';
 import type { Organizations } from '../orgs/organizations.ts';
-import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { PasswordHasher } from '../login/password-hasher.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Users } from './users.ts';
 

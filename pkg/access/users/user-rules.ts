@@ -1,5 +1,6 @@
-import type { FieldReader } from '../records/field-reader.ts';
-import { isUuid } from '../records/uuid.ts';
+import type { TString } from 'typebox';
+import { exactText, freeText, line, texts, type FieldOptions } from '../operations/field-schemas.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 
 const longestUsername = 128;
@@ -38,13 +39,19 @@ export function groupFault(group: string): string | undefined {
     : undefined;
 }
 
-export const readUsername = (reader: FieldReader, isRequired: boolean): string | undefined =>
-  reader.text('username', { isRequired, longest: longestUsername, check: usernameFault });
-export const readDisplayName = (reader: FieldReader, isRequired: boolean): string | undefined =>
-  reader.text('name', { isRequired });
-export const readEmail = (reader: FieldReader, isRequired: boolean): string | undefined =>
-  reader.text('email', { isRequired, longest: longestEmail, check: emailFault });
-export const readComment = (reader: FieldReader): string | undefined =>
-  reader.text('comment', { isFree: true, longest: 2000 });
-export const readGroups = (reader: FieldReader): string[] | undefined =>
-  reader.texts('groups', { most: mostGroups, check: groupFault });
+export const usernameField = line({
+  maxLength: longestUsername,
+  fault: usernameFault,
+  description: 'No @, colon, slash, space or invisible character; unique in any case; never changed.',
+});
+export const displayNameField = line();
+export const emailField = line({ format: 'email', maxLength: longestEmail, fault: emailFault });
+export const commentField = freeText({ maxLength: 2000 });
+export const groupsField = texts({
+  maxItems: mostGroups,
+  fault: groupFault,
+  description: 'By a system administrator only.',
+});
+export const passwordHint = '8 to 256 characters, and none that everybody tries.';
+/** May be longer than the rules allow, which say it better. */
+export const passwordField = (options: FieldOptions = {}): TString => exactText({ maxLength: 4096, ...options });

@@ -1,5 +1,8 @@
 import { sql, type Expression, type RawBuilder, type Selectable } from 'kysely';
 import type { AccessTables } from '../access-tables.ts';
+import { Type, type Static } from 'typebox';
+import { nullable, timestamp, uuid } from '../operations/field-schemas.ts';
+import { recordOf } from '../operations/record-of.ts';
 import { presentRole, type RoleName } from '../principals/role.ts';
 import { rootOrgId } from '../orgs/organization.ts';
 
@@ -46,50 +49,46 @@ export const userColumns = [
 export const isMemberOf = (orgId: string | Expression<string>): RawBuilder<boolean> =>
   sql`EXISTS (SELECT 1 FROM access.org_role_bindings m WHERE m.org_id = ${orgId}::uuid AND m.user_id = u.id)`;
 
+const roleFields = { id: uuid(), name: Type.String(), display_name: Type.String() };
+const orgRole = Type.Object({
+  ...roleFields,
+  org: Type.Optional(uuid({ description: 'Where roles of all organizations are listed.' })),
+});
+export const userRecord = Type.Object({
+  id: uuid(),
+  username: Type.String(),
+  name: Type.String(),
+  email: nullable(Type.String()),
+  is_active: Type.Boolean(),
+  is_valid: Type.Boolean({ description: 'Active and not expired.' }),
+  is_expired: Type.Boolean(),
+  date_joined: timestamp(),
+  date_expired: nullable(timestamp()),
+  last_login: nullable(timestamp()),
+  source: Type.String(),
+  created_by: Type.String(),
+  comment: Type.String(),
+  mfa_enabled: Type.Boolean(),
+  groups: Type.Array(Type.String(), { description: 'Groups on the content platform.' }),
+  system_roles: Type.Array(Type.Object(roleFields)),
+  org_roles: Type.Array(orgRole, { description: 'In the selected organization.' }),
+});
+export type UserRecord = Static<typeof userRecord>;
+
 /**
  * The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its
  * `org`.
  */
-export function presentUser(user: UserWithRoles, orgId: string): object {
-  const {
-    id,
-    username,
-    name,
-    email,
-    is_active,
-    is_expired,
-    date_joined,
-    date_expired,
-    last_login,
-    source,
-    created_by,
-    comment,
-    groups,
-    system_roles,
-    org_roles,
-  } = user;
-  return {
-    id,
-    username,
-    name,
-    email,
-    is_active,
-    is_valid: is_active && !is_expired,
-    is_expired,
-    date_joined: date_joined.toISOString(),
-    date_expired: date_expired?.toISOString() ?? null,
-    last_login: last_login?.toISOString() ?? null,
-    source,
-    created_by,
-    comment,
+export function presentUser(user: UserWithRoles, orgId: string): UserRecord {
+  return recordOf(userRecord, user, {
+    is_valid: user.is_active && !user.is_expired,
     mfa_enabled: false,
-    groups,
-    system_roles: system_roles.map(presentRole),
-    org_roles: org_roles.flatMap((text) => presentOrgRole(text, orgId)),
-  };
+    system_roles: user.system_roles.map(presentRole),
+    org_roles: user.org_roles.flatMap((text) => presentOrgRole(text, orgId)),
+  });
 }
 
-function presentOrgRole(text: string, orgId: string): object[] {
+function presentOrgRole(text: string, orgId: string): UserRecord['org_roles'] {
   const at = text.indexOf(':');
   const org = text.slice(0, at);
   const role = presentRole(text.slice(at + 1) as RoleName);

@@ -3,7 +3,7 @@ import { PreparedStatement, runQuery, type Placeholders, type Queryable } from '
 import type { AccessDatabase } from '../access-database.ts';
 import { builder } from '../access-tables.ts';
 import { rootOrgId } from '../orgs/organization.ts';
-import { isUuid } from '../records/uuid.ts';
+import { isUuid } from '../operations/uuid.ts';
 import { fold } from '../names/fold-case.ts';
 import { isMemberOf, userColumns, type UserRow, type UserWithRoles } from './user.ts';
 

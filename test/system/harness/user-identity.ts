@@ -1,4 +1,4 @@
-import { signDraft } from '../../../pkg/access/signature/signaturetest/sign.ts';
+import { signDraft } from '../../../pkg/access/access-keys/keytest/sign.ts';
 import type { ApiServer } from './api-server.ts';
 
 const auth = '/api/v1/authentication/auth/';

@@ -1,6 +1,6 @@
 import { startAccessTest, type AccessTest, type AccessTestParts } from '../../accesstest/start-access-test.ts';
 import { testCredential } from '../../accesstest/test-credential.ts';
-import type { Operation } from '../../http/operation.ts';
+import type { Operation } from '../../operations/operation.ts';
 import { registerKey } from '../../secrets/key-checks.ts';
 import { KeyRing } from '../../secrets/key-ring.ts';
 import { SecretBox } from '../../secrets/secret-box.ts';

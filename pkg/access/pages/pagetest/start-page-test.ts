@@ -8,11 +8,11 @@ import {
   type AccessTestOptions,
   type AccessTestParts,
 } from '../../accesstest/start-access-test.ts';
-import { BearerTokens } from '../../bearer-tokens/bearer-tokens.ts';
-import type { Operation } from '../../http/operation.ts';
+import { BearerTokens } from '../../tokens/bearer-tokens.ts';
+import type { Operation } from '../../operations/operation.ts';
 import { LoginService } from '../../login/login-service.ts';
-import { PasswordHasher } from '../../passwords/password-hasher.ts';
-import { PersonalTokens } from '../../personal-tokens/personal-tokens.ts';
+import { PasswordHasher } from '../../login/password-hasher.ts';
+import { PersonalTokens } from '../../tokens/personal-tokens.ts';
 import { openKeyRing } from '../../secrets/open-key-ring.ts';
 import { SecretBox } from '../../secrets/secret-box.ts';
 import { Sessions } from '../../sessions/sessions.ts';

@@ -1,8 +1,8 @@
-import { keyOwnerOf, parseKeySettings } from '../../access-keys/access-key-operations.ts';
+import { keyOwnerOf, newTooManyKeys, parseKeySettings } from '../../access-keys/access-key-operations.ts';
 import { maxAccessKeys, type AccessKey, type AccessKeys } from '../../access-keys/access-keys.ts';
 import { anyAddress } from '../../access-keys/ip-group.ts';
-import { newFieldErrors, newAccessNotFound } from '../../http/access-error.ts';
-import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
+import { newAccessNotFound } from '../../http/access-error.ts';
+import type { AccessResponse, Call, Operation } from '../../operations/operation.ts';
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
@@ -46,10 +46,7 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
           isActive: true,
           ...parseKeySettings({ ip_group: ipGroup }),
         });
-        if (made === undefined)
-          throw newFieldErrors({
-            non_field_errors: [`You have ${maxAccessKeys} access keys already; delete one first.`],
-          });
+        if (made === undefined) throw newTooManyKeys();
         return show(call, {
           created: secretNote({
             title: 'Your new access key',

@@ -1,5 +1,6 @@
-import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
-import type { OwnProfile } from '../../users/own-profile.ts';
+import type { AccessResponse, Call, Operation } from '../../operations/operation.ts';
+import { CheckedFields } from '../../operations/checked-fields.ts';
+import { passwordChangeFields, type OwnProfile } from '../../users/own-profile.ts';
 import { revokeField } from '../../users/revoke-credentials.ts';
 import { choiceField, field } from '../form-fields.ts';
 import { html } from '../html.ts';
@@ -15,7 +16,10 @@ export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Oper
   const change = (call: Call): Promise<AccessResponse> =>
     unlessRefused(
       async () => {
-        const { isRevoking } = await profile.changePassword(call, await call.request.fields());
+        const { isRevoking } = await profile.changePassword(
+          call,
+          CheckedFields.ofBody(passwordChangeFields, await call.request.fields()),
+        );
         return seeOther(`${path}?done=${isRevoking ? 'revoked' : 'changed'}`);
       },
       async (refusal) =>

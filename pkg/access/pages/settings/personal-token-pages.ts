@@ -1,8 +1,8 @@
 import { formatTimestamp, type JsonObject } from '#pkg/apimachinery/index';
 import { newFieldErrors } from '../../http/access-error.ts';
-import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
-import type { PersonalToken } from '../../personal-tokens/personal-token.ts';
-import type { PersonalTokens, TokenOwner } from '../../personal-tokens/personal-tokens.ts';
+import type { AccessResponse, Call, Operation } from '../../operations/operation.ts';
+import type { PersonalToken } from '../../tokens/personal-token.ts';
+import type { PersonalTokens, TokenOwner } from '../../tokens/personal-tokens.ts';
 import { userInfoOf } from '../../principals/principals.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';

@@ -1,5 +1,7 @@
-import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
-import type { OwnProfile } from '../../users/own-profile.ts';
+import type { AccessResponse, Call, Operation } from '../../operations/operation.ts';
+import { CheckedFields } from '../../operations/checked-fields.ts';
+import { profileChangeFields, type OwnProfile } from '../../users/own-profile.ts';
+import type { UserRecord } from '../../users/user.ts';
 import { field } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
@@ -10,19 +12,6 @@ import { settingsPage, type PageOutcome } from './settings-page.ts';
 
 const path = '/settings/';
 
-/** What the page shows of the record that the API answers. */
-interface ProfileRecord {
-  username: string;
-  name: string;
-  email: string | null;
-  comment: string;
-  date_joined: string;
-  date_expired: string | null;
-  last_login: string | null;
-  groups: string[];
-  system_roles: { display_name: string }[];
-}
-
 interface ProfileValues {
   name: string;
   email: string;
@@ -32,7 +21,7 @@ interface ProfileValues {
 /** A user's own name, e-mail address and comment. */
 export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Operation[] {
   const show = async (call: Call, outcome: PageOutcome = {}, sent?: ProfileValues): Promise<AccessResponse> => {
-    const record = (await profile.record(call.caller)) as ProfileRecord;
+    const record = await profile.record(call.caller);
     return settingsPage(call, {
       path,
       done: { saved: 'Your profile is saved.' },
@@ -50,9 +39,10 @@ export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Op
     return unlessRefused(
       async () => {
         // Who has no e-mail address leaves the field empty, and is asked for none.
-        const { email } = (await profile.record(call.caller)) as ProfileRecord;
+        const { email } = await profile.record(call.caller);
         const { email: sentEmail, ...others } = sent;
-        await profile.update(call, email === null && sentEmail.trim() === '' ? others : sent, { isWhole: false });
+        const change = email === null && sentEmail.trim() === '' ? others : sent;
+        await profile.update(call, CheckedFields.ofBody(profileChangeFields, change).done());
         return seeOther(`${path}?done=saved`);
       },
       (refusal) => show(call, refusal, sent),
@@ -66,7 +56,7 @@ export function profilePages(profile: Pick<OwnProfile, 'record' | 'update'>): Op
 
 function profileForm(
   call: Call,
-  record: ProfileRecord,
+  record: UserRecord,
   { outcome: { problems }, sent }: { outcome: PageOutcome; sent?: ProfileValues },
 ): Html {
   const { name, email, comment } = sent ?? { ...record, email: record.email ?? '' };

@@ -1,6 +1,6 @@
 import { actorOf } from '../../audit/audit.ts';
 import { newAccessNotFound } from '../../http/access-error.ts';
-import type { AccessResponse, Call, Operation } from '../../http/operation.ts';
+import type { AccessResponse, Call, Operation } from '../../operations/operation.ts';
 import { endSession, type EndSessionParts } from '../../sessions/end-session.ts';
 import type { SessionRow, Sessions } from '../../sessions/sessions.ts';
 import { html, type Html } from '../html.ts';

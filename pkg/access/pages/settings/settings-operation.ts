@@ -1,5 +1,5 @@
 import { sessionCookie } from '../../http/cookies.ts';
-import type { AccessResponse, Call, OpenOperation } from '../../http/operation.ts';
+import type { AccessResponse, Call, OpenOperation } from '../../operations/operation.ts';
 import { csrfTokenOf } from '../../sessions/csrf-token.ts';
 import { seeOther, type PageUser } from '../page.ts';
 

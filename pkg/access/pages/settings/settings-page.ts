@@ -1,5 +1,5 @@
 import type { AnswerHeaders } from '#pkg/http/index';
-import type { AccessResponse, Call } from '../../http/operation.ts';
+import type { AccessResponse, Call } from '../../operations/operation.ts';
 import { doneNote, problemNote, type Problems } from '../form-fields.ts';
 import { html, type Html } from '../html.ts';
 import { pageAnswer } from '../page.ts';

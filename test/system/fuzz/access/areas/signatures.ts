@@ -1,9 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  signDraft,
-  signMessage,
-  type UnsignedRequest,
-} from '../../../../../pkg/access/signature/signaturetest/sign.ts';
+import { signDraft, signMessage, type UnsignedRequest } from '../../../../../pkg/access/access-keys/keytest/sign.ts';
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
 import type { WireRequest } from '../../../harness/wire/wire-request.ts';
 import { percent, type Area, type FuzzCase } from '../../fuzz-case.ts';

@@ -1,0 +1,114 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import type { Static, TObject } from 'typebox';
+import type { JsonObject, JsonValue } from '#pkg/apimachinery/index';
+import { newFieldErrors } from '../http/access-error.ts';
+import { fieldFaultText } from './field-fault-text.ts';
+import { fieldFormats, type FieldRules } from './field-schemas.ts';
+
+/**
+ * What was sent by name, checked by a schema. All that is wrong with it is answered together: `done` throws it. Fields
+ * that the schema does not name are ignored.
+ */
+export class CheckedFields<T extends object> {
+  /** What is right. A field is absent where it was not sent, or is wrong. */
+  readonly values: Partial<T>;
+  readonly #sent: JsonObject;
+  /** By field, in the order of the schema. */
+  readonly #faults: Map<string, string[]>;
+
+  private constructor(schema: TObject, sent: JsonObject, refused: Readonly<Record<string, string>> = {}) {
+    this.#sent = sent;
+    const properties = Object.entries(schema.properties) as [string, FieldRules][];
+    const prepared: JsonObject = {};
+    for (const [name, { prepare = (value: JsonValue) => value }] of properties)
+      if (Object.hasOwn(sent, name)) prepared[name] = prepare(sent[name]!);
+    const errors = errorsOf(schema, prepared);
+    this.#faults = new Map(
+      properties.map(([name, field]) => {
+        const text = refused[name] ?? fieldFaultText(errors.get(name) ?? [], field);
+        return [name, text === undefined ? [] : [text]];
+      }),
+    );
+    this.values = Object.fromEntries(
+      properties.flatMap(([name, { convert = (value: unknown) => value }]) =>
+        name in prepared && this.#faults.get(name)!.length === 0 ? [[name, convert(prepared[name] as never)]] : [],
+      ),
+    ) as Partial<T>;
+  }
+
+  static ofBody<S extends TObject>(schema: S, fields: JsonObject): CheckedFields<Static<S>> {
+    return new CheckedFields<Static<S>>(schema, fields);
+  }
+
+  /** Empty counts as absent, twice is wrong. */
+  static ofQuery<S extends TObject>(schema: S, query: URLSearchParams): CheckedFields<Static<S>> {
+    const sent: JsonObject = {};
+    const refused: Record<string, string> = {};
+    for (const name of Object.keys(schema.properties)) {
+      const [text = '', ...more] = query.getAll(name);
+      if (more.length > 0) refused[name] = 'This parameter may be given once.';
+      else if (text.includes('\0')) refused[name] = 'Null characters are not allowed.';
+      else if (text !== '') sent[name] = text;
+    }
+    return new CheckedFields<Static<S>>(schema, sent, refused);
+  }
+
+  /** Was it sent at all? */
+  has(name: keyof T & string): boolean {
+    return Object.hasOwn(this.#sent, name);
+  }
+
+  /** For what no schema says. */
+  refuse(name: keyof T & string, ...faults: readonly string[]): void {
+    this.#faults.get(name)!.push(...faults);
+  }
+
+  /** Throws 400 `{field: [texts]}` where anything was wrong. */
+  done(): T {
+    const wrong = Array.from(this.#faults).filter(([, faults]) => faults.length > 0);
+    if (wrong.length > 0) throw newFieldErrors(Object.fromEntries(wrong));
+    return this.values as T;
+  }
+}
+
+// Own properties only: a field named `constructor` is not there because every object inherits one. Lengths in UTF-16
+// units, as the columns and the forms have them.
+const ajv = new Ajv({
+  strict: false,
+  allErrors: true,
+  verbose: true,
+  ownProperties: true,
+  unicode: false,
+  meta: false,
+  validateSchema: false,
+  logger: false,
+});
+for (const [name, validate] of Object.entries(fieldFormats)) ajv.addFormat(name, { type: 'string', validate });
+ajv.addKeyword({
+  keyword: 'fault',
+  type: 'string',
+  errors: true,
+  compile: (faultOf: NonNullable<FieldRules['fault']>) => {
+    const validate = Object.assign(
+      (text: string) => {
+        const message = faultOf(text);
+        validate.errors = message === undefined ? [] : [{ keyword: 'fault', message, params: {} }];
+        return message === undefined;
+      },
+      { errors: [] as Partial<ErrorObject>[] },
+    );
+    return validate;
+  },
+});
+
+/** By field. Ajv keeps what it has compiled of a schema. */
+function errorsOf(schema: TObject, value: JsonObject): Map<string, ErrorObject[]> {
+  const validate = ajv.compile(schema);
+  validate(value);
+  const byField = new Map<string, ErrorObject[]>();
+  for (const error of validate.errors ?? []) {
+    const name = error.instancePath.split('/')[1] ?? String(error.params['missingProperty']);
+    byField.set(name, [...(byField.get(name) ?? []), error]);
+  }
+  return byField;
+}

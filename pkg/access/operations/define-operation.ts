@@ -1,0 +1,139 @@
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import type { AnswerHeaders } from '#pkg/http/index';
+import { CheckedFields } from './checked-fields.ts';
+import { nullable } from './field-schemas.ts';
+import { listAnswer, type ListSource } from './list-answer.ts';
+import {
+  jsonAnswer,
+  noContent,
+  type AccessResponse,
+  type Call,
+  type OpenCall,
+  type OpenOperation,
+  type OperationDeclaration,
+  type OperationDocument,
+  type OperationRoute,
+  type UserOperation,
+} from './operation.ts';
+import type { Permission } from './permission.ts';
+
+/** Reads what the declared schemas check. */
+export interface CheckedReads<Query extends TObject, Body extends TObject> {
+  readQuery(): CheckedFields<Static<Query>>;
+  /** Throws as `AccessRequest.fields`. */
+  readBody(): Promise<CheckedFields<Static<Body>>>;
+}
+
+type Answers = OperationDocument['answers'];
+/** What an operation that declares these answers says when it has done its work. */
+type ValueOf<A extends Answers> = A extends { 200: infer S extends TSchema } | { 201: infer S extends TSchema }
+  ? Static<S>
+  : void;
+
+interface CheckedDeclaration<Body extends TObject, A extends Answers> extends OperationDeclaration {
+  readonly body?: Body;
+  readonly answers: A;
+}
+
+interface UserDeclaration<Body extends TObject, A extends Answers, Granted> extends CheckedDeclaration<Body, A> {
+  /** Checked before all else. */
+  readonly permission: Permission<Granted>;
+  readonly handle: (call: Call & CheckedReads<TObject, Body>, granted: Granted) => Promise<ValueOf<A>>;
+  /** Of the answer, besides what every answer has. */
+  readonly headers?: (call: Call) => AnswerHeaders;
+}
+
+interface OpenDeclaration<Body extends TObject, A extends Answers>
+  extends CheckedDeclaration<Body, A>, Pick<OpenOperation, 'checksForm'> {
+  readonly handle: (call: OpenCall & CheckedReads<TObject, Body>) => Promise<ValueOf<A>>;
+}
+
+interface ListDeclaration<Query extends TObject, Record extends TSchema, Row, Granted> extends Omit<
+  OperationDeclaration,
+  'method' | 'answers' | 'isList' | 'body'
+> {
+  readonly permission: Permission<Granted>;
+  readonly record: Record;
+  /** What selects records, besides `limit` and `offset`. */
+  readonly query?: Query;
+  readonly list: (
+    call: Call & CheckedReads<Query, TObject>,
+    granted: Granted,
+  ) => ListSource<Row, Static<Record>> | Promise<ListSource<Row, Static<Record>>>;
+}
+
+/** One operation of the API, declared once: its routing, its document, its checks and the types of its code. */
+export function defineOperation<Body extends TObject, A extends Answers, Granted>(
+  declaration: UserDeclaration<Body, A, Granted>,
+): UserOperation {
+  const { permission, handle, headers, ...described } = declaration;
+  return {
+    ...routed(described),
+    access: 'user',
+    handle: async (call) => {
+      const granted = await permission.check(call);
+      return answerOf(described, await handle({ ...call, ...readsOf(call, described) }, granted), headers?.(call));
+    },
+  };
+}
+
+/** One that anyone may call. */
+export function defineOpenOperation<Body extends TObject, A extends Answers>({
+  handle,
+  checksForm = false,
+  ...described
+}: OpenDeclaration<Body, A>): OpenOperation {
+  return {
+    ...routed(described),
+    access: 'open',
+    checksForm,
+    handle: async (call) => answerOf(described, await handle({ ...call, ...readsOf(call, described) })),
+  };
+}
+
+/** One that answers a list: GET, in either of its two shapes. */
+export function defineList<Query extends TObject, Record extends TSchema, Row, Granted>({
+  permission,
+  record,
+  list,
+  ...declaration
+}: ListDeclaration<Query, Record, Row, Granted>): UserOperation {
+  const url = nullable(Type.String());
+  const all = Type.Array(record);
+  const page = Type.Object({ count: Type.Integer(), next: url, previous: url, results: all });
+  const answers = { 200: Type.Unsafe({ oneOf: [all, page] }) };
+  return {
+    ...routed({ method: 'GET', isList: true, answers, ...declaration }),
+    access: 'user',
+    handle: async (call) => {
+      const granted = await permission.check(call);
+      return listAnswer(call, await list({ ...call, ...readsOf(call, declaration) }, granted));
+    },
+  };
+}
+
+function routed({
+  method,
+  path,
+  operationId,
+  ...document
+}: OperationDeclaration): OperationRoute & { document: OperationDocument } {
+  return { method, path, operationId, document };
+}
+
+/** The lowest status is that of success. */
+function answerOf({ answers }: { answers: Answers }, value: unknown, headers: AnswerHeaders = {}): AccessResponse {
+  return value === undefined ? { ...noContent, headers } : jsonAnswer(Number(Object.keys(answers)[0]), value, headers);
+}
+
+const nothing = Type.Object({}) as TObject;
+
+function readsOf<Query extends TObject, Body extends TObject>(
+  { request, query: sent }: OpenCall,
+  { query, body }: { query?: Query; body?: Body },
+): CheckedReads<Query, Body> {
+  return {
+    readQuery: () => CheckedFields.ofQuery(query ?? (nothing as Query), sent),
+    readBody: async () => CheckedFields.ofBody(body ?? (nothing as Body), await request.fields()),
+  };
+}

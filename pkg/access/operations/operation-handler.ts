@@ -1,0 +1,81 @@
+import { answerPageFile, send, sendStream, type RequestContext } from '#pkg/http/index';
+import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from '../http/access-error.ts';
+import type { AccessRequest } from '../http/access-request.ts';
+import type { AccessResponse, Operation } from './operation.ts';
+import type { OperationTable } from './operation-table.ts';
+import { isFromElsewhere } from '../http/same-site.ts';
+import type { Caller } from '../http/caller.ts';
+
+/** Answers a request of a caller, or of nobody who is known. */
+export type OperationHandler = (request: AccessRequest, caller: Caller | undefined) => Promise<void>;
+
+/** Nobody has said who they are yet. */
+const openBodyLimit = 64 * 1024;
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * From who asks to the answer: what they ask, and that a browser's page was meant to ask it. `allowedOrigins`: pages
+ * elsewhere that may act for their visitor.
+ */
+export function operationHandler(operations: OperationTable, allowedOrigins: ReadonlySet<string>): OperationHandler {
+  return async (request, caller) => {
+    const { context } = request;
+    const { operation, params } = operations.find(request.method, context.info.path);
+    context.route = operation.path;
+    const answer = await run(operation, { request, params, query: context.query, caller }, allowedOrigins);
+    await sendAnswer(context, answer);
+  };
+}
+
+async function run(
+  operation: Operation,
+  call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined },
+  allowedOrigins: ReadonlySet<string>,
+): Promise<AccessResponse> {
+  const { caller, request } = call;
+  if (operation.access === 'open') {
+    request.limitBody(openBodyLimit);
+    if (caller?.scheme === 'session' && operation.checksForm !== true) await checkCsrf(request, caller, allowedOrigins);
+    return operation.handle(call);
+  }
+  if (caller === undefined) throw newNotAuthenticated();
+  await checkCsrf(request, caller, allowedOrigins);
+  return operation.handle({ ...call, caller });
+}
+
+/**
+ * A browser sends the session along whoever made it ask; only the service's own pages know the token, and browsers say
+ * which page asks.
+ */
+async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
+  if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
+  await checkCsrfToken(request, caller);
+  const { context, url } = request;
+  if (!isFromElsewhere(context.request, { url, allowedOrigins })) return;
+  context.log.info(
+    { origin: context.request.headers.origin, own: url.ownOrigins(context.request) },
+    'a session was used by a page that is not of this service',
+  );
+  throw newForeignOrigin();
+}
+
+async function checkCsrfToken(request: AccessRequest, { session }: Caller): Promise<void> {
+  const header = request.header('x-csrftoken');
+  if (header !== '' && session!.isCsrfToken(header)) return;
+  const type = request.header('content-type');
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(type.trim());
+  const field = header === '' && isForm ? (await request.fields())['csrfmiddlewaretoken'] : undefined;
+  if (typeof field !== 'string' || !session!.isCsrfToken(field)) throw newCsrfFailed();
+}
+
+async function sendAnswer(
+  context: RequestContext,
+  { status, contentType = 'application/json', body = '', stream, file, headers }: AccessResponse,
+): Promise<void> {
+  if (file !== undefined) return answerPageFile(context, file);
+  // What is answered depends on who asks, and holds people's data.
+  context.response.setHeader('Cache-Control', 'no-store');
+  if (stream !== undefined)
+    return sendStream(context, status, stream, { contentType, ...(headers === undefined ? {} : { headers }) });
+  await send(context, status, status === 204 ? '' : contentType, body, headers);
+}

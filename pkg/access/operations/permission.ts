@@ -1,0 +1,25 @@
+import { newPermissionDenied } from '../http/access-error.ts';
+import { isAdministrator, isAuditor, type Caller } from '../http/caller.ts';
+import type { Call } from './operation.ts';
+
+/** Who may call an operation. */
+export interface Permission<Granted = void> {
+  /**
+   * Throws 403, and what else there is to say to whoever may not. What it finds out on the way, the operation gets: the
+   * organization.
+   */
+  check(call: Call): Granted | Promise<Granted>;
+}
+
+export const anyUser: Permission = { check: () => undefined };
+export const administrators: Permission = ifCaller(isAdministrator);
+/** SystemAuditor, and SystemAdmin. */
+export const auditors: Permission = ifCaller(isAuditor);
+
+export function ifCaller(isPermitted: (caller: Caller) => boolean): Permission {
+  return {
+    check: ({ caller }) => {
+      if (!isPermitted(caller)) throw newPermissionDenied();
+    },
+  };
+}

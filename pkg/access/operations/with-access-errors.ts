@@ -1,0 +1,104 @@
+import { isStatusError } from '#pkg/apimachinery/index';
+import { databaseFailure, failureSentence } from '#pkg/database/index';
+import { isAnswered, send, type Filter, type RequestContext } from '#pkg/http/index';
+import { SecretKeyError } from '../secrets/secret-error.ts';
+import { AccessError, isAccessError, newDetail, newAccessUnavailable } from '../http/access-error.ts';
+import type { AccessResponse } from './operation.ts';
+
+/** What the server below says of requests it cannot serve, in this service's words. */
+const codes: Readonly<Record<number, string>> = {
+  400: 'parse_error',
+  404: 'not_found',
+  408: 'timeout',
+  413: 'too_large',
+  414: 'uri_too_long',
+  415: 'unsupported_media_type',
+  417: 'expectation_failed',
+  429: 'throttled',
+  431: 'headers_too_large',
+  503: 'unavailable',
+  504: 'timeout',
+};
+
+/** What a person is shown of a refusal. */
+export type ErrorPage = (
+  context: RequestContext,
+  failure: AccessError,
+) => Pick<AccessResponse, 'contentType' | 'body' | 'headers'> | undefined;
+
+/**
+ * Turns whatever is thrown below it into the one answer. Anything but an AccessError or a StatusError is logged with
+ * its stack, and answered as 500 without a word of it. A 401 lists the schemes. `pageOf` makes a page of a refusal
+ * where a page was asked for; undefined: it is told in JSON.
+ */
+export function withAccessErrors(challenges: readonly string[], pageOf?: ErrorPage): Filter {
+  return (next) => async (context) => {
+    try {
+      if (context.rejection !== undefined && !isDoubleAuthorization(context)) throw context.rejection;
+      await next(context);
+    } catch (error) {
+      await answerFailure(context, error, { challenges, pageOf });
+    }
+  };
+}
+
+/** Which is a wrong credential here. */
+function isDoubleAuthorization({ request }: RequestContext): boolean {
+  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'authorization').length > 1;
+}
+
+async function answerFailure(
+  context: RequestContext,
+  error: unknown,
+  { challenges, pageOf }: { challenges: readonly string[]; pageOf: ErrorPage | undefined },
+): Promise<void> {
+  const { response, request } = context;
+  if (isAnswered(response)) {
+    context.log.debug({ err: error }, 'a request failed after its answer, or its client left');
+    return;
+  }
+  const failure = translate(context, error);
+  if (response.headersSent) {
+    context.log.info({ err: error }, 'a request failed within its answer');
+    response.destroy();
+    return;
+  }
+  for (const name of ['Content-Encoding', 'ETag', 'Location', 'Set-Cookie']) response.removeHeader(name);
+  response.setHeader('Cache-Control', 'no-store');
+  if (failure.status === 401) response.setHeader('WWW-Authenticate', [...challenges]);
+  // A client that was never told to go on may or may not send its body: the connection cannot be used again.
+  if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
+  const {
+    contentType = 'application/json',
+    body = JSON.stringify(failure.body),
+    headers,
+  } = pageOf?.(context, failure) ?? {};
+  await send(context, failure.status, contentType, body, { ...headers, ...failure.headers });
+}
+
+function translate(context: RequestContext, error: unknown): AccessError {
+  if (isAccessError(error)) return error;
+  const databaseFailed = databaseFailure(error);
+  if (databaseFailed !== undefined) {
+    const why = failureSentence(databaseFailed);
+    context.log.warn({ err: error }, `a request failed: ${why}`);
+    return newAccessUnavailable(why);
+  }
+  if (error instanceof SecretKeyError) {
+    context.log.error({ err: error }, 'a secret cannot be sealed');
+    return newAccessUnavailable();
+  }
+  if (!isStatusError(error)) {
+    context.log.error({ err: error }, 'internal error');
+    return newDetail(500, 'error', 'An internal error occurred.');
+  }
+  if (error.cause !== undefined) context.log.warn({ err: error.cause }, `a request failed: ${error.message}`);
+  const { code, message, details } = error;
+  const retryAfter = details?.retryAfterSeconds;
+  return newDetail(
+    code,
+    codes[code] ?? 'error',
+    code >= 500 && code !== 503 && code !== 504 ? 'An internal error occurred.' : message,
+    retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
+  );
+}

@@ -1,0 +1,64 @@
+import { newServiceUnavailable } from '#pkg/apimachinery/index';
+import { becauseOf } from '#pkg/database/index';
+import { isPersonalToken, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
+import { principalOf, userInfoOf } from '../principals/principals.ts';
+import { FreshLookup } from '../principals/fresh-lookup.ts';
+import { TokenStore, type FoundToken } from './token-store.ts';
+import type { TokenUses } from './token-uses.ts';
+
+/**
+ * Knows personal tokens: their owner, with what the owner holds at this moment, narrowed to the token's roles. Each
+ * request is answered by a lookup that began after it, so a revocation acts on the next request of every replica, and a
+ * token is dead while its owner is disabled or expired. Text that is not in a token's form costs no query. Throws
+ * StatusError 503 where the database does not answer.
+ */
+export class PersonalTokenAuthenticator implements TokenAuthenticator {
+  readonly #tokens: FreshLookup<KnownToken | undefined>;
+  readonly #uses: Pick<TokenUses, 'used' | 'failed'>;
+
+  constructor(tokens: Pick<TokenStore, 'findOwner'>, uses: Pick<TokenUses, 'used' | 'failed'>) {
+    this.#tokens = new FreshLookup(async (hash) => {
+      const found = await tokens.findOwner(Buffer.from(hash, 'hex'));
+      return found === undefined
+        ? undefined
+        : { found, user: found.is_usable && found.is_valid ? userOf(found) : undefined };
+    });
+    this.#uses = uses;
+  }
+
+  /** `addressOf` tells where the request comes from, for the audit. */
+  async authenticateToken(token: string, addressOf: () => string = () => ''): Promise<UserInfo | undefined> {
+    if (!isPersonalToken(token)) return undefined;
+    const known = await this.#find(TokenStore.hash(token).toString('hex'));
+    if (known === undefined) return undefined;
+    const { found, user } = known;
+    if (user === undefined) this.#uses.failed(found, addressOf());
+    else if (found.is_stale) this.#uses.used(found.token_id);
+    return user;
+  }
+
+  async #find(hash: string): Promise<KnownToken | undefined> {
+    try {
+      return await this.#tokens.get(hash);
+    } catch (error) {
+      const unavailable = newServiceUnavailable(`the token cannot be checked at the moment${becauseOf(error)}`);
+      unavailable.cause = error;
+      throw unavailable;
+    }
+  }
+}
+
+interface KnownToken {
+  found: FoundToken;
+  /** Undefined where it opens nothing any more. */
+  user: UserInfo | undefined;
+}
+
+function userOf(found: FoundToken): UserInfo {
+  const { roles, token_expires: expires } = found;
+  return {
+    ...userInfoOf(principalOf(found)),
+    ...(roles === null ? {} : { restriction: { roles } }),
+    ...(expires === null ? {} : { credentialExpires: new Date(expires).toISOString() }),
+  };
+}
