@@ -5,7 +5,7 @@ export interface UserInfo {
   groups: readonly string[];
   /** Further attributes of the user; keys in lower case. */
   extra?: Readonly<Record<string, readonly string[]>>;
-  /** Restricts a credential: it allows only what one of these ClusterRoles allows too, whether bound or not. */
+  /** Restricts a credential: it allows only what one of these ClusterRoles allows too, in any namespace. */
   restriction?: { readonly roles: readonly string[] };
   /**
    * When the credential expires, RFC 3339: tokens issued with it expire no later. Absent if there is no such limit.

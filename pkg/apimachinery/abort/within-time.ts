@@ -4,15 +4,15 @@ import { abortError, whenAborted } from './abort-error.ts';
 export interface TimeLimit {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** What is said when the time is over: a StatusError 504. */
+  /** The message of the StatusError 504 when the time is over. */
   message: () => string;
 }
 
 /**
- * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it. By
- * hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives the work.
- * @throws what `work` throws; once the signal has fired, its reason: a StatusError 504 that says `message`, or what
- * `signal` says
+ * Runs `work` with a signal that aborts when the time is over, or with `signal`; the work must end soon after. Does not
+ * use `AbortSignal.any`: in Node 20 it leaks on a signal that outlives the work.
+ * @throws what `work` throws; once the signal has aborted, its reason: a StatusError 504 with `message`, or the reason
+ * of `signal`
  */
 export async function withinTime<T>(
   { timeoutMs, signal, message }: TimeLimit,
@@ -32,8 +32,8 @@ export async function withinTime<T>(
 }
 
 /**
- * Whether the work ended within the time, in milliseconds; what goes on after that is left to whoever began it. @throws
- * what the work throws within the time
+ * Whether the work ends within the time, in milliseconds; after that its caller must handle it. @throws what the work
+ * throws within the time
  */
 export async function endsWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
