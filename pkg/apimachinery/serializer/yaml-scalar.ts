@@ -9,7 +9,7 @@ const special = /:(?:\s|$)|\s#|[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\uFEFF\uFFFE\uFFFF]|\s$/
 const literal = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 /** Characters that JSON writes unescaped and YAML must not. */
 const unprintable = /[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g;
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- searches for control characters
 const blockUnfit = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029\p{Cs}\uFEFF\uFFFE\uFFFF]|^[ \t]+$/mu;
 
 /** A text on one line: plain if every reader takes it for a text, else quoted as in JSON. */
