@@ -14,9 +14,7 @@ export const gzipThresholdBytes = 128 * 1024;
 
 /** Answers from this size on wait until the event loop has no smaller work. */
 const largeAnswerBytes = 256 * 1024;
-/**
- * Texts from this size on become a Buffer: garbage collection copies a string that waits to be sent again and again.
- */
+/** Texts from this size on become a Buffer: each young-generation garbage collection would copy a waiting string. */
 const encodedBytes = 16 * 1024;
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
