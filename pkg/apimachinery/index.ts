@@ -1,6 +1,6 @@
 /**
- * The language everyone speaks: objects, models, selectors, failures and watch events, as types and pure functions.
- * No I/O, and no import of any other package.
+ * The shared API types: objects, models, selectors, failures and watch events, as types and pure functions. No I/O, and
+ * no import of any other package.
  */
 export * from './abort/abort-error.ts';
 export * from './abort/pause.ts';

@@ -12,7 +12,7 @@ describe.each(builtinModels)('$names.kind', (model) => {
     expect(validateIndexes(model.indexes, 'indexes')).toEqual([]);
     for (const index of model.indexes.filter(({ type }) => type !== 'date'))
       expect(findSelectableField(`.${index.path}`, model.versions[0]?.schema)).toEqual({ index });
-    // Kubernetes selects by no times.
+    // Kubernetes has no field selectors on times.
     for (const { path } of model.indexes.filter(({ type }) => type === 'date'))
       expect(model.versions[0]?.schema.properties?.[path]).toMatchObject({ type: 'string', format: 'date-time' });
   });

@@ -7,7 +7,7 @@ import { pluginModel } from './plugin/plugin-model.ts';
 import { clusterRoleBindingModel, roleBindingModel } from './rbac/role-binding-model.ts';
 import { clusterRoleModel, roleModel } from './rbac/role-model.ts';
 
-/** The models that every server has from its first start, one file a kind. */
+/** The models that every server has from its first start, one file per kind. */
 export const builtinModels: readonly Model[] = [
   namespaceModel,
   eventModel,

@@ -1,7 +1,7 @@
 /**
- * Built-in models as data, and what is pure about definitions of further ones: defaults, validation, names, status, and
- * the way to a Model. A folder is an API group, a file a kind. No I/O; who stores and serves them is in apiserver and
- * controllers.
+ * Built-in models as data, and pure functions for definitions of further ones: defaults, validation, names, status, and
+ * the conversion to a Model. One folder per API group, one file per kind. No I/O; apiserver and controllers store and
+ * serve them.
  */
 export * from './apiextensions/api-approval.ts';
 export * from './apiextensions/default-definition.ts';

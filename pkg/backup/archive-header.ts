@@ -5,25 +5,25 @@ export const formatVersion = 1;
 
 /** The first line of a backup. */
 export interface ArchiveHeader {
-  /** The format's version; that it is there tells a backup from other files. */
+  /** The version of the format; its presence distinguishes a backup from other files. */
   readonly svcBackup: number;
-  /** The product's. */
+  /** The version of the product. */
   readonly version: string;
   readonly created: string;
   readonly schemas: Readonly<Record<string, SchemaHeader>>;
-  /** How many tables follow. */
+  /** Number of tables that follow. */
   readonly tables: number;
 }
 
 export interface SchemaHeader {
-  /** Those that had been applied, in their order. */
+  /** The applied migrations, in order. */
   readonly migrations: readonly string[];
   readonly state: SchemaState;
   /** The last values of its sequences. */
   readonly sequences: Readonly<Record<string, string>>;
 }
 
-/** Throws BackupError for a header that is none, of another format, or of a newer version of this program. */
+/** Throws BackupError for an invalid header, another format, or a newer version of this program. */
 export function checkHeader(value: unknown, schemas: readonly BackedUpSchema[]): ArchiveHeader {
   const header = value as Partial<ArchiveHeader> | null;
   if (typeof header !== 'object' || header === null || typeof header.svcBackup !== 'number') throw notABackup();

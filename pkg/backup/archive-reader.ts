@@ -4,23 +4,23 @@ import { BackupError } from './backup-error.ts';
 const maxLine = 1024 * 1024;
 const maxBlock = 16 * 1024 * 1024;
 
-/** Reads what ArchiveWriter wrote, piece by piece, and trusts none of it. Every refusal is a BackupError. */
+/** Reads what ArchiveWriter wrote, piece by piece, and validates everything. Every refusal is a BackupError. */
 export class ArchiveReader {
   readonly #source: AsyncIterator<Buffer>;
   readonly #hash: Hash = createHash('sha256');
-  /** Read, and not yet taken. */
+  /** Read but not yet consumed. */
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(source: AsyncIterable<Buffer>) {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** A line of JSON; undefined for one that is something else. */
+  /** A line of JSON; undefined for an invalid one. */
   async line(): Promise<unknown> {
     return parsed(this.#taken(await this.#line()));
   }
 
-  /** The blocks of one table, each in pieces as they come; to be read to the end. */
+  /** The blocks of one table, each in pieces as they arrive; must be read to the end. */
   async *rows(): AsyncGenerator<Buffer> {
     for (;;) {
       const text = this.#taken(await this.#line()).toString('latin1');
@@ -36,7 +36,7 @@ export class ArchiveReader {
     }
   }
 
-  /** The last line, which must say what was read, and be the last. */
+  /** Reads the last line: it must match what was read, and nothing may follow. */
   async end(totals: { tables: number; rows: number }): Promise<void> {
     const digest = this.#hash.copy().digest('hex');
     const last = parsed(await this.#line()) as { end?: Partial<typeof totals>; sha256?: unknown } | undefined | null;

@@ -1,20 +1,20 @@
 import { createHash, type Hash } from 'node:crypto';
 
 /**
- * The plain form of a backup, before it is compressed: lines of JSON, and between them the rows of tables in blocks. A
- * block is its length in bytes as a line, and the bytes; one of length 0 ends a table. The last line holds the SHA-256
- * of all before it.
+ * The uncompressed form of a backup: lines of JSON, and between them the rows of tables in blocks. A block is a line
+ * with its length in bytes, followed by the bytes; length 0 ends a table. The last line has the SHA-256 of all before
+ * it.
  */
 export class ArchiveWriter {
   readonly #hash: Hash = createHash('sha256');
-  /** So far. */
+  /** Written so far. */
   bytes = 0;
 
   line(value: object): Buffer {
     return this.#counted(Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
-  /** One after the other. */
+  /** The parts of one block, in order. */
   block(rows: Buffer): Buffer[] {
     return [this.#counted(Buffer.from(`${rows.length}\n`)), this.#counted(rows)];
   }

@@ -15,7 +15,7 @@ import { StallTimeout } from './stall-timeout.ts';
 import { quoteIdentifier } from './table-shape.ts';
 import { inTransaction } from './transaction.ts';
 
-/** Of zlib, by measurement: see docs/backup.md. */
+/** zlib's level, chosen by measurement: see docs/backup.md. */
 const compressionLevel = 2;
 const maxAttempts = 30;
 const stallLimit = 10 * 60_000;
@@ -24,12 +24,12 @@ const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 export interface BackUpOptions {
   readonly database: Database;
   readonly schemas: readonly BackedUpSchema[];
-  /** The product's. */
+  /** The version of the product. */
   readonly version: string;
-  /** Ends it at once, with the signal's reason. */
+  /** Aborts the backup at once with the signal's reason. */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
-  /** Without a byte taken or a row read for so long, it ends. Milliseconds, 10 minutes by default. */
+  /** The backup fails after this time without a byte accepted or a row read. Milliseconds, 10 minutes by default. */
   readonly stallLimit?: number;
 }
 
@@ -42,9 +42,8 @@ export interface BackupSummary {
 }
 
 /**
- * Writes all rows of the schemas, as of one moment, to `sink`, and ends it; servers go on meanwhile, but changes to the
- * indexes of a model, and its deletion, wait. It reads only, so that a standby will do. Throws BackupError, and what
- * `sink` fails with.
+ * Writes all rows of the schemas, as of one moment, to `sink`, and ends it. Servers continue, but changes to a model's
+ * indexes, and its deletion, wait. It only reads, so a standby is enough. Throws BackupError, and errors of `sink`.
  */
 export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
   const { database, schemas, signal, progress = newProgress() } = options;
@@ -65,7 +64,7 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
   }
 }
 
-/** As a transaction sees it. */
+/** The state that a transaction sees. */
 interface Seen {
   readonly tables: readonly (BackedUpTable & TableSize)[];
   /** Names of migrations, by schema. */
@@ -75,11 +74,14 @@ interface Seen {
 
 interface Sequence {
   readonly name: string;
-  /** Null where none was taken yet. */
+  /** Null if it has not been used yet. */
   readonly value: string | null;
 }
 
-/** Waits for none of the tables. Throws BackupError where there is nothing, or what no restore would take. */
+/**
+ * Reads the catalogue without waiting for a table's lock. Throws BackupError if there is nothing to back up, or
+ * something that no restore would accept.
+ */
 async function look(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Seen> {
   const applied = await checkMigrations(client, schemas);
   const tables = await readTables(client, schemas);
@@ -103,22 +105,22 @@ interface Held {
   headers: readonly (readonly [string, SchemaHeader])[];
 }
 
-/** Undefined where tables have changed since they were looked at: the transaction is of no use then. */
+/** Undefined if tables have changed since they were read: the transaction is then useless. */
 async function takeHold(
   client: ClientBase,
   schemas: readonly BackedUpSchema[],
   known: readonly BackedUpTable[],
 ): Promise<Held | undefined> {
   try {
-    // Locks first, then the snapshot, which the first SELECT takes: tables are as it sees them until the end. One that
-    // was rewritten after a snapshot is empty in it.
+    // Locks first, then the snapshot, which the first SELECT takes: the tables then stay as in the snapshot until the
+    // end. A table rewritten after a snapshot is empty in it.
     await client.query(`LOCK TABLE ${known.map(nameOf).join(', ')} IN ACCESS SHARE MODE`);
     const seen = await look(client, schemas);
     return namesOf(seen.tables) === namesOf(known)
       ? { tables: seen.tables, headers: await readHeaders(client, schemas, seen) }
       : undefined;
   } catch (error) {
-    // A table, or a column, that is gone since.
+    // A table or column that no longer exists.
     if (['42P01', '42703'].includes((error as { code?: string }).code ?? '')) return undefined;
     throw error;
   }
@@ -147,7 +149,7 @@ async function readHeaders(
   return headers;
 }
 
-/** Answers what was applied, by schema. */
+/** Returns the applied migrations by schema. */
 async function checkMigrations(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Map<string, string[]>> {
   const applied = new Map<string, string[]>();
   for (const { name, migrations } of schemas) {
@@ -228,7 +230,7 @@ async function* archive(
       stall.moved();
     }
     yield writer.endOfRows();
-    // Its answer comes after that of COPY, which holds the number of rows.
+    // Its answer arrives after that of COPY, which has the number of rows.
     await client.query('SELECT');
     rows += source.rowCount;
     yield writer.line({ rows: source.rowCount });

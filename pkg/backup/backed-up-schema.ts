@@ -1,31 +1,34 @@
 import type { ClientBase } from 'pg';
 import type { Migration } from '#pkg/database/index';
 
-/** Numbers of a schema that no table of the backup holds, by name. */
+/** Numbers of a schema that no table of the backup contains, by name. */
 export type SchemaState = Readonly<Record<string, number>>;
 
-/** One schema as a backup takes it: what its migrations make is made by them again, and rows are copied. */
+/** One schema of a backup: migrations recreate what they have created, and rows are copied. */
 export interface BackedUpSchema {
   readonly name: string;
   readonly migrations: readonly Migration[];
   /**
-   * What is there afterwards, by migration: one that makes or changes none of this is left out. A backup of anything
-   * else is refused.
+   * What each migration creates or changes; one without such an effect is omitted. A backup of anything else is
+   * refused.
    */
   readonly contents: Readonly<Record<string, MigratedContents>>;
-  /** Tables whose rows stay out. Those of unlogged tables always do, as a crash of the database would lose them too. */
+  /**
+   * Tables whose rows are not backed up. Rows of unlogged tables never are: a crash of the database would lose them
+   * too.
+   */
   readonly leftOut: readonly string[];
-  /** Where a table's rows are not taken as they are: a SELECT of all its columns, in the order of the table's. */
+  /** For a table whose rows are not copied as they are: a SELECT of all its columns, in the table's order. */
   readonly selections: Readonly<Record<string, string>>;
   readonly runtimeTables?: RuntimeTables;
-  /** The highest that a backup may say of each number of `readState`, room for what `adopt` adds left. */
+  /** The highest value that a backup may have for each number of `readState`, with room for what `adopt` adds. */
   readonly stateLimits?: SchemaState;
-  /** Within the backup's snapshot. */
+  /** Called within the backup's snapshot. */
   readState?(client: ClientBase): Promise<SchemaState>;
   /**
-   * Completes what was restored, at the end of the transaction. `replaced` is the state of the schema that was emptied
-   * for it, and `tables` are the runtime tables, columns by name. Throws BackupError where the rows, which are
-   * anybody's work, are not what this program would have written.
+   * Completes the restore at the end of the transaction. `replaced` is the state of the schema that was dropped before,
+   * and `tables` has the columns of the runtime tables by name. Throws BackupError if the rows, which may be forged,
+   * are not what this program would have written.
    */
   adopt?(
     client: ClientBase,
@@ -33,22 +36,22 @@ export interface BackedUpSchema {
   ): Promise<void>;
 }
 
-/** Of tables whose rows a backup takes, and of all sequences. */
+/** Contents of tables whose rows are backed up, and of all sequences. */
 export interface MigratedContents {
-  /** All columns, but generated ones, of each table that is made or changed. */
+  /** All columns, except generated ones, of each table that it creates or changes. */
   readonly tables?: Readonly<Record<string, readonly string[]>>;
-  /** Those that are made. */
+  /** The sequences that it creates. */
   readonly sequences?: readonly string[];
 }
 
 /**
- * Tables that are made while the program runs. A backup describes them, and a restore makes them by that description.
+ * Tables that the program creates while it runs. A backup contains their definition, from which a restore creates them.
  */
 export interface RuntimeTables {
   /** A SELECT of their names, as `name`. */
   readonly select: string;
-  /** Of the whole name. */
+  /** Matches the whole name. */
   readonly pattern: RegExp;
-  /** Statements that make their triggers, by the name of the trigger. */
+  /** Statements that create their triggers, by trigger name. */
   readonly triggers: Readonly<Record<string, (table: string) => string>>;
 }

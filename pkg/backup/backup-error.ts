@@ -1,6 +1,6 @@
 /**
- * Why a backup or a restore cannot be; its message is one sentence for whoever asked for it. Nothing was changed,
- * unless it is an UnansweredCommit.
+ * Why a backup or a restore failed; its message is one sentence for the user. Nothing was changed, unless it is an
+ * UnansweredCommit.
  */
 export class BackupError extends Error {
   constructor(message: string, options?: ErrorOptions) {

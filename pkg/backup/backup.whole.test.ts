@@ -37,7 +37,7 @@ async function newDatabase(applicationName = 'svc restore'): Promise<Database> {
   return database;
 }
 
-/** As another user, whom PostgreSQL need not let in. */
+/** Acts as another role, which needs no login. */
 function withRole(connection: TestDatabase['connection'], role: string): TestDatabase['connection'] {
   return { ...connection, options: `-c role=${role}` };
 }
@@ -85,7 +85,7 @@ test('all rows and all that tables are made of come back, and what is left out d
   ]);
   for (const table of ['carts', 'counters']) expect(await linesOf(database, `SELECT FROM shop.${table}`)).toEqual([]);
   expect(await linesOf(database, "SELECT FROM pg_class WHERE relname = 'm_2'")).toEqual([]);
-  // Rows are settled, and counted.
+  // Rows are frozen, and the statistics are up to date.
   expect(
     await linesOf(
       database,
@@ -102,7 +102,7 @@ test('a backup is of one moment, whatever is written and made meanwhile', async 
   const database = await newDatabase('svc');
   await migrate(database, 'shop', shop.migrations);
   const over = new AbortController();
-  // In one round: fewer than a backup has attempts, each of which may find another table.
+  // Tables per attempt: fewer than a backup has attempts, each of which may find a new table.
   let newTables = 0;
   const writing = (async () => {
     for (let i = 10; !over.signal.aborted; i += 1) {
@@ -665,7 +665,7 @@ describe('a backup is input', () => {
         async (at, change) => {
           const bytes = Buffer.from(archive);
           bytes[at]! ^= change;
-          // Of the header of gzip: its time, and the system it was made on.
+          // Bytes of the gzip header: its time, and the system that wrote it.
           if (at >= 4 && at < 10) return;
           await expect(restored(target, bytes)).rejects.toBeInstanceOf(BackupError);
           expect(await isEmpty(target)).toBe(true);

@@ -1,17 +1,14 @@
 import type { BackedUpSchema } from './backed-up-schema.ts';
 import { BackupError } from './backup-error.ts';
 
-/** What rows go into, and what numbers them. */
+/** The tables and sequences of a schema. */
 export interface Contents {
   /** Columns by table. */
   readonly tables: ReadonlyMap<string, readonly string[]>;
   readonly sequences: readonly string[];
 }
 
-/**
- * Throws BackupError where a schema is not what these migrations have made of it: a restore has nothing else to put
- * rows into.
- */
+/** Throws BackupError if a schema is not what these migrations create: a restore could not insert the rows. */
 export function checkContents(schema: BackedUpSchema, applied: readonly string[], found: Contents): void {
   const made = madeBy(schema, applied);
   const [foreign, missing] = [beyond(found, made), beyond(made, found)];
@@ -33,7 +30,7 @@ function madeBy({ contents }: BackedUpSchema, applied: readonly string[]): Conte
   };
 }
 
-/** What one has and the other has not, for an operator. */
+/** What one has and the other lacks, as text for an operator. */
 function beyond(one: Contents, other: Contents): string[] {
   const tables = [...one.tables].flatMap(([table, columns]) => {
     const known = other.tables.get(table);

@@ -4,10 +4,10 @@ import type { Progress } from './progress.ts';
 import type { RestoredTable } from './restored-table.ts';
 import { tableIndexStatements, quoteIdentifier } from './table-shape.ts';
 
-/** Sorting in memory as far as this, in each of at most three processes of PostgreSQL. */
+/** Memory for sorting, in each of at most three processes of PostgreSQL. */
 const sortMemory = '256MB';
 
-/** Gives tables that have their rows their keys, indexes and triggers, and all of them the references between them. */
+/** Creates keys, indexes and triggers of tables that have their rows, and the foreign keys between all tables. */
 export async function completeTables(
   client: ClientBase,
   tables: readonly RestoredTable[],

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { BackupError } from './backup-error.ts';
 
-/** What statements drop, in an order that serves: what is left of a kind depends on none before it. */
+/** What to drop, in dependency order: objects of a later kind do not depend on an earlier one. */
 const kinds = [
   { drop: 'VIEW', select: relations('v') },
   { drop: 'MATERIALIZED VIEW', select: relations('m') },
@@ -15,9 +15,9 @@ const kinds = [
 ] as const;
 
 /**
- * Drops what is in the schemas, but not these: whoever made them for this program may not let it make them, and has
- * granted rights on them. Names are resolved by a search path of `pg_catalog` alone. Throws BackupError where something
- * outside would go as well.
+ * Drops the contents of the schemas, but not the schemas: an operator may have created them, with grants, for a user
+ * without the right to create schemas. Names are resolved by a search path of `pg_catalog` alone. Throws BackupError if
+ * something outside would be dropped as well.
  */
 export async function dropContents(client: ClientBase, schemas: readonly string[]): Promise<void> {
   const { rows: published } = await client.query<{ table: string; publication: string }>(
@@ -36,8 +36,8 @@ export async function dropContents(client: ClientBase, schemas: readonly string[
 }
 
 /**
- * Things of one statement may depend on each other; for anything else that does PostgreSQL refuses, and says what it
- * is.
+ * Objects of one statement may depend on each other; if another object depends on them, PostgreSQL refuses and names
+ * it.
  */
 async function dropTogether(client: ClientBase, text: string): Promise<void> {
   try {

@@ -6,7 +6,7 @@ import { dropContents } from './drop-contents.ts';
 
 /**
  * Drops existing schemas in the transaction of a restore. Servers that start meanwhile wait, as for a migration.
- * Answers the state of each dropped schema.
+ * Returns the state of each dropped schema.
  * @throws BackupError if schemas exist and must not be replaced, or if servers use them
  */
 export async function dropExistingSchemas(
@@ -42,7 +42,7 @@ export async function dropExistingSchemas(
   return replaced;
 }
 
-/** By their name. */
+/** Finds servers by their application name. */
 async function refuseInUse(client: ClientBase): Promise<void> {
   refuse(await countServers(client, 'true'));
 }

@@ -1,7 +1,6 @@
 /**
- * Backup and restore of whole schemas: one consistent moment as a stream, written beside running servers and read back
- * in one transaction. What the schemas are is told by whoever owns them (`BackedUpSchema`). The format is described in
- * docs/backup.md.
+ * Backup and restore of whole schemas: one consistent moment as a stream, written while servers run and restored in one
+ * transaction. The owners of the schemas describe them (`BackedUpSchema`). The format is described in docs/backup.md.
  */
 export type * from './backed-up-schema.ts';
 export { backUp, type BackUpOptions, type BackupSummary } from './back-up.ts';

@@ -1,12 +1,12 @@
-/** How far a backup or a restore is; looked at while it runs. */
+/** The progress of a backup or a restore; read while it runs. */
 export interface Progress {
   stage: 'starting' | 'rows' | 'indexes' | 'finishing';
   rows: number;
-  /** What the database expects; 0 where nothing is known. */
+  /** The database's estimate; 0 if unknown. */
   expectedRows: number;
-  /** Of rows and what is around them, not compressed. */
+  /** Uncompressed bytes of rows and their framing. */
   bytes: number;
-  /** Indexes made, and to be made. */
+  /** Indexes created, and their total. */
   indexes: number;
   expectedIndexes: number;
 }
@@ -15,7 +15,7 @@ export function newProgress(): Progress {
   return { stage: 'starting', rows: 0, expectedRows: 0, bytes: 0, indexes: 0, expectedIndexes: 0 };
 }
 
-/** Line ends in a piece of rows: each ends a row, as within one they are escaped. */
+/** Counts line ends in a piece of rows: each ends a row, because line ends within a row are escaped. */
 export function countRows(piece: Buffer): number {
   let rows = 0;
   for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) rows += 1;

@@ -7,13 +7,13 @@ import { checkShape, type TableShape } from './table-shape.ts';
 export interface BackedUpTable {
   readonly schema: string;
   readonly table: string;
-  /** In the order of their values in each row; without generated ones. */
+  /** In the order of the values in each row, without generated columns. */
   readonly columns: readonly string[];
-  /** Of runtime tables: all others are made by migrations. */
+  /** Set for runtime tables only: migrations create all others. */
   readonly shape?: TableShape;
 }
 
-/** How many rows a table has, about. */
+/** Estimated number of rows. */
 export interface TableSize {
   readonly rows: number;
 }
@@ -26,8 +26,8 @@ interface TableRow {
 }
 
 /**
- * Tables with rows to keep, by their names; `LOCK TABLE` goes by the same list, so that this must wait for none of
- * them: it asks catalogues.
+ * Tables to back up, ordered by name. It reads only the catalogues and waits for no table, because `LOCK TABLE` uses
+ * this list.
  */
 export async function readTables(
   client: ClientBase,
@@ -41,7 +41,7 @@ export async function readTables(
         : (await client.query<{ name: string }>(schema.runtimeTables.select)).rows.map(({ name }) => name);
     for (const table of await selectTables(client, schema.name)) {
       if (runtime.includes(table.table)) tables.push(table);
-      // Of a model that is gone; its table follows.
+      // A table of a deleted model, about to be dropped.
       else if (schema.runtimeTables?.pattern.test(table.table) === true) continue;
       else if (table.table !== 'migration' && !schema.leftOut.includes(table.table)) tables.push(table);
     }
@@ -59,7 +59,7 @@ async function selectTables(client: ClientBase, schema: string): Promise<TableRo
   return rows;
 }
 
-/** The tables that migrations have made, in the transaction that they ran in. */
+/** The tables that migrations have created; call it in the same transaction. */
 export async function migratedTables(
   client: ClientBase,
   { name, leftOut }: BackedUpSchema,
@@ -84,7 +84,7 @@ interface IndexRow {
   name: string;
   isUnique: boolean;
   isPrimary: boolean;
-  /** Nothing about it that a shape could not say. */
+  /** Whether a shape can describe it completely. */
   isPlain: boolean;
   method: string;
   options: string[] | null;
@@ -92,8 +92,8 @@ interface IndexRow {
 }
 
 /**
- * What the catalogue says of a runtime table. An index that is not built yet is left out: the server builds it. Throws
- * BackupError for what a shape cannot say.
+ * The definition of a runtime table from the catalogue. Omits an index that is not built yet: the server builds it.
+ * Throws BackupError for anything that a shape cannot describe.
  */
 export async function readShape(
   client: ClientBase,

@@ -19,7 +19,7 @@ import { checkShape, createTableText, quoteIdentifier } from './table-shape.ts';
 import { inTransaction, UnansweredCommit } from './transaction.ts';
 
 const stallLimit = 10 * 60_000;
-/** An access server that has lost its connection asks again after 7.5 s at the latest. */
+/** An access server that has lost its connection retries after 7.5 s at the latest. */
 const serverWait = 9_000;
 
 export interface RestoreOptions {
@@ -57,7 +57,7 @@ export interface RestoreSummary {
 export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
   const stall = new StallTimeout(options.signal, options.stallLimit ?? stallLimit);
   const gunzip = createGunzip({ chunkSize: 128 * 1024 });
-  // Its end is the reader's to see; a failure of either is told to the reader by the other.
+  // The reader notices the end; `pipeline` passes a failure of either stream to the reader.
   const reading = pipeline(source, gunzip, { signal: stall.signal });
   reading.catch(() => undefined);
   try {
@@ -78,7 +78,7 @@ export async function restore(options: RestoreOptions, source: Readable): Promis
   }
 }
 
-/** Throws BackupError for what is no gzip. */
+/** Throws BackupError if the source is not gzip. */
 async function* piecesOf(gunzip: Readable, stall: StallTimeout): AsyncGenerator<Buffer> {
   let isFirst = true;
   try {
@@ -139,7 +139,10 @@ function runtimeTablesOf(schema: BackedUpSchema, tables: readonly RestoredTable[
   );
 }
 
-/** Of migrations' making alone, and therefore their own words: they are put back when the rows are there. */
+/**
+ * Drops all foreign keys, which only migrations have created, and returns the statements that restore them after the
+ * rows are inserted.
+ */
 async function dropForeignKeys(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<string[]> {
   const { rows } = await client.query<{ table: string; name: string; definition: string }>(
     `SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
@@ -162,8 +165,8 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
     if (seen.has(name)) throw damaged();
     seen.add(name);
     tables.push(table);
-    // Made or emptied in this transaction, so that its rows can be written as settled: nobody has to look at them
-    // again.
+    // Created or truncated in this transaction, so that rows can be written frozen: no later vacuum has to rewrite
+    // them.
     await client.query(table.shape === undefined ? `TRUNCATE ${name}` : createTableText(name, table.shape));
     const count = await copyRows(
       client,
@@ -175,7 +178,7 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
     rows += count;
   }
   await reader.end({ tables: header.tables, rows });
-  // One that is not in the backup was not there when it was made.
+  // A table missing from the backup must not exist.
   for (const [schema, known] of migrated)
     for (const table of known.keys())
       if (!seen.has(`${quoteIdentifier(schema.name)}.${quoteIdentifier(table)}`)) throw damaged();
@@ -183,9 +186,7 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
   return tables;
 }
 
-/**
- * What the backup says of its next table. Only what is known, or has the form of what is known, becomes a name in SQL.
- */
+/** The next table of the backup. Only a known name, or one in the form of a known name, is used in SQL. */
 function tableOf(
   value: unknown,
   schemas: readonly BackedUpSchema[],
@@ -215,7 +216,7 @@ function tableOf(
 const isNames = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((name) => typeof name === 'string');
 
-/** As a backup of before this was refused may have it. */
+/** For a backup written before such tables were refused. */
 function notOfSvc(what: string, name: string): BackupError {
   if (!/^\w+(\.\w+)+$/.test(name) || name.length > 200) return damaged();
   return new BackupError(
@@ -233,7 +234,7 @@ async function* counted(pieces: AsyncIterable<Buffer>, progress: Progress): Asyn
 
 async function copyRows(client: Client, text: string, pieces: AsyncIterable<Buffer>): Promise<number> {
   const sink = client.query(copyFrom(text));
-  // The database may refuse while nothing is being written.
+  // PostgreSQL may report an error while nothing is being written.
   const refused = new Promise<never>((_, reject) => sink.once('error', reject));
   await Promise.race([
     pipeline(Readable.from(pieces, { objectMode: false, highWaterMark: 256 * 1024 }), sink),
@@ -258,7 +259,7 @@ async function setSequences(
   }
 }
 
-/** Migrations speak kysely; all they say goes through the one connection. */
+/** Migrations use kysely; all their statements run on this one connection. */
 function kyselyOver(client: Client): Kysely<unknown> {
   const only = { query: client.query.bind(client), release: () => undefined };
   return new Kysely({

@@ -1,11 +1,11 @@
 import type { BackedUpSchema } from './backed-up-schema.ts';
 import type { TableShape } from './table-shape.ts';
 
-/** A table that holds its rows, and not yet its indexes. */
+/** A table that has its rows but not its indexes yet. */
 export interface RestoredTable {
   readonly schema: BackedUpSchema;
   readonly table: string;
   readonly columns: readonly string[];
-  /** Of runtime tables. */
+  /** Set for runtime tables only. */
   readonly shape: TableShape | undefined;
 }

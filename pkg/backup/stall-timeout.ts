@@ -3,7 +3,7 @@ import { BackupError } from './backup-error.ts';
 
 /**
  * A signal that aborts with `outer`, or after `limit` milliseconds without progress while it watches. Otherwise a
- * reader that stops would keep a snapshot open for ever, and a writer that stops would keep locks.
+ * stalled reader would keep a snapshot open forever, and a stalled writer would keep locks.
  */
 export class StallTimeout {
   readonly #controller = new AbortController();
@@ -27,7 +27,7 @@ export class StallTimeout {
     this.#moved = performance.now();
   }
 
-  /** What comes is the database's own work, which takes as long as it does. */
+  /** For work of the database itself, which has no time limit. */
   pause(): void {
     this.#isPaused = true;
   }

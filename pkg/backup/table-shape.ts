@@ -1,15 +1,15 @@
 import { BackupError } from './backup-error.ts';
 
 /**
- * What a runtime table is made of. It comes from a file, which may be anybody's: `checkShape` before any of it becomes
- * SQL.
+ * The definition of a runtime table. It comes from a file that anyone may have written: call `checkShape` before any
+ * part of it is used in SQL.
  */
 export interface TableShape {
   readonly columns: readonly ColumnShape[];
   readonly primaryKey?: { readonly name: string; readonly columns: readonly string[] };
   readonly indexes: readonly IndexShape[];
   readonly triggers: readonly string[];
-  /** In percent. */
+  /** Percent. */
   readonly fillfactor?: number;
 }
 
@@ -17,9 +17,9 @@ export interface ColumnShape {
   readonly name: string;
   readonly type: string;
   readonly isNotNull: boolean;
-  /** Collated as `C` instead of the database's own way. */
+  /** Collated as `C` instead of the database's default. */
   readonly isBytewise: boolean;
-  /** An array that is empty by default. */
+  /** An array with an empty default. */
   readonly isEmptyByDefault: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface IndexShape {
     readonly isDescending: boolean;
     readonly isNullsFirst: boolean;
   }[];
-  /** Of GIN alone. */
+  /** GIN only. */
   readonly fastupdate?: boolean;
 }
 
@@ -53,7 +53,7 @@ const identifier = /^[a-z][a-z0-9_]{0,62}$/;
 const maxColumns = 1600;
 const maxIndexes = 3300;
 
-/** Throws BackupError for what no table of this program has. */
+/** Throws BackupError for a shape that no table of this program has. */
 export function checkShape(value: unknown, table: string, triggers: readonly string[]): TableShape {
   const fail = (what: string): never => {
     throw new BackupError(`The backup describes table ${table} in a way that this program never makes: ${what}.`);
@@ -114,7 +114,9 @@ function isIndex(value: unknown, known: ReadonlySet<string>): value is IndexShap
   });
 }
 
-/** The table without its keys and indexes: those are made quickest when its rows are there. `table` is quoted. */
+/**
+ * Creates the table without keys and indexes: creating those is fastest after the rows are inserted. `table` is quoted.
+ */
 export function createTableText(table: string, { columns, fillfactor }: TableShape): string {
   const definitions = columns.map(
     ({ name, type, isNotNull, isBytewise, isEmptyByDefault }) =>
@@ -123,7 +125,7 @@ export function createTableText(table: string, { columns, fillfactor }: TableSha
   return `CREATE TABLE ${table} (${definitions.join(', ')})${fillfactor === undefined ? '' : ` WITH (fillfactor = ${fillfactor})`}`;
 }
 
-/** A statement each. */
+/** One statement per index. */
 export function tableIndexStatements(table: string, { primaryKey, indexes }: TableShape): string[] {
   const key =
     primaryKey === undefined
@@ -144,7 +146,7 @@ export function tableIndexStatements(table: string, { primaryKey, indexes }: Tab
   ];
 }
 
-/** Of names that were checked: none holds a quote. */
+/** For checked names: none contains a quote. */
 export function quoteIdentifier(name: string): string {
   return `"${name}"`;
 }

@@ -23,7 +23,7 @@ const answer = (text: string): Promise<unknown[]> =>
   );
 
 test('PostgreSQL asks a program that says nothing for a sign of life', async () => {
-  // Without TCP they are taken, and read 0.
+  // Without TCP the settings are accepted and read as 0.
   const text =
     "SELECT name, source, inet_server_addr() IS NULL AS local, setting FROM pg_settings WHERE name LIKE 'tcp_keepalives_%' ORDER BY name";
   const values = { tcp_keepalives_count: '3', tcp_keepalives_idle: '30', tcp_keepalives_interval: '10' };

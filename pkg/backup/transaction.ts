@@ -4,9 +4,9 @@ import { DatabaseError, endClient, type Database } from '#pkg/database/index';
 import { BackupError } from './backup-error.ts';
 
 /**
- * No limit of the server's or the user's holds, and rows are written alike everywhere. A session whose program is gone
- * without a word, with its machine or the way to it, ends within a minute where it waits for more rows, as PostgreSQL
- * asks for a sign of life, and 15 minutes after a statement at the latest.
+ * Limits of the server or user do not apply, and rows have the same text form everywhere. A session whose client
+ * vanished, with its machine or network, ends within a minute while it waits for rows, because PostgreSQL sends
+ * keepalives, and at the latest 15 minutes after a statement.
  */
 const settings: Readonly<Record<string, string>> = {
   statement_timeout: '0',
@@ -26,10 +26,10 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs `work` in one transaction on a connection of its own, before anything was asked in it: there is no snapshot yet.
- * It is undone unless `work` ends well. When `signal` aborts, the connection is cut, whatever it is doing, and the
- * signal's reason thrown. Throws BackupError for all that the database says, and UnansweredCommit where it may be done
- * or not.
+ * Runs `work` in one transaction on a connection of its own. `work` starts before the first query, so there is no
+ * snapshot yet. Rolls back unless `work` succeeds. When `signal` aborts, cuts the connection, whatever it is doing, and
+ * throws the signal's reason. Throws BackupError for all errors of the database, and UnansweredCommit if the outcome is
+ * unknown.
  */
 export async function inTransaction<T>(
   database: Database,
@@ -39,17 +39,17 @@ export async function inTransaction<T>(
   signal.throwIfAborted();
   const client = await database.newClient();
   const cut = (): void => {
-    // Nobody needs to hear of the loss of what is cut here.
+    // The connection is cut here, so its loss is no error.
     client.removeAllListeners('error').on('error', () => undefined);
     client.connection.stream.destroy();
   };
-  // What PostgreSQL says while nothing is asked of it, or how the connection to it ends.
+  // An error that PostgreSQL sends between statements, or the end of its connection.
   let last: unknown;
   client.once('error', (error) => (last = error));
   const forget = whenAborted(signal, cut);
   try {
-    // Before the transaction, whose first SELECT takes its snapshot. Of a setting that this version of PostgreSQL does
-    // not have, there is nothing to set.
+    // Before the transaction, whose first SELECT takes its snapshot. Ignores settings that this version of PostgreSQL
+    // lacks.
     await client.query(
       'SELECT set_config(name, value, false) FROM pg_settings JOIN json_each_text($1) AS wanted(wanted_name, value) ON lower(name) = lower(wanted_name)',
       [JSON.stringify(settings)],
@@ -71,8 +71,8 @@ export async function inTransaction<T>(
 }
 
 /**
- * The connection was lost, or cut, after COMMIT was sent: what was written may stay, now or when a standby that is
- * waited for has it.
+ * The connection was lost or cut after COMMIT was sent: the changes may be committed, now or once a standby confirms
+ * them.
  */
 export class UnansweredCommit extends BackupError {
   constructor(transaction: string, options?: ErrorOptions) {
@@ -90,16 +90,16 @@ async function commit(client: Client): Promise<void> {
   try {
     await client.query('COMMIT');
   } catch (error) {
-    // Class 57P: the session was ended, by hand or with the server, which may have been after the deed. Of one that has
-    // only read, nothing is left to know.
+    // Class 57P: an operator or a shutdown ended the session, perhaps after the commit. For a read-only transaction
+    // this does not matter.
     if (id === null || (error instanceof pg.DatabaseError && error.code?.startsWith('57P') !== true)) throw error;
     throw new UnansweredCommit(id, { cause: error });
   }
 }
 
 /**
- * PostgreSQL's words, with what to do where it is known. What the work itself fails with, as for a reader that is gone,
- * stays as it is.
+ * PostgreSQL's message, with advice for known errors. Errors of `work` itself, as for a reader that is gone, stay
+ * unchanged.
  */
 function explained(error: unknown, isLost: boolean): unknown {
   if (error instanceof BackupError || error instanceof DatabaseError) return error;

@@ -15,7 +15,7 @@ let database: Database;
 let warnings: string[] = [];
 
 beforeAll(async () => {
-  // Of its own: which standbys commits wait for is a setting of the whole server.
+  // A separate server: the standbys that commits wait for are a setting of the whole server.
   postgres = await startTestPostgres();
   const { connection, name } = await createTestDatabase({ server: postgres.connection });
   database = await Database.connect({
@@ -30,7 +30,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Its COMMIT waits for a standby. */
+/** A transaction whose COMMIT waits for a standby. */
 async function committing(name: string, signal: AbortSignal): Promise<{ outcome: Promise<unknown>; pid: number }> {
   await awaitStandby(database, 'away');
   const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) =>
@@ -59,7 +59,7 @@ test('one that is ended while its COMMIT waits for a standby does not say that n
   warnings = [];
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
-  // It is what it was asked to be.
+  // The abort was requested, so it is not logged.
   expect(warnings).toEqual([]);
 }, 180_000);
 

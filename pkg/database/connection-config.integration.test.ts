@@ -31,7 +31,7 @@ import {
   serverKey,
 } from './test-certificates.ts';
 
-/** Of this test alone: PostgreSQL's port is the same everywhere. */
+/** Used by this test only: PostgreSQL's port is the same everywhere. */
 const address = '127.0.61.7';
 /** The same server, by an address that is not in its certificate. */
 const otherAddress = '127.0.61.8';
@@ -98,7 +98,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Tries again until it does not throw. */
+/** Retries until it does not throw. */
 async function until(works: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -118,7 +118,7 @@ const open = (query: string, caFile?: string): Promise<Database> =>
     ...(caFile === undefined ? {} : { caFile }),
   });
 
-/** Is every connection that is opened over TLS? */
+/** Whether each opened connection uses TLS. */
 async function isEncrypted(database: Database): Promise<boolean[]> {
   const ask = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
   const client = await database.newClient();
@@ -156,7 +156,7 @@ describe('a connection to PostgreSQL is encrypted', () => {
 });
 
 describe('a connection to PostgreSQL is made with the files as they are then', () => {
-  /** The server's own, before it is asked again. */
+  /** Replaces the server's certificate. */
   async function serve(certificate: string): Promise<void> {
     await writeFile(file('server.crt'), certificate);
     const operator = await open('?sslmode=require');
@@ -169,7 +169,7 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
     await writeFile(file('mounted.crt'), authority);
     const database = await open(`?sslrootcert=${file('mounted.crt')}`);
     await serve(nextServerCertificate);
-    // Until the server has read its own.
+    // Waits until the server has read its certificate.
     await until(async () => expect(connects(database)).rejects.toThrow(/certificate/));
     await writeFile(file('mounted.crt'), authority + nextAuthority);
     await connects(database);
@@ -202,7 +202,7 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
     await rm(file('mounted.ca'));
     await connects(database);
     expect(warnings.slice(2)).toEqual([expect.stringMatching(/mounted\.ca.*ENOENT/)]);
-    // A pair, and of nobody whom the server lets in.
+    // A valid pair, but of a user that the server refuses.
     await writeFile(file('mounted.client'), serverCertificate);
     await expect(connects(database)).rejects.toThrow();
     await database.close();

@@ -8,18 +8,18 @@ import type { DatabaseLog } from './log.ts';
 const modes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof modes)[number];
 
-/** Of libpq's, what would be taken for granted and is not there: nothing may be asked for in vain. */
+/** libpq's security parameters that are not supported: an ignored one would give false security. */
 const refusedParameters = /^(ssl|channel_binding$|gss|require_auth$|krb)/i;
-/** It is ours: by it servers of svc know each other. */
+/** Set by this program: servers of svc recognise each other by it. */
 const ownParameters = ['application_name', 'fallback_application_name'];
 
 /**
- * How to reach the database of a URL. Its TLS is as libpq has it: `sslmode` (disable, require, verify-ca, verify-full),
- * `sslrootcert`, `sslcert`, `sslkey`. With an authority, of the URL or in `caFile`, and no mode, it is verify-full;
- * with neither there is no TLS. `prefer` and `allow` are refused: whoever is between could choose that there is none;
- * so is every other parameter that asks for protection. The files are read anew at each connection: `ssl` must not be
- * copied. Where they cannot be used, those before stay, and the log says so once. Source:
- * https://www.postgresql.org/docs/current/libpq-ssl.html Throws DatabaseError, which never repeats the URL.
+ * The connection settings of a database URL. TLS parameters are those of libpq: `sslmode` (disable, require, verify-ca,
+ * verify-full), `sslrootcert`, `sslcert`, `sslkey`. Without a mode: verify-full with an authority (of the URL or
+ * `caFile`), else no TLS. `prefer` and `allow` are refused, since an attacker on the path could turn TLS off; so is
+ * every other security parameter. The files are read at each connection, so do not copy `ssl`. If they are unusable,
+ * the previous ones stay in use, and this is logged once. Throws DatabaseError, which never contains the URL. Source:
+ * https://www.postgresql.org/docs/current/libpq-ssl.html
  */
 export function connectionConfig(
   url: string,
@@ -66,15 +66,15 @@ export function connectionConfig(
 }
 
 /**
- * Of a password that is not percent-encoded, a part would be taken for the name of the host, and be shown where that is
- * not found.
+ * Otherwise a part of a password that is not percent-encoded would be read as host name, and shown if that is not
+ * found.
  */
 function hasStrayAt(url: string): boolean {
   const [authority, rest] = /^[^/]*\/\/([^/?#]*)(.*)$/s.exec(url)!.slice(1) as [string, string];
   return authority.includes('@') && rest.includes('@');
 }
 
-/** What is said twice stays, and is refused. */
+/** A parameter given twice is not removed, and is then refused. */
 function take(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
   if (values.length === 1) parameters.delete(name);
@@ -101,7 +101,7 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): f
     throw new DatabaseError(
       'The database url says sslmode=verify-ca, which needs an authority: sslrootcert there, or svc.database.ca-file.',
     );
-  // Anybody can have a certificate of a public authority, for some name.
+  // Anyone can get a certificate of a public authority, for some name.
   if (authority === 'system' && mode !== 'verify-full')
     throw new DatabaseError(
       `The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`,
@@ -113,7 +113,8 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): f
         ? { rejectUnauthorized: false }
         : { checkServerIdentity: () => undefined };
   if (cert !== undefined && key !== undefined) follow(options, { cert, key }, (pair) => createSecureContext(pair), log);
-  // `system`: the authorities that Node knows, as with none; a file without one would be those, too.
+  // `system` means Node's own authorities, its default. A file without a certificate would also mean these, so it is
+  // checked.
   if (authority !== undefined && authority !== 'system')
     follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''), log);
   return options;
@@ -122,8 +123,9 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files, log: DatabaseLog): f
 type Texts = Partial<Record<'ca' | 'cert' | 'key', string>>;
 
 /**
- * Gives the options what is in the files whenever they are asked, as certificates are renewed. What was there before
- * stays while they cannot be read or do not pass the check, half replaced. Throws DatabaseError where they never did.
+ * Makes the options read the files at each access, because certificates are renewed. While they cannot be read or fail
+ * the check, for example half replaced, the previous content stays in use. Throws DatabaseError if the first read
+ * fails.
  */
 function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown, log: DatabaseLog): void {
   let used = readAll(files, check);

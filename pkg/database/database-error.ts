@@ -1,4 +1,4 @@
-/** A failure of the database itself, with a sentence an operator can act on. */
+/** A failure of the database itself, with a message that an operator can act on. */
 export class DatabaseError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,7 +6,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** The sentence of anything thrown; connection failures to several addresses have theirs inside. */
+/** The message of any thrown value; an AggregateError of several addresses contains the messages of each. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

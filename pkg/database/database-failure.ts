@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 
-/** What each failure of the database is called, in the words of answers and logs: no host, no statement, no value. */
+/** The message of each failure for answers and logs: no host, no statement, no value. */
 const sentences = {
   connection_lost: 'the database does not answer at present',
   no_answer: 'the database does not answer in time',
@@ -21,26 +21,23 @@ const sentences = {
   statement_timeout: 'the database took too long for a statement',
 } as const;
 
-/**
- * Why the database did not do what it was asked for, whatever that was. Metrics and alerts have these names; they are
- * kept.
- */
+/** Why the database failed, whatever the statement. Metrics and alerts use these names, so they do not change. */
 export type DatabaseFailure = keyof typeof sentences;
 
 export const databaseFailures = Object.keys(sentences) as readonly DatabaseFailure[];
 
-/** For answers, which strangers may read, and for logs: `the disk of the database is full`. */
+/** For answers, which anyone may read, and for logs: `the disk of the database is full`. */
 export function failureSentence(failure: DatabaseFailure): string {
   return sentences[failure];
 }
 
 const systemCode = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_)/;
-/** Of `pg` itself, which gives them no code. */
+/** Errors of `pg` itself, which have no code. */
 const lost =
   /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 const late = /^(?:timeout exceeded when trying to connect|timeout expired|Query read timeout)/;
 
-/** By the whole code, then by its class. Source: PostgreSQL's appendix A, error codes. */
+/** Looked up by the whole code, then by its class. Source: PostgreSQL's appendix A, error codes. */
 const byCode: Readonly<Record<string, DatabaseFailure>> = {
   '25006': 'read_only',
   '25P03': 'connection_lost',
@@ -66,13 +63,10 @@ const byClass: Readonly<Record<string, DatabaseFailure>> = {
   '58': 'disk_failing',
 };
 
-/** Where 54000, which a value that is too large has too, says that no transaction id is given out. */
+/** The routines in which 54000 means that no transaction id is left; elsewhere it also means a value too large. */
 const idRoutines: ReadonlySet<unknown> = new Set(['GetNewTransactionId', 'GetNewMultiXactId']);
 
-/**
- * Names what went wrong with the database itself; undefined where the statement is to blame, or it is no error of the
- * database.
- */
+/** The failure of the database itself; undefined if the statement is at fault, or the error is not of the database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   if (!types.isNativeError(error)) return undefined;
   const { code, severity, routine } = error as { code?: unknown; severity?: unknown; routine?: unknown };
@@ -96,16 +90,16 @@ const away: ReadonlySet<DatabaseFailure | undefined> = new Set([
 ]);
 
 /**
- * Did something fail because nobody answered? What PostgreSQL refuses, as its disk is full or a lock does not come, is
- * an answer.
+ * Whether an error means that PostgreSQL did not answer. A refusal, such as a full disk or a lock timeout, is an
+ * answer.
  */
 export function isDatabaseAway(error: unknown): boolean {
   return away.has(databaseFailure(error));
 }
 
 /**
- * Is a connection after this error what it was before? It is where PostgreSQL answered the statement with an ERROR, or
- * something else than the database failed. A FATAL ends it, and behind a statement without an answer the next one would
+ * Whether a connection is still usable after this error: if PostgreSQL answered the statement with an ERROR, or the
+ * failure was not the database's. A FATAL ends the connection, and after an unanswered statement the next one would
  * wait.
  */
 export function keepsConnection(error: unknown): boolean {
@@ -113,18 +107,17 @@ export function keepsConnection(error: unknown): boolean {
 }
 
 /**
- * The end of a sentence that an answer or a log begins: `: the disk of the database is full`, or nothing where the
- * database is not to blame.
+ * The reason to append to a message: `: the disk of the database is full`, or nothing if the database is not at fault.
  */
 export function becauseOf(error: unknown): string {
   const failure = databaseFailure(error);
   return failure === undefined ? '' : `: ${failureSentence(failure)}`;
 }
 
-/** Of a user, a password, a database or a right: refused again, however often it is tried. */
+/** SQLSTATEs about a user, a password, a database or a right: a retry is refused again. */
 const refused = /^(?:28|3D|42)/;
 
-/** Did a first connection fail for a reason that may pass: nobody there, starting up, no place left? */
+/** Whether a first connection failed for a temporary reason: unreachable, starting up, or out of connections. */
 export function isWorthAnotherTry(error: unknown): boolean {
   return databaseFailure(error) !== undefined && !refused.test(String((error as { code?: unknown }).code));
 }

@@ -1,18 +1,18 @@
 import type { Client, ClientBase, Pool, PoolClient } from 'pg';
 import { databaseFailure, type DatabaseFailure } from './database-failure.ts';
 
-/** Hears what is done with the database, at once and for every statement: must be quick, and must not throw. */
+/** Called for each statement and connection, synchronously: must be fast and must not throw. */
 export interface DatabaseObserver {
   /**
-   * A statement has its answer. `operation` is its first word, `summary` what it was named for, '' for one without a
-   * name; `failure` its SQLSTATE, or `lost`.
+   * A statement was answered. `operation` is its first word, `summary` its name without a number ('' if it has none),
+   * `failure` its SQLSTATE, or `lost`.
    */
   statement(operation: string, summary: string, ms: number, failure: string | undefined): void;
-  /** Somebody asked a pool for a connection, and has it. */
+  /** A caller got a connection from a pool. */
   waited(pool: string, ms: number): void;
-  /** Somebody asked a pool for a connection, and gave up. */
+  /** A caller did not get a connection from a pool. */
   timedOut(pool: string): void;
-  /** The database itself did not do something: a statement, or a connection. */
+  /** A statement or a connection failed because of the database itself. */
   failed(failure: DatabaseFailure): void;
 }
 
@@ -22,13 +22,13 @@ export interface PoolState {
   used: number;
   idle: number;
   max: number;
-  /** Who waits for a connection. */
+  /** Callers that wait for a connection. */
   pending: number;
 }
 
 type Settle = (error: unknown, ...rest: unknown[]) => void;
 
-/** Tells of every statement of a client, however its answer is taken: by promise or by callback. */
+/** Reports every statement of a client to the observer, whether by promise or by callback. */
 export function observeStatements(client: Client | PoolClient | ClientBase, observer: DatabaseObserver): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const observed = (...args: unknown[]): unknown => {
@@ -47,14 +47,14 @@ export function observeStatements(client: Client | PoolClient | ClientBase, obse
       return query(...args);
     }
     const answer = query(...args);
-    // What is no promise is a stream of rows, whose end is its reader's affair.
+    // Any other result is a stream of rows, which its reader handles.
     if (answer instanceof Promise) answer.then(() => tell(undefined), tell);
     return answer;
   };
   client.query = observed as typeof client.query;
 }
 
-/** Tells how long connections of a pool are waited for. */
+/** Reports how long callers wait for a connection of a pool. */
 export function observeConnects(pool: Pool, name: string, observer: DatabaseObserver): void {
   const connect = pool.connect.bind(pool) as (callback?: Settle) => unknown;
   const observed = (callback?: Settle): unknown => {
@@ -114,7 +114,7 @@ const operations = new Set([
   'WITH',
 ]);
 const maxNames = 10_000;
-/** Of statements that have a name, which differ in a number at most: one for each table. */
+/** Named statements. Names differ at most in a number: one per table. */
 const known = new Map<string, StatementName>();
 
 function nameOf(config: unknown): StatementName {
@@ -135,10 +135,7 @@ function operationOf(text: string): string {
   return operations.has(word) ? word : 'OTHER';
 }
 
-/**
- * A server's refusal has five letters and digits; anything else is a connection that broke, or an answer that did not
- * come.
- */
+/** A SQLSTATE has five letters and digits; any other error is a broken connection or a missing answer. */
 function failureOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : 'lost';

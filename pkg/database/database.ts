@@ -19,14 +19,13 @@ import { settledWithin } from './settled-within.ts';
 const OLDEST_SUPPORTED = 15;
 const CLOSE_TIMEOUT_MS = 5_000;
 /**
- * Whatever the database or the role has for a default: a statement that waited for a lock is to see what was committed
- * meanwhile.
+ * Overrides the default of the database or role: after a lock wait, a statement must see what was committed meanwhile.
  */
 const SETTINGS: Readonly<Record<string, string>> = { default_transaction_isolation: 'read committed' };
 const LONGEST_PAUSE_MS = 2_000;
 
 export interface DatabaseOptions {
-  /** `postgres://...`; this or `connection`. Its TLS: see `connectionConfig`. */
+  /** `postgres://...`; either this or `connection`. For TLS see `connectionConfig`. */
   readonly url?: string;
   /** Authority of the server's certificate, with a url: a file in PEM form. */
   readonly caFile?: string;
@@ -38,7 +37,7 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long one statement of the main pool may take, in milliseconds; unlimited by default. */
   readonly statementTimeoutMs?: number;
-  /** How long an answer of the main pool may take to come, in milliseconds; unlimited by default: see `PoolOptions`. */
+  /** Timeout of an answer in the main pool, in milliseconds; unlimited by default: see `PoolOptions`. */
   readonly queryTimeoutMs?: number;
   /** How long to wait for a connection, in milliseconds; 10 000 by default. */
   readonly connectionTimeoutMs?: number;
@@ -48,25 +47,22 @@ export interface DatabaseOptions {
 }
 
 export interface PoolOptions {
-  /** For the observer; `main` by default, and that of others may be the same. */
+  /** For the observer; `main` by default. Pools may share a name. */
   readonly name?: string;
   readonly max: number;
   /** Session settings, in force before the first statement: `{ enable_seqscan: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly statementTimeoutMs?: number;
-  /**
-   * How long an answer may take to come, whatever became of the server: a connection that has gone silent is noticed by
-   * nothing else.
-   */
+  /** Timeout of an answer on the client's side: the only way to notice a connection that has gone silent. */
   readonly queryTimeoutMs?: number;
 }
 
 /**
- * One PostgreSQL database: a pool, kysely over the same pool, and whatever else is opened here; `close` closes all of
- * it.
+ * One PostgreSQL database: a pool, kysely over the same pool, and further pools and clients; `close` closes all of
+ * them.
  *
- * `bigint` columns and `count(*)` arrive as strings, as everywhere in `pg`: a number would lose digits beyond 2^53.
- * A lost connection fails the statement under way and is logged; it never ends the process.
+ * `bigint` columns and `count(*)` arrive as strings, as everywhere in `pg`: a number would lose digits beyond 2^53. A
+ * lost connection fails its running statement and is logged; it never ends the process.
  */
 export class Database {
   readonly pool: pg.Pool;
@@ -99,7 +95,7 @@ export class Database {
     this.kysely = newKysely(this.pool);
   }
 
-  /** Opens a database and checks its version. Throws DatabaseError, with everything closed again. */
+  /** Opens a database and checks its version. Throws DatabaseError after closing everything. */
   static async connect(options: DatabaseOptions): Promise<Database> {
     if ((options.url === undefined) === (options.connection === undefined)) {
       throw new DatabaseError('A database needs either a url or a connection.');
@@ -145,7 +141,7 @@ export class Database {
     }
   }
 
-  /** A pool of its own, for statements that need other session settings or must not wait behind the rest. */
+  /** A separate pool, for statements that need other session settings or must not wait behind others. */
   newPool(options: PoolOptions): pg.Pool {
     this.refuseWhenClosed();
     const settings = { ...SETTINGS, ...options.settings };
@@ -158,7 +154,8 @@ export class Database {
         void applySettings(client, settings, done);
       },
     });
-    // Without these two a connection lost while idle, or between two statements of a transaction, ends the process.
+    // Without these listeners a connection lost while idle, or between two statements of a transaction, ends the
+    // process.
     pool.on('error', (error) => this.lost(error, 'An idle database connection was lost.'));
     pool.on('connect', (client) => client.on('error', () => {}));
     const { name = 'main' } = options;
@@ -167,7 +164,7 @@ export class Database {
     return pool;
   }
 
-  /** Of every pool that has not ended. */
+  /** The states of all open pools. */
   poolStates(): PoolState[] {
     return [...this.pools].filter(([pool]) => !pool.ended).map(([pool, name]) => poolState(pool, name));
   }
@@ -177,9 +174,7 @@ export class Database {
     observeConnects(pool, name, observer);
   }
 
-  /**
-   * A connected client outside every pool, for LISTEN or session locks; the caller ends it, `close` ends it otherwise.
-   */
+  /** A connected client outside the pools, for LISTEN or session locks. The caller ends it; otherwise `close` does. */
   async newClient(): Promise<pg.Client> {
     this.refuseWhenClosed();
     const client = new pg.Client(this.config);
@@ -197,7 +192,7 @@ export class Database {
     return client;
   }
 
-  /** Ends every pool and client opened here; waits at most 5 s for statements under way. Idempotent. */
+  /** Ends every pool and client; waits at most 5 s for running statements. Idempotent. */
   close(): Promise<void> {
     this.closing ??= this.closeAll();
     return this.closing;
@@ -213,7 +208,7 @@ export class Database {
     }
   }
 
-  /** Nothing to tell where the connections are being closed anyway. */
+  /** Not logged while `close` closes the connections. */
   private lost(error: Error, message: string): void {
     if (this.closing === undefined) this.log.warn({ err: error }, message);
   }

@@ -1,7 +1,7 @@
 /**
- * The way to PostgreSQL: one Database of pools, dedicated clients and kysely; schema migrations that many replicas may
+ * Access to PostgreSQL: one Database with pools, dedicated clients and kysely; schema migrations that many replicas may
  * start at once; notifications that survive a lost connection; and, for one machine and for tests, an embedded
- * PostgreSQL. What is stored is not known here.
+ * PostgreSQL. The package knows nothing of the stored data.
  */
 export * from './database.ts';
 export type { DatabaseObserver, PoolState } from './database-observer.ts';

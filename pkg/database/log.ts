@@ -5,5 +5,5 @@ export interface DatabaseLog {
   error(details: object, message: string): void;
 }
 
-/** Says nothing. */
+/** Writes nothing. */
 export const silentLog: DatabaseLog = { info: () => {}, warn: () => {}, error: () => {} };

@@ -78,7 +78,7 @@ test('tells who is in the way of a pending step, and of another process that mig
   await migrate(database, 'archive', [books]);
   const dump = await database.newClient();
   await dump.query("BEGIN; SET LOCAL application_name = 'dump'; LOCK TABLE archive.book IN ACCESS SHARE MODE");
-  // Its step waits for the dump, and holds the lock of migrations meanwhile.
+  // The step waits for the dump and holds the lock of migrations meanwhile.
   const migrating = migrate(database, 'archive', [books, pages]);
   let checked: CheckedSchema | undefined;
   do checked = await check('archive', [books, pages]);
@@ -115,7 +115,7 @@ describe('refused in one sentence', () => {
       await expect(migrate(readOnly, 'fresh', [books])).rejects.toThrow(
         'Schema fresh cannot be brought up to date: this PostgreSQL is a standby, or read only.',
       );
-      // Where nothing is pending, either.
+      // Also if nothing is pending.
       await migrate(database, 'settled', [books]);
       await expect(migrate(readOnly, 'settled', [books])).rejects.toThrow(
         'Schema settled cannot be brought up to date: this PostgreSQL is a standby, or read only.',

@@ -10,13 +10,13 @@ export interface CheckedSchema {
   /** Names of the steps that were run, and of those that `migrate` would run. */
   readonly applied: readonly string[];
   readonly pending: readonly string[];
-  /** Of those that were run, the ones that only a newer version knows, and says that this one may work beside. */
+  /** The applied steps that only a newer version knows and that allow this version to work beside it. */
   readonly newer: readonly string[];
-  /** Another process is at it, or waits to be. */
+  /** Another process is migrating, or waits to. */
   readonly underWay: boolean;
   /**
-   * Who uses the schema's tables in a transaction right now: a pending step that changes such a table is tried again
-   * until they are done.
+   * Sessions that use the schema's tables in a transaction now: a pending step that changes such a table is retried
+   * until they have ended.
    */
   readonly inUseBy: readonly TableUser[];
 }
@@ -25,14 +25,14 @@ export interface TableUser {
   readonly pid: number;
   readonly application: string;
   readonly user: string;
-  /** How old the transaction is; null where that is not for us to see. */
+  /** Age of the transaction; null if our user may not see it. */
   readonly seconds: number | null;
 }
 
 /**
- * What `migrate` would do to each schema, found out in a transaction that can change nothing. Throws DatabaseError, in
- * one sentence, where this program could not take the database over: it is a standby or read only, was migrated by a
- * newer version or a different line of the program, or the user lacks a right that a pending step needs.
+ * Reports what `migrate` would do to each schema, from a read-only transaction. Throws DatabaseError if this program
+ * cannot use the database: it is a standby or read only, was migrated by a newer version or a different line of the
+ * program, or the user lacks a right that a pending step needs.
  */
 export async function checkMigrations(
   database: Database,
@@ -99,7 +99,7 @@ async function checkSchema(
   };
 }
 
-/** Undefined where there is no such schema. */
+/** Undefined if the schema does not exist. */
 async function appliedSteps(client: pg.PoolClient, schema: string): Promise<AppliedStep[] | undefined> {
   const { rows } = await client.query<{ columns: string[] }>(
     `SELECT ARRAY(SELECT attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = n.oid AND c.relname = 'migration') AS columns
@@ -109,7 +109,7 @@ async function appliedSteps(client: pg.PoolClient, schema: string): Promise<Appl
   if (rows[0] === undefined) return undefined;
   const { columns } = rows[0];
   if (columns.length === 0) return [];
-  // A table that an earlier version made has no such column yet.
+  // A table created by an earlier version lacks the column.
   const beside = columns.includes('beside') ? 'beside' : 'NULL AS beside';
   return (
     await client.query<AppliedStep>(
@@ -133,7 +133,7 @@ async function checkRights(client: pg.PoolClient, schema: string, exists: boolea
     throw new DatabaseError(
       `User ${user} may not create the schema ${schema}; allow it (GRANT CREATE ON DATABASE ${pg.escapeIdentifier(database)} TO ${pg.escapeIdentifier(user)}), or create the schema for them.`,
     );
-  // Only an owner changes a table or replaces a function.
+  // Only the owner may change a table or replace a function.
   const { rows: others } = await client.query<{ name: string; owner: string }>(
     `SELECT name, pg_get_userbyid(owner) AS owner FROM (
         SELECT c.relname AS name, c.relowner AS owner FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'S', 'v')
@@ -149,7 +149,7 @@ async function checkRights(client: pg.PoolClient, schema: string, exists: boolea
 }
 
 async function tableUsers(client: pg.PoolClient, schema: string): Promise<TableUser[]> {
-  // Automatic vacuums give way to whoever waits for them.
+  // Autovacuum yields to a session that waits for it.
   const { rows } = await client.query<TableUser>(
     `SELECT a.pid, a.application_name AS application, coalesce(a.usename, '') AS user, round(extract(epoch FROM clock_timestamp() - a.xact_start), 1)::float8 AS seconds
       FROM pg_stat_activity a

@@ -1,20 +1,19 @@
 import type { Kysely } from 'kysely';
 import { DatabaseError } from './database-error.ts';
 
-/** One step of a schema, run once in its life and never changed afterwards. */
+/** One step of a schema, run once and never changed afterwards. */
 export interface Migration {
   /** `0001_objects`: four digits, then words; the order of names is the order of steps. */
   readonly name: string;
   /**
-   * The newest step that a program must know to work on a database where this one was run. Such a program starts, too,
-   * and runs nothing: a replica of the version before that is started again in the middle of a rollout, or after one
-   * that was taken back. For a step that only adds, the one before it. Without it only a program that knows this step
-   * may start.
+   * The newest step that an older program must know to work on a database where this step was run. Such a program
+   * starts and runs no step: a replica of the previous version may restart during a rollout, or after a rollback. For a
+   * step that only adds, this is the step before it. Without it, only a program that knows this step may start.
    */
   readonly beside?: string;
   /**
-   * Runs inside a transaction whose search path is the schema: builders and raw SQL without a schema land in it.
-   * The path is not kept with functions and triggers; in their bodies, write the schema out.
+   * Runs inside a transaction whose search path is the schema: builders and raw SQL without a schema use it. Functions
+   * and triggers do not keep the path; write the schema in their bodies.
    */
   up(db: Kysely<unknown>): Promise<void>;
 }
@@ -24,16 +23,16 @@ export interface MigrateOptions {
   readonly through?: string | undefined;
 }
 
-/** What is to be done to a schema. */
+/** The steps of a schema that are to be run. */
 export interface Steps {
   readonly schema: string;
-  /** Every one that this program knows. */
+  /** All steps that this program knows. */
   readonly known: readonly Migration[];
-  /** So many of them are wanted. */
+  /** How many of them to run. */
   readonly wanted: number;
 }
 
-/** Throws DatabaseError for names that are out of order, and for a `through` that is not among them. */
+/** Throws DatabaseError for names out of order, and for an unknown `through`. */
 export function stepsOf(schema: string, known: readonly Migration[], { through }: MigrateOptions): Steps {
   checkNames(schema, known);
   const last = through === undefined ? known.length - 1 : known.findIndex(({ name }) => name === through);
@@ -42,15 +41,13 @@ export function stepsOf(schema: string, known: readonly Migration[], { through }
   return { schema, known, wanted: last + 1 };
 }
 
-/** A step that was run, by this version or another. */
+/** A step that was run by this version or another. */
 export interface AppliedStep {
   readonly name: string;
   readonly beside: string | null;
 }
 
-/**
- * Those that are still to run, in their order. Throws DatabaseError where this program cannot work with what was run.
- */
+/** The steps still to run, in order. Throws DatabaseError if this program cannot work with the applied steps. */
 export function pendingSteps({ schema, known, wanted }: Steps, applied: readonly AppliedStep[]): readonly Migration[] {
   const names = new Set(known.map(({ name }) => name));
   const newer = applied.filter(({ name }) => !names.has(name));

@@ -29,7 +29,7 @@ const built: Migration = {
   name: '0001_books',
   up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute(),
 };
-/** Slow enough for the others to come to wait, and longer than the limits of who is hurried. */
+/** Slow enough that the others wait, and longer than the time limits of the session. */
 const raw: Migration = {
   name: '0002_pages',
   up: async (db) => {

@@ -6,11 +6,14 @@ import { newKysely } from './new-kysely.ts';
 import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type Steps } from './migration-steps.ts';
 
 const LOCK_WAIT_MS = 10 * 60_000;
-/** For a table's lock, at a time: behind a statement that waits to change a table everybody else waits too. */
+/**
+ * Wait for a table's lock, per attempt: all other statements on the table queue behind a statement that waits to change
+ * it.
+ */
 export const TABLE_LOCK_WAIT_MS = 200;
 /**
- * Of a process between two statements of a step, which does next to nothing there: one that is frozen or gone lets go
- * of its locks.
+ * Limit between two statements of a step, where a process does almost nothing: a frozen or vanished one loses its
+ * locks.
  */
 const IDLE_LIMIT_MS = 10_000;
 const SHORTEST_PAUSE_MS = 200;
@@ -19,11 +22,11 @@ const LONGEST_PAUSE_MS = 5_000;
 type MigrationTables = { migration: { name: string; beside: string | null } };
 
 /**
- * Brings a schema up to date and returns the names of the steps it ran; creates the schema where it is missing. Any
- * number of processes may do so at once: each step is one transaction under a lock that the others wait for, 10 minutes
- * at most. For as long a step is tried again that has to wait for somebody who uses a table: a program that is running
- * goes on meanwhile. Throws DatabaseError when a step fails, with that step undone, and when the schema was migrated by
- * a newer version of the program.
+ * Brings a schema up to date and returns the names of the steps it ran; creates the schema if it is missing. Any number
+ * of processes may run it at once: each step is one transaction under a lock, for which the others wait at most 10
+ * minutes. A step that would have to wait for a user of a table is retried for as long, so running programs are not
+ * blocked. Throws DatabaseError if a step fails, after undoing it, and if a newer version of the program migrated the
+ * schema.
  */
 export async function migrate(
   database: Database,
@@ -32,7 +35,7 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const steps = stepsOf(schema, migrations, options);
-  // A pool of its own: a step may take longer than the statement limit of the main one.
+  // A separate pool: a step may take longer than the statement limit of the main one.
   const pool = database.newPool({ max: 1 });
   const kysely = newKysely<unknown>(pool);
   const done: string[] = [];
@@ -52,9 +55,9 @@ export async function migrate(
 }
 
 /**
- * The same within a transaction of the caller's (a kysely over its one connection): all steps or none, and nobody sees
- * a part of them. The transaction's search path is the schema afterwards, its statements have no time limit, and it
- * waits 200 ms for a table's lock: a step that would wait for longer fails.
+ * The same within a transaction of the caller (a kysely over its one connection): all steps or none, and no one sees a
+ * part of them. Afterwards the transaction's search path is the schema, its statements have no time limit, and it waits
+ * 200 ms for a table's lock: a step that would wait longer fails.
  */
 export async function migrateWithin(
   transaction: Kysely<unknown>,
@@ -73,7 +76,7 @@ export async function migrateWithin(
 
 const readOnly = 'this PostgreSQL is a standby, or read only';
 
-/** What is not a step's own failure: the way to the database, its rights, and that it is read only. */
+/** Describes errors other than a failed step: of the connection or of rights, and a read-only database. */
 function explained(schema: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code } = error as { code?: string };
@@ -101,7 +104,7 @@ function isLockTimeout(error: unknown): boolean {
   return ((error instanceof DatabaseError ? cause : error) as { code?: string } | undefined)?.code === '55P03';
 }
 
-/** In a transaction of its own, which ends with whoever began it. */
+/** Runs the next step in its own transaction, which ends if this process freezes or its connection is lost. */
 async function runAlone(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
   await sql`SELECT set_config('idle_in_transaction_session_timeout', ${String(IDLE_LIMIT_MS)}, true), set_config('tcp_keepalives_idle', '30', true),
     set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)`.execute(
@@ -135,10 +138,10 @@ async function runNext(transaction: Kysely<unknown>, steps: Steps): Promise<stri
   return next.name;
 }
 
-/** What each step waits for, so that two processes never run one at once: `pg_advisory_xact_lock` of it. */
+/** The key of the advisory lock (`pg_advisory_xact_lock`) of each step, so that two processes never run one at once. */
 export const migrationLock = (schema: string): string => `hashtextextended('svc migration of ${schema}', 0)`;
 
-/** A step may take as long as it does, whatever limit the user's role has. */
+/** Takes the lock of migrations. A step has no time limit, whatever limit the user's role has. */
 async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise<void> {
   await sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true), set_config('statement_timeout', '0', true), set_config('search_path', ${schema}, true)`.execute(
     transaction,
@@ -147,13 +150,13 @@ async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise
   await sql`SELECT set_config('lock_timeout', ${String(TABLE_LOCK_WAIT_MS)}, true)`.execute(transaction);
 }
 
-/** Asks before creating: a user without the right to create schemas, or tables, may work with those made for it. */
+/** Checks before it creates: a user without the right to create schemas or tables may use existing ones. */
 async function openMigrationTable(transaction: Kysely<unknown>, schema: string): Promise<Kysely<MigrationTables>> {
   const { rows } = await sql<{ there: boolean; isReadOnly: boolean }>`
     SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${schema}) AS there, current_setting('transaction_read_only')::boolean AS "isReadOnly"`.execute(
     transaction,
   );
-  // Even where nothing is pending: whoever migrates is about to write.
+  // Even if nothing is pending: a caller that migrates writes next.
   if (rows[0]!.isReadOnly) throw notUpToDate(schema, readOnly);
   if (!rows[0]!.there) await sql`CREATE SCHEMA ${sql.id(schema)}`.execute(transaction);
   const { rows: columns } = await sql<{
@@ -161,7 +164,7 @@ async function openMigrationTable(transaction: Kysely<unknown>, schema: string):
   }>`SELECT attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = ${schema}::regnamespace AND c.relname = 'migration'`.execute(transaction);
   if (columns.length === 0) await createMigrationTable(transaction, schema);
-  // An earlier version made it.
+  // An earlier version created it.
   else if (columns.every(({ name }) => name !== 'beside'))
     await transaction.schema.withSchema(schema).alterTable('migration').addColumn('beside', 'text').execute();
   return transaction.withSchema(schema).withTables<MigrationTables>();

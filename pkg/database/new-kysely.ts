@@ -3,8 +3,8 @@ import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { keepsConnection } from './database-failure.ts';
 
 /**
- * Kysely on a pool. A connection whose state is not known, as it broke or no answer came in time, is closed: Kysely
- * alone would put it back, and the next statement would wait behind the last.
+ * Kysely on a pool. A connection in an unknown state, because it broke or an answer timed out, is closed: Kysely alone
+ * would return it to the pool, and the next statement would wait behind the last.
  */
 export function newKysely<Tables>(pool: Pool): Kysely<Tables> {
   return new Kysely({

@@ -114,7 +114,7 @@ test('without a database it starts all the same and goes on trying until it is s
 
 interface Proxy {
   readonly connection: pg.ClientConfig;
-  /** From now on nothing passes through the connections there are. */
+  /** From now on the existing connections transmit nothing. */
   freeze(): void;
   stop(): Promise<void>;
 }

@@ -9,11 +9,11 @@ import { settledWithin } from './settled-within.ts';
 export interface NotificationsOptions {
   readonly database: Database;
   readonly log: DatabaseLog;
-  /** How often the connection is tried out, in milliseconds; 10 000 by default. */
+  /** Interval of checks of the connection, in milliseconds; 10 000 by default. */
   readonly probeIntervalMs?: number;
   /** How long the connection may take to answer, in milliseconds; 5 000 by default. */
   readonly probeTimeoutMs?: number;
-  /** Longest pause between two tries to connect, in milliseconds; 5 000 by default. */
+  /** Longest pause between two attempts to connect, in milliseconds; 5 000 by default. */
   readonly longestBackOffMs?: number;
 }
 
@@ -27,11 +27,10 @@ export type NotificationListener = (payload: string) => void;
 const SHORTEST_BACK_OFF_MS = 50;
 
 /**
- * LISTEN on a connection of its own, made again when it is lost.
+ * LISTEN on a dedicated connection, which is reopened when it is lost.
  *
- * A notification is a hint: those sent while there was no connection are lost. `onReconnect` says when to look for
- * oneself. A connection whose other end has vanished without a word is noticed within the probe's interval and time
- * limit.
+ * A notification is a hint: those sent without a connection are lost, and `onReconnect` tells listeners to read the
+ * database again. A connection whose other end has vanished is noticed within the probe's interval and timeout.
  */
 export class Notifications {
   readonly #options: Required<NotificationsOptions>;
@@ -46,15 +45,15 @@ export class Notifications {
     this.#options = { probeIntervalMs: 10_000, probeTimeoutMs: 5_000, longestBackOffMs: 5_000, ...options };
   }
 
-  /** Connects; when that fails it goes on trying in the background, and a later success counts as a reconnect. */
+  /** Connects. If that fails, it retries in the background, and a later success counts as a reconnect. */
   start(): Promise<void> {
     this.#starting ??= this.#begin();
     return this.#starting;
   }
 
   /**
-   * Calls the listener with the payload of each notification; returns a function that ends it.
-   * Resolves once nothing later is missed, or, without a connection, at once: a reconnect follows then.
+   * Calls the listener with the payload of each notification; returns a function that ends it. Resolves once no later
+   * notification is missed, or at once without a connection: a reconnect follows then.
    */
   async on(channel: string, listener: NotificationListener): Promise<() => void> {
     const listeners = this.#listeners.get(channel) ?? new Set();

@@ -15,8 +15,8 @@ export interface OpenedDatabase {
 }
 
 /**
- * Opens the database of a url, or else an embedded PostgreSQL in the data folder: from the npm package, the PATH, or
- * Debian's folders. Throws DatabaseError with what to do when there is none.
+ * Opens the database of a url, or else an embedded PostgreSQL in the data folder, with programs from the npm package,
+ * the PATH, or Debian's folders. Throws DatabaseError with instructions if there is none.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
   const { dataDir, settings, url, ...rest } = options;

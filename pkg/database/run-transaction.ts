@@ -7,9 +7,9 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs `work` in one transaction on one connection; what it throws undoes it. The connection goes back into the pool
- * where PostgreSQL has answered all that was asked of it, also where that is an error, and is closed where its state is
- * not known: it broke, or no answer came in time.
+ * Runs `work` in one transaction on one connection and rolls back if it throws. The connection returns to the pool if
+ * PostgreSQL has answered every statement, even with an error. It is closed if its state is unknown: it broke, or an
+ * answer timed out.
  */
 export async function runTransaction<T>(
   pool: Pool,

@@ -1,4 +1,6 @@
-/** Whether a promise settled within the time, in milliseconds; rejections count, and stay the caller's. */
+/**
+ * Whether a promise settles within the time, in milliseconds. A rejection counts, and the caller must still handle it.
+ */
 export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -1,6 +1,6 @@
-/** Certificates for tests of TLS, good for a hundred years, and of no use elsewhere. */
+/** Certificates for tests of TLS, valid for a hundred years, of no use elsewhere. */
 
-/** Signed those of server and client. */
+/** Signed the certificates of server and client. */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBmTCCAT+gAwIBAgIUKArxJlCqW5mRkvrLRmiNs1p0hd8wCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOdGVzdCBhdXRob3JpdHkwIBcNMjYxMTIwMjIxNTIxWhgPMjEy
@@ -13,7 +13,7 @@ BAMCA0gAMEUCIQChJUm/2Nbwr+5p/CKcy4Qe1hYtoHOMjm4W8GasxDwu1QIgSMuP
 yaeYoHmVUa7+i1xqANWqL5xIs+dzCqp7OWEqjJs=
 -----END CERTIFICATE-----
 `;
-/** Signed neither. */
+/** Signed neither of them. */
 export const otherAuthority = `-----BEGIN CERTIFICATE-----
 MIIBijCCATGgAwIBAgIUM3rsuIU8OwNxIMejOHs2PQdATsQwCgYIKoZIzj0EAwIw
 GjEYMBYGA1UEAwwPb3RoZXIgYXV0aG9yaXR5MCAXDTI2MTEyMDIyMTUyMVoYDzIx
@@ -45,7 +45,7 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgfir9YqbZs2iNzDY5
 Vdy7pcEWUk58yxRt9qOjiWZXUmPTbwzcKC8WHbZLnztKvA+Cnjl9sdHJ
 -----END PRIVATE KEY-----
 `;
-/** The authority that comes after that one, and what it signed for the server's key. */
+/** The successor of `authority`, and the certificate that it signed for the server's key. */
 export const nextAuthority = `-----BEGIN CERTIFICATE-----
 MIIBmTCCAT+gAwIBAgIUE5wMdYgLJDzPJqTC/VJhlwRQ/zYwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOdGVzdCBhdXRob3JpdHkwIBcNMjYxMTIyMjE0NzEwWhgPMjEy

@@ -28,7 +28,7 @@ afterAll(async () => {
   await home.drop();
 });
 
-/** Written to temporary files so far. */
+/** Bytes written to temporary files so far. */
 async function bytes(): Promise<number> {
   const { rows } = await database.pool.query<{ bytes: string }>(
     'SELECT temp_bytes AS bytes FROM pg_stat_database WHERE datname = current_database()',
@@ -36,7 +36,7 @@ async function bytes(): Promise<number> {
   return Number(rows[0]!.bytes);
 }
 
-/** For sessions that begin from now on; those that are there are ended. */
+/** Applies to new sessions; ends existing ones. */
 async function setReadOnly(isReadOnly: boolean): Promise<void> {
   const operator = await database.newClient();
   await operator.query('SET default_transaction_read_only = off');
@@ -106,7 +106,7 @@ test('a statement that was refused is looked into at once', async () => {
   await waitUntil(async () => (await bytes()) > before, 30_000, 'the first trial is made');
   const first = await bytes();
   monitor.suspect('disk_full');
-  // After a refusal there has to be room for 16 MiB.
+  // After a refusal a trial needs room for 16 MiB.
   await waitUntil(async () => (await bytes()) - first > 16_000_000, 30_000, 'the second trial is made');
   expect(monitor.refusal).toBeUndefined();
 });
@@ -117,7 +117,7 @@ test('stops at once while the database lets nobody in', async () => {
   monitor.start();
   await waitUntil(async () => database.poolStates()[0]!.pending > 0, 30_000, 'the monitor asks for a connection');
   await monitor.stop();
-  // What it asked for is still waited for, and given back when it comes.
+  // The connection that it requested is still pending, and is released when it arrives.
   expect(database.poolStates()[0]!.pending).toBe(1);
   for (const client of busy) client.release();
   await waitUntil(async () => database.poolStates()[0]!.used === 0, 30_000, 'connections are given back');

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import type { DatabaseLog } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
-/** What makes PostgreSQL refuse writes, or leave them without an answer, while it goes on answering reads. */
+/** Failures at which PostgreSQL refuses writes, or does not answer them, but still answers reads. */
 export const writeRefusals = [
   'disk_full',
   'disk_failing',
@@ -18,27 +18,27 @@ export type WriteRefusal = (typeof writeRefusals)[number];
 export interface WriteMonitorOptions {
   database: Pick<Database, 'pool'>;
   log: DatabaseLog;
-  /** Between two trials while writes are taken. Default 10 000. */
+  /** Interval of trials while writes succeed. Default 10 000. */
   intervalMs?: number;
-  /** Between two trials while they are refused. Default 2000. */
+  /** Interval of trials while they are refused. Default 2000. */
   retryMs?: number;
-  /** How long a trial may take before it is looked at what it waits for. Default 5000. */
+  /** Time of a trial after which its wait is examined. Default 5000. */
   answerMs?: number;
 }
 
 const FIRST_LOOK_MS = 1000;
 const CANCEL_MS = 5000;
 /**
- * A trial finds no room before writes do; after a refusal it needs a whole segment of WAL, without which PostgreSQL
- * would end.
+ * A trial lacks room earlier than writes do. After a refusal it needs room for a whole WAL segment, without which
+ * PostgreSQL would stop.
  */
 const ROOM_MIB = 1;
 const ROOM_AFTER_REFUSAL_MIB = 16;
 
 /**
- * Does PostgreSQL take writes? Tried every ten seconds, and at once when a statement was refused: a temporary file is
- * written where tables are, and a transaction is committed. Neither leaves anything behind. What is found is logged
- * when it changes.
+ * Checks whether PostgreSQL accepts writes, every ten seconds and at once when a statement was refused: it writes a
+ * temporary file where tables are, and commits a transaction. Neither leaves data behind. Changes of the result are
+ * logged.
  */
 export class WriteMonitor {
   readonly #options: Required<WriteMonitorOptions>;
@@ -52,7 +52,7 @@ export class WriteMonitor {
     this.#options = { intervalMs, retryMs, answerMs, ...rest };
   }
 
-  /** Why writes are refused, as of the last trial; undefined where they are taken, or nothing is known yet. */
+  /** Why writes are refused, by the last trial; undefined if they succeed or nothing is known yet. */
   get refusal(): WriteRefusal | undefined {
     return this.#refusal;
   }
@@ -61,14 +61,14 @@ export class WriteMonitor {
     this.#watching ??= this.#watch();
   }
 
-  /** Somebody's statement failed: the next trial is made now where that may be a refusal of all writes. */
+  /** Call when a statement failed: if this may be a refusal of all writes, the next trial runs now. */
   suspect(failure: DatabaseFailure): void {
     if (this.#refusal !== undefined || !isWriteRefusal(failure)) return;
     this.#isSuspected = true;
     this.#woken.abort();
   }
 
-  /** To be stopped before the database. Idempotent. */
+  /** Stop it before the database. Idempotent. */
   async stop(): Promise<void> {
     this.#ending.abort();
     this.#woken.abort();
@@ -91,7 +91,7 @@ export class WriteMonitor {
     }
   }
 
-  /** What cannot be found out, as PostgreSQL does not answer at all, stays as it was. */
+  /** If PostgreSQL does not answer at all, the last result stays. */
   async #look(roomMib: number): Promise<void> {
     let refusal: WriteRefusal | undefined;
     try {
@@ -131,7 +131,9 @@ export class WriteMonitor {
     }
   }
 
-  /** `temp_file_limit` may be below the trial's file, which says nothing of the disk: the commit is tried alone. */
+  /**
+   * `temp_file_limit` may be below the trial's file, which says nothing about the disk: then only the commit is tried.
+   */
   async #judge(client: PoolClient, pid: number, roomMib: number): Promise<Trial> {
     try {
       return await this.#run(client, pid, `${spill(roomMib)}; ${commit}`);
@@ -141,7 +143,7 @@ export class WriteMonitor {
     }
   }
 
-  /** One implicit transaction. */
+  /** Runs `text` as one implicit transaction. */
   async #run(client: PoolClient, pid: number, text: string): Promise<Trial> {
     const { pool } = this.#options.database;
     const trial = client.query(text);
@@ -152,7 +154,8 @@ export class WriteMonitor {
     }
     try {
       const isWaiting = await waitsForStandby(pool, pid);
-      // A commit that is cancelled as it waits for a standby stays, here alone: nothing but the mark of this trial.
+      // A commit that is cancelled while it waits for a standby stays committed, locally: just the marker of this
+      // trial.
       await pool.query('SELECT pg_cancel_backend($1)', [pid]);
       return { refusal: isWaiting ? 'standby_missing' : this.#refusal, isOver: await settledWithin(trial, CANCEL_MS) };
     } catch {
@@ -160,7 +163,7 @@ export class WriteMonitor {
     }
   }
 
-  /** Undefined where this ends first. */
+  /** Undefined if the monitor stops first. */
   async #connect(pool: Pool): Promise<PoolClient | undefined> {
     const connecting = pool.connect();
     const client = await unlessAborted(connecting, this.#ending.signal);
@@ -179,11 +182,11 @@ export function isWriteRefusal(failure: DatabaseFailure): failure is WriteRefusa
 
 interface Trial {
   refusal: WriteRefusal | undefined;
-  /** Where it goes on, nothing else can be asked on its connection. */
+  /** False if it still runs: its connection cannot be used for anything else. */
   isOver: boolean;
 }
 
-/** Nothing but a mark in the write-ahead log, which a synchronous standby has to confirm. */
+/** Just a marker in the write-ahead log, which a synchronous standby has to confirm. */
 const commit = "SELECT pg_logical_emit_message(true, 'svc', '')";
 
 /** A sort that spills to disk. */
@@ -200,7 +203,7 @@ async function waitsForStandby(pool: Pool, pid: number): Promise<boolean> {
   return rows[0]?.wait_event === 'SyncRep';
 }
 
-/** Undefined where the signal comes first; leaves no listener behind. */
+/** Undefined if the signal aborts first; leaves no listener behind. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let abort = (): void => {};
   const over = new Promise<undefined>((resolve) => {

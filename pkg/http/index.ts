@@ -1,6 +1,6 @@
 /**
- * HTTP without any model: a server that drains, a request's context and its meaning, filters one concern each,
- * bodies in and answers out, and the port (EndpointGroup) through which other packages serve paths of their own.
+ * HTTP without any model: a server that drains, the request context and request info, one filter per concern, bodies
+ * and answers, and the interface (EndpointGroup) through which other packages serve their own paths.
  */
 export * from './media-type/accept.ts';
 export * from './request/bearer-authenticator.ts';

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { UserInfo } from './user-info.ts';
 
-/** Tells whose token this is; undefined: not one of mine, or no longer valid. */
+/** Returns the user of a token; undefined if the token is unknown or no longer valid. */
 export interface TokenAuthenticator {
   authenticateToken(token: string): Promise<UserInfo | undefined>;
 }
 
 /**
- * Tells who sent a request; undefined: it carries no credential of my kind. A credential that is wrong is a StatusError
- * 401.
+ * Returns the user of a request; undefined if it has no credential of this kind. Throws StatusError 401 for a wrong
+ * credential.
  */
 export interface RequestAuthenticator {
   authenticateRequest(request: IncomingMessage): Promise<UserInfo | undefined>;

@@ -1,17 +1,17 @@
 import type { UserInfo } from './user-info.ts';
 
-/** What a request wants to do. Source: `authorizer.Attributes`. */
+/** The action that a request asks for. Source: `authorizer.Attributes`. */
 export interface Attributes {
   user: UserInfo;
   verb: string;
-  /** For a resource request; '' where a part is absent. */
+  /** For a resource request; '' if the request lacks that part. */
   group: string;
   version: string;
   resource: string;
   subresource: string;
   namespace: string;
   name: string;
-  /** False for a path that is no resource, such as `/metrics`. */
+  /** False for a path that is not a resource, such as `/metrics`. */
   isResourceRequest: boolean;
   path: string;
 }
@@ -22,7 +22,7 @@ export interface Decision {
   reason: string;
 }
 
-/** Rejects with a StatusError where it cannot tell at present: 503, with Retry-After. */
+/** Rejects with StatusError 503, with Retry-After, if it cannot decide at present. */
 export interface Authorizer {
   authorize(attributes: Attributes): Promise<Decision>;
 }

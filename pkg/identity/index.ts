@@ -1,4 +1,4 @@
-/** Contracts of authentication and authorization, shared by both services; who implements them is wired in cmd. */
+/** Contracts of authentication and authorization, shared by both services; cmd wires the implementations. */
 export * from './authenticator.ts';
 export * from './authorizer.ts';
 export * from './personal-token.ts';

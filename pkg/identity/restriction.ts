@@ -1,12 +1,12 @@
 import type { UserInfo } from './user-info.ts';
 
 /**
- * In `extra` of a user: the ClusterRoles that a credential is narrowed to. Who passes a user on passes it on too, so
- * that nothing is allowed elsewhere that is not here.
+ * Key in a user's `extra`: the ClusterRoles that a credential is restricted to. A server that forwards a user must
+ * forward it too, so that no other server allows more.
  */
 export const restrictionKey = 'authentication.svc.run/restricted-to-roles';
 
-/** The user, with the restriction that their `extra` tells, if any. */
+/** The user, with the restriction from its `extra`, if any. */
 export function withToldRestriction(user: UserInfo): UserInfo {
   const { extra = {} } = user;
   const roles = Object.hasOwn(extra, restrictionKey) ? extra[restrictionKey] : undefined;
@@ -14,8 +14,8 @@ export function withToldRestriction(user: UserInfo): UserInfo {
 }
 
 /**
- * The user, restricted by this too. Of two restrictions what both name is left, which may be less than what both allow,
- * and is never more.
+ * The user with this additional restriction. Two restrictions leave the roles that both name, which may be less than
+ * what both allow, but never more.
  */
 export function restrictedBy(user: UserInfo, restriction: UserInfo['restriction']): UserInfo {
   if (restriction === undefined) return user;

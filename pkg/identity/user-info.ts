@@ -1,24 +1,22 @@
-/** Who makes a request. Source: `authentication/user.Info`. */
+/** The user of a request. Source: `authentication/user.Info`. */
 export interface UserInfo {
   name: string;
   uid: string;
   groups: readonly string[];
-  /** What else is known of who it is; keys in lower case. */
+  /** Further attributes of the user; keys in lower case. */
   extra?: Readonly<Record<string, readonly string[]>>;
-  /**
-   * What a credential leaves of what its owner may do: only what one of these ClusterRoles allows too, wherever it is.
-   */
+  /** Restricts a credential: it allows only what one of these ClusterRoles allows too, in any namespace. */
   restriction?: { readonly roles: readonly string[] };
   /**
-   * When the credential ends, RFC 3339: what is made with it ends no later. Absent where that bounds nothing. Never
-   * shown.
+   * When the credential expires, RFC 3339: tokens issued with it expire no later. Absent if there is no such limit.
+   * Never shown.
    */
   credentialExpires?: string;
 }
 
-/** May do everything. */
+/** Has every permission. */
 export const systemMasters = 'system:masters';
-/** Everyone who proved who they are. */
+/** Every authenticated user. */
 export const systemAuthenticated = 'system:authenticated';
 
 export const anonymousUser: UserInfo = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };

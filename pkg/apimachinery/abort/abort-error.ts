@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { newTimeout, StatusError } from '../status/status-error.ts';
 
-/** Why the work was given up: the signal's own StatusError, or a 504. */
+/** The error of aborted work: the signal's own StatusError, or a 504. */
 export function abortError({ reason }: AbortSignal): StatusError {
   return reason instanceof StatusError ? reason : newGivenUp();
 }
@@ -10,21 +10,21 @@ export function newGivenUp(): StatusError {
   return newTimeout('the request was given up before it was done');
 }
 
-/** Calls `listener` once when the signal fires, at once if it has; the answer takes it back. */
+/** Calls `listener` once when the signal aborts, or now if it has; the returned function removes the listener. */
 export function whenAborted(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal?.aborted === true) listener();
   if (signal === undefined || signal.aborted) return () => undefined;
-  // Many calls may share one signal: above ten Node would warn of a leak.
+  // Many calls may share one signal: above ten listeners Node would warn of a leak.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** What comes of `work`, unless the signal fires first: then `abortError`, and the work goes on unheard. */
+/** The result of `work`, unless the signal aborts first: then `abortError`, and the result of `work` is ignored. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let forget = (): void => undefined;
-  // By hand: in Node 20 `AbortSignal.any` leaks on a signal that lives long.
+  // Does not use `AbortSignal.any`: in Node 20 it leaks on a long-lived signal.
   const aborted = new Promise<never>((_resolve, reject) => {
     forget = whenAborted(signal, () => reject(abortError(signal)));
   });

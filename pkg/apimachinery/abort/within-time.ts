@@ -38,8 +38,8 @@ export async function withinTime<T>(
 }
 
 /**
- * Whether the work ended within the time, in milliseconds; what goes on after that is left to whoever began it. @throws
- * what the work throws within the time
+ * Whether the work ends within the time, in milliseconds; after that its caller must handle it. @throws what the work
+ * throws within the time
  */
 export async function endsWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

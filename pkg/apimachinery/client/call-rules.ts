@@ -6,7 +6,7 @@ import type { DeleteOptions } from './client.ts';
 
 /**
  * What every Client refuses before it sends a request, so that all transports behave alike. A name that cannot be part
- * of a URL would otherwise lead over HTTP to something else: an empty one to the whole collection.
+ * of a URL would address something else over HTTP: an empty one the whole collection.
  * @throws StatusError 400
  */
 export function checkObjectKey({ namespace, name }: ObjectKey): void {
@@ -15,25 +15,23 @@ export function checkObjectKey({ namespace, name }: ObjectKey): void {
   checkNamespaceName(namespace);
 }
 
-/** '' and absent are no namespace. @throws StatusError 400 */
+/** '' and absent mean no namespace. @throws StatusError 400 */
 export function checkNamespaceName(namespace: string | undefined): void {
   if (namespace !== undefined && namespace !== '') checkSegment('namespace', namespace);
 }
 
-/** 0 would mean something else over HTTP: all present objects. @throws StatusError 400 */
+/** 0 is refused: over HTTP it would mean all present objects. @throws StatusError 400 */
 export function checkWatchStart(resourceVersion: string | undefined): void {
   if (resourceVersion === undefined || /^0*$/.test(resourceVersion))
     throw newBadRequest('a watch begins at a resourceVersion that the server gave');
 }
 
-/** An empty one would be none. @throws StatusError 400 */
+/** An empty precondition is refused: it would check nothing. @throws StatusError 400 */
 export function checkDeletePreconditions({ uid, resourceVersion }: DeleteOptions): void {
   if (uid === '' || resourceVersion === '') throw newBadRequest('a precondition must not be empty');
 }
 
-/**
- * What is sent, as JSON: properties that are undefined are left out. @throws StatusError 400 for what JSON cannot say.
- */
+/** The JSON of a request body, without undefined properties. @throws StatusError 400 for a value without JSON form. */
 export function encodeRequestBody(value: unknown): string {
   let text: string | undefined;
   try {

@@ -2,21 +2,21 @@ import type { JsonObject, JsonValue, ObjectKey, ObjectMeta } from '../meta/objec
 import type { WatchEventType } from '../watch/watch-event.ts';
 import type { AnyObject, ResourceType } from './resource-type.ts';
 
-/** An object that the server has given: what it sets is there. */
+/** An object from the server: the fields that the server sets are present. */
 export type Stored<T extends AnyObject> = T & {
   metadata: ObjectMeta & { uid: string; resourceVersion: string; creationTimestamp: string };
 };
 
 export interface RequestOptions {
   /**
-   * Ends the wait, not what the server may already be doing: with its reason where that is a StatusError, else with a
-   * 504.
+   * Ends the wait, but not what the server may already be doing. Rejects with its reason if that is a StatusError, else
+   * with a 504.
    */
   signal?: AbortSignal;
 }
 
 export interface WriteOptions extends RequestOptions {
-  /** The write holds only while this lease has not passed to another: 409 Conflict afterwards. */
+  /** The write is refused with 409 Conflict once this lease has passed to another holder. */
   fence?: Fence;
   dryRun?: boolean;
   /** Default Warn; warnings go to the client's log. */
@@ -37,7 +37,7 @@ export interface DeleteOptions extends WriteOptions {
 }
 
 export interface Selection {
-  /** Absent: all namespaces. Of a cluster-scoped type: leave it out. */
+  /** Absent: all namespaces. Omit it for a cluster-scoped type. */
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
@@ -46,40 +46,43 @@ export interface Selection {
 export interface ListOptions extends Selection, RequestOptions {
   /** `spec.slug` or `spec.slug,desc`, in order of priority. */
   sort?: readonly string[];
-  /** At most so many; without it, everything. */
+  /** Maximum number of items; default: all. */
   limit?: number;
-  /** Of the list before, with the same selection, sort and limit. */
+  /** From the previous list, with the same selection, sort and limit. */
   continue?: string;
 }
 
 export interface ObjectList<T extends AnyObject> {
-  /** A watch from here sees every later change. */
+  /** A watch from this revision sees every later change. */
   resourceVersion: string;
   items: Stored<T>[];
-  /** There is more. */
+  /** Set if there are more items. */
   continue?: string;
 }
 
 export interface WatchOptions extends Selection, RequestOptions {
-  /** Every change after this one; from a list, an object, or an event before. 410 Expired if it is no longer kept. */
+  /**
+   * Every change after this one; from a list, an object, or a previous event. 410 Expired if the server no longer keeps
+   * it.
+   */
   resourceVersion: string;
 }
 
 export type ClientEvent<T extends AnyObject> =
   | { type: Exclude<WatchEventType, 'BOOKMARK' | 'ERROR'>; object: Stored<T> }
-  /** Everything up to here has been told. */
+  /** Every event up to this revision has been sent. */
   | { type: 'BOOKMARK'; resourceVersion: string };
 
 /**
- * Events in the order of their revisions, to be read by one reader. It ends without an error when the server ends the
- * stream, when the connection breaks, or when the reader was too slow (watch again from the last revision), and throws
- * the server's StatusError otherwise. Leaving the loop, `close` or the signal of its watch stops it, without an error.
+ * Events in order of revision, for one reader. It ends without an error when the server ends the stream, the connection
+ * breaks, or the reader was too slow (watch again from the last revision). It throws any other StatusError of the
+ * server. Leaving the loop, `close` or the signal of its watch stops it without an error.
  */
 export interface EventStream<T extends AnyObject> extends AsyncIterable<ClientEvent<T>> {
   close(): void;
 }
 
-/** What was deleted; `object` only where finalizers still hold it. */
+/** The deleted object's uid; `object` only if finalizers still hold it. */
 export interface Deletion<T extends AnyObject> {
   uid: string;
   object?: Stored<T>;
@@ -107,7 +110,7 @@ export interface Writer {
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>>;
 }
 
-/** Writes status and nothing else; of types that have the subresource. */
+/** Writes only the status, for types with that subresource. */
 export interface StatusWriter {
   updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>>;
   patchStatus<T extends AnyObject>(
@@ -120,14 +123,14 @@ export interface StatusWriter {
 
 export interface Watcher {
   /**
-   * Resolves when the server has accepted. What it refuses later, an expired revision over HTTP, the first read of the
-   * stream throws.
+   * Resolves when the server has accepted the watch. A later refusal, for example of an expired revision over HTTP, is
+   * thrown by the first read of the stream.
    */
   watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>>;
 }
 
 /**
- * The API over any transport: within the process, over HTTP, or over a worker's port. Every failure is a
- * StatusError, as the server gave it; one that never reached the server is 503 ServiceUnavailable.
+ * The API over any transport: within the process, over HTTP, or over a worker's port. Every failure is the server's
+ * StatusError, or 503 ServiceUnavailable if the server was not reached.
  */
 export interface Client extends Reader, Writer, StatusWriter, Watcher {}

@@ -14,8 +14,7 @@ export function formatFence({ namespace, lease, transitions }: Fence): string {
 }
 
 /**
- * @throws StatusError 400 that names the header and the rule, for anything but namespace, name and number as a Lease
- * may have them.
+ * @throws StatusError 400 that names the header and the rule, unless namespace, name and number are valid for a Lease.
  */
 export function parseFence(text: string): Fence {
   const match = form.exec(text);
@@ -29,7 +28,7 @@ export function parseFence(text: string): Fence {
   return { namespace, lease, transitions };
 }
 
-/** Was a write refused because its lease is another's by now? A new attempt under the same fence is refused as well. */
+/** Whether a write was refused because its lease has another holder. A retry with the same fence is refused too. */
 export function isFenceLost(error: unknown): boolean {
   return isStatusError(error, 'Conflict') && error.details?.causes?.some(({ field }) => field === fenceHeader) === true;
 }

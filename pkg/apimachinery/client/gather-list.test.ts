@@ -6,7 +6,7 @@ import type { AnyObject } from './resource-type.ts';
 
 type Chunk = ObjectList<AnyObject>;
 
-/** Answers from `total` objects, whose `continue` is the number of the next. */
+/** A chunk of `total` objects; `continue` is the number of the next object. */
 function chunkOf(total: number, { limit, continue: from = '0' }: ChunkOptions, resourceVersion = '7'): Chunk {
   const start = Number(from);
   const end = Math.min(total, start + limit);

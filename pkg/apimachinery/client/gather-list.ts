@@ -6,9 +6,9 @@ import type { AnyObject } from './resource-type.ts';
 export type ChunkOptions = ListOptions & { limit: number };
 
 /**
- * A list as Reader promises it, made of requests for chunks of at most `chunkSize`. Where its history is gone in the
- * midst it begins anew, once. Where a chunk is too large to be answered (413) it asks for fewer objects: a list with a
- * limit may then be shorter than that, and goes on by its `continue` as always.
+ * A list for Reader, collected from chunks of at most `chunkSize`. If its history expires on the way, it starts again,
+ * once. If a chunk is too large (413), it requests fewer objects: a list with a limit may then be shorter than the
+ * limit, and `continue` gets the rest.
  */
 export async function gatherList<T extends AnyObject>(
   options: ListOptions,

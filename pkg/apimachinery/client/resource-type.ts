@@ -1,11 +1,11 @@
 import type { ApiObject } from '../meta/object.ts';
 
-/** An object of some model: whose, only the caller knows. */
+/** An object of any model. */
 export type AnyObject = ApiObject<unknown, unknown>;
 
 /**
- * A model's version as a client names it; `T` is the type of its objects. What `defineModel` gives is one, and so is
- * any value of this shape for a model that somebody else declared.
+ * A model's version as a client names it; `T` is the type of its objects. `defineModel` returns one; any value of this
+ * shape works for a model declared elsewhere.
  */
 export interface ResourceType<T extends AnyObject = AnyObject> {
   readonly group: string;
@@ -13,8 +13,8 @@ export interface ResourceType<T extends AnyObject = AnyObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Is status written apart, at `/status`? Otherwise it is a part of the object like any other. */
+  /** Whether status is written separately, at `/status`. Otherwise it is an ordinary part of the object. */
   readonly hasStatusSubresource: boolean;
-  /** Never there: it only carries the type. */
+  /** Never set; only carries the type. */
   readonly object?: T;
 }

@@ -1,4 +1,4 @@
-/** Any JSON value, as `JSON.parse` gives it. */
+/** Any JSON value, as `JSON.parse` returns it. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue;
@@ -7,7 +7,7 @@ export interface JsonObject {
 /** The data every object carries. Source: the Kubernetes API conventions, "Metadata". */
 export interface ObjectMeta {
   name: string;
-  /** Prefix of a server-made name, used on create when `name` is absent. */
+  /** Prefix of a name that the server generates, used on create if `name` is absent. */
   generateName?: string;
   /** Absent on cluster-scoped objects. */
   namespace?: string;
@@ -16,7 +16,7 @@ export interface ObjectMeta {
   uid?: string;
   /** Decimal string; one strictly increasing sequence over all models. Opaque to clients. */
   resourceVersion?: string;
-  /** Grows by one with every change outside metadata (and outside status, where that is a subresource). */
+  /** Increased by one at every change outside metadata (and outside status, if that is a subresource). */
   generation?: number;
   /** RFC 3339, UTC, whole seconds; so is `deletionTimestamp`. */
   creationTimestamp?: string;
@@ -36,7 +36,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** One object of a model: what the API takes and gives. */
+/** One object of a model, as the API reads and returns it. */
 export interface ApiObject<Spec = JsonValue, Status = JsonValue> {
   apiVersion: string;
   kind: string;
@@ -66,9 +66,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Holds an owner until its dependents are gone. Source, as of the others: `metav1.FinalizerDeleteDependents`. */
+/**
+ * Blocks the deletion of an owner until its dependents are deleted. Source, as of the others:
+ * `metav1.FinalizerDeleteDependents`.
+ */
 export const foregroundFinalizer = 'foregroundDeletion';
-/** Holds an owner until its dependents no longer name it. */
+/** Blocks the deletion of an owner until its dependents no longer reference it. */
 export const orphanFinalizer = 'orphan';
-/** Holds a namespace until nothing is left in it. */
+/** Blocks the deletion of a namespace until it is empty. */
 export const namespaceFinalizer = 'kubernetes';

@@ -11,7 +11,7 @@ export type JsonPatchOperation =
 /** As in Kubernetes. */
 export const maxJsonPatchOperations = 10_000;
 
-/** @throws StatusError 400 for what is not a JSON patch, 413 for more than 10 000 operations. */
+/** @throws StatusError 400 if it is not a JSON patch, 413 for more than 10 000 operations. */
 export function parseJsonPatch(patch: unknown): JsonPatchOperation[] {
   if (!Array.isArray(patch)) throw newBadRequest('a JSON patch must be an array of operations');
   if (patch.length > maxJsonPatchOperations) {

@@ -238,9 +238,7 @@ interface Operation {
   value: JsonValue;
 }
 
-/**
- * The RFC by way of paths and values: every operation makes a new document from the old one; undefined is a failure.
- */
+/** The RFC on paths and values: every operation creates a new document from the old one; undefined is a failure. */
 function naive(document: JsonValue, patch: Operation[]): JsonValue | undefined {
   let current: JsonValue | undefined = document;
   for (const { op, path, from, value } of patch) {

@@ -4,8 +4,8 @@ import { parseJsonPatch, type JsonPatchOperation } from './json-patch-operation.
 import { InapplicableOperation, PatchTarget } from './patch-target.ts';
 
 /**
- * The document after a JSON patch (RFC 6902), all operations or none. Neither argument is changed, and the answer
- * shares nothing with them. `document` is what `decodeJson` gives: no more than 100 levels deep.
+ * The document after a JSON patch (RFC 6902), all operations or none. Neither argument is changed, and the result
+ * shares nothing with them. `document` is a result of `decodeJson`, so at most 100 levels deep.
  * @throws StatusError 400 for a malformed patch or a result nested deeper than 100 levels; 422 for an operation that
  * cannot be applied, with its index, path and reason as a cause; 413 for over 10 000 operations, a result over 3 MiB,
  * or operations whose work is out of proportion.

@@ -5,7 +5,7 @@ import { newBadRequest } from '../status/status-error.ts';
 export type JsonPointer = readonly string[];
 
 /**
- * @throws StatusError 400 for text that is not a pointer, or one of more than 100 steps, which no document has; `what`
+ * @throws StatusError 400 for text that is not a pointer or has more than 100 steps, which no document has; `what`
  * names it in the message.
  */
 export function parseJsonPointer(text: unknown, what: string): JsonPointer {
@@ -16,7 +16,7 @@ export function parseJsonPointer(text: unknown, what: string): JsonPointer {
   const tokens = text.slice(1).split('/', maxJsonDepth + 1);
   if (tokens.length > maxJsonDepth)
     throw newBadRequest(`${what} has more than ${maxJsonDepth} steps: ${shownPointer(text)}`);
-  // ~1 first, so that ~01 is ~1 and not a slash.
+  // Replaces ~1 first, so that ~01 becomes ~1 and not a slash.
   return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 

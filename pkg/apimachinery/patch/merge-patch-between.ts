@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts
 
 /**
  * The merge patch (RFC 7386) that turns one object into another; undefined if they are the same. A property that
- * becomes null is removed: the form has no other way to say it.
+ * becomes null is removed: a merge patch cannot set null.
  */
 export function mergePatchBetween(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const patch: JsonObject = {};

@@ -6,7 +6,7 @@ import { isStatusError } from '../status/status-error.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
 describe('applyMergePatch', () => {
-  // RFC 7386, appendix A, but for patches that are not objects.
+  // RFC 7386, appendix A, without patches that are not objects.
   test.each<[JsonValue, JsonObject, JsonValue]>([
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],

@@ -4,7 +4,7 @@ import { isPrototypeKey, maxJsonDepth, newTooDeep } from '../serializer/value-ru
 
 /**
  * The document after a JSON merge patch (RFC 7386): null deletes, objects merge, anything else replaces. Neither
- * argument is changed, and the answer shares nothing with them.
+ * argument is changed, and the result shares nothing with them.
  * @throws StatusError 400 for a patch that is not an object, which would replace the document, or for more than 100
  * levels.
  */
@@ -18,7 +18,7 @@ function merge(target: JsonValue | undefined, patch: JsonValue | undefined, dept
   const value = patch === undefined ? target : patch;
   if (typeof value !== 'object' || value === null) return value ?? null;
   if (depth > maxJsonDepth) throw newTooDeep();
-  // Inside arrays a null is a value like any other.
+  // Inside arrays null is an ordinary value.
   if (Array.isArray(value)) return value.map((item) => merge(item, undefined, depth + 1));
   const result: JsonObject = {};
   const base = isJsonObject(target) ? target : {};

@@ -3,7 +3,7 @@ import { newRequestEntityTooLarge } from '../status/status-error.ts';
 import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep } from '../serializer/value-rules.ts';
 import { shownPointer, type JsonPointer } from './json-pointer.ts';
 
-/** Why one operation of a patch does not fit the document; the message names the pointer. */
+/** The reason why an operation does not fit the document; the message names the pointer. */
 export class InapplicableOperation extends Error {
   constructor(pointer: JsonPointer, reason: string) {
     super(
@@ -16,19 +16,17 @@ export class InapplicableOperation extends Error {
 /** In bytes of JSON: the limit of bodies. */
 const maxSize = 3 << 20;
 /**
- * In characters: room for a document and a patch of that size, and as much again; copies of copies double the document
- * each time.
+ * Characters: room for a document and a patch of that size, twice over. Copies of copies double the document each time.
  */
 const maxCopied = 4 * maxSize;
-/**
- * In values and keys: the same room as for characters, of objects with as many as are allowed; some fifty milliseconds.
- */
+/** Values and keys: the same factor on the allowed number; about fifty milliseconds. */
 const maxCopiedValues = 4 * maxJsonValues;
 /**
- * In values touched: fifty milliseconds at worst. Small patches of large documents can ask for 10 000 times their size.
+ * Values touched: fifty milliseconds at worst. A small patch of a large document can cause 10 000 times its size in
+ * work.
  */
 const maxWork = 200_000;
-/** Elements that a splice shifts in the time one value is touched. */
+/** Elements that a splice shifts in the time that touching one value takes. */
 const shiftedPerTouch = 16;
 
 /**
@@ -93,7 +91,7 @@ export class PatchTarget {
 
   /** @throws StatusError 413 when the document has grown over 3 MiB. */
   finish(): JsonValue {
-    // No value's JSON is over six times its count, so most documents need not be measured.
+    // A value's JSON is at most six times its count, so most documents need not be measured.
     if (this.#copied * 6 > maxSize && Buffer.byteLength(JSON.stringify(this.#root)) > maxSize) throw newTooLarge();
     return this.#root;
   }
@@ -152,7 +150,7 @@ export class PatchTarget {
   }
 
   #checkHeight(value: JsonValue, depth: number): void {
-    // Twice what a look at one value takes: its members are listed first.
+    // Costs twice as much as visiting a value: its members are listed first.
     this.#spend(2);
     if (typeof value !== 'object' || value === null) return;
     if (depth > maxJsonDepth) throw newTooDeep();

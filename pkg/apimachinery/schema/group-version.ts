@@ -8,7 +8,7 @@ export interface GroupVersionKind extends GroupVersion {
   kind: string;
 }
 
-/** A model's REST name: what its table, permissions and URLs are called after. */
+/** A model's REST name, used in its table, permissions and URLs. */
 export interface GroupResource {
   group: string;
   resource: string;

@@ -14,12 +14,10 @@ import {
 } from './index-definition.ts';
 import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
 
-/**
- * What a function did with one object: gave values, none or one unless the index is multi-value, or failed, in words.
- */
+/** The result of a function for one object: values (none or one, unless the index is multi-value), or an error text. */
 export type ComputedResult = { values: readonly unknown[] } | { fault: string };
 
-/** Asked for what nobody has computed: an index came or changed after that. */
+/** The keys of an index were not computed for an object: the index was added or changed later. */
 export class KeyNotComputed extends Error {
   constructor(index: Pick<IndexDefinition, 'name'>) {
     super(`the keys of index ${index.name} were not computed for this object`);
@@ -27,7 +25,7 @@ export class KeyNotComputed extends Error {
   }
 }
 
-/** The script that was looked at last: it is long, and has many functions. */
+/** The hash of the last script: scripts are long and have many functions. */
 let known = { script: '', hash: hashOf('') };
 
 export function computedKey(
@@ -52,8 +50,8 @@ export function computedKeyOf(index: ComputedIndex, keys: ComputedKeys | undefin
 }
 
 /**
- * The key that a function's result is, by the rules of paths, and why the object may not be stored with it. The key is
- * good where there is a cause, too.
+ * Converts a function's result to a key, by the rules of paths, with a cause if the object must not be stored. The key
+ * is usable even with a cause.
  */
 export function keyFromResult(index: ComputedIndex, result: ComputedResult): { key: IndexKey; cause?: StatusCause } {
   const none = index.multi ? [] : null;

@@ -9,18 +9,18 @@ import { indexTypeDescriptions } from './index-value.ts';
 export const maxIndexes = 64;
 
 const maxNameLength = 253;
-/** No white space, control characters, surrogates, nor what selectors and `sort` give a meaning to. */
+/** No white space, control characters, surrogates, or characters with a meaning in selectors and `sort`. */
 const nameSyntax = /^[^\s\p{Cc}\p{Cf}\p{Cs}=!<>^(),\\]+$/u;
-/** Of an exported function. */
+/** Name of an exported function. */
 const functionSyntax = /^[A-Za-z_$][\w$]{0,99}$/;
 const takenNames = new Set([...builtinIndexes.map((index) => index.name), 'metadata.labels', 'name']);
 
 /**
- * Why a model's indexes cannot be registered: one cause a fault, none where all is well. `fieldPath` is where the
- * indexes are declared. Names are unique, printable, at most 253 characters, without white space and the characters of
- * selectors; the built-in ones, `metadata.labels` and `name` (short for `metadata.name`) are taken. A path holds `[*]`
- * exactly where the index is multi-value, which is never unique. Of what is computed the function's name is looked at:
- * at most 100 letters, digits, `_` and `$`.
+ * Causes why a model's indexes cannot be registered; empty if they can. `fieldPath` is where the indexes are declared.
+ * Names are unique, printable, at most 253 characters, without white space and the special characters of selectors; the
+ * built-in names, `metadata.labels` and `name` (short for `metadata.name`) are reserved. A path contains `[*]` exactly
+ * if the index is multi-value, and such an index is never unique. Of a computed index only the function's name is
+ * checked: at most 100 letters, digits, `_` and `$`.
  */
 export function validateIndexes(indexes: readonly IndexDefinition[], fieldPath: string): StatusCause[] {
   if (indexes.length > maxIndexes) return [tooMany(fieldPath, indexes.length, maxIndexes)];
@@ -73,7 +73,7 @@ function validatePath(index: IndexDefinition, field: string): StatusCause[] {
     'property' in second &&
     first.property === 'metadata'
   ) {
-    // The server sets them after the keys are taken.
+    // The server sets them after the keys are extracted.
     if (second.property === 'resourceVersion' || second.property === 'managedFields')
       return [forbidden(field, `metadata.${second.property} cannot be indexed`)];
   }

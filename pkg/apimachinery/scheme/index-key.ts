@@ -16,26 +16,26 @@ import { parseIndexPath, type IndexPathSegment } from './index-path.ts';
 import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
 
 /**
- * Keys of one object in all its multi-value indexes: each is sent to PostgreSQL by itself, in the same statement as the
- * object.
+ * Limit of keys of one object in all its multi-value indexes: each is a separate parameter in the statement that writes
+ * the object.
  */
 export const maxIndexKeysInAll = 50_000;
-/** Causes reported for one index: enough for a person, and a bound for a hostile list. */
+/** Causes reported per index: enough for a reader, and a bound for a hostile list. */
 const maxCauses = 10;
 
 export interface ExtractedKeys {
-  /** One for each index, in the order of the indexes asked for. */
+  /** One for each requested index, in their order. */
   keys: IndexKey[];
-  /** Empty where the object can be stored; else the causes of its 422. */
+  /** Empty if the object may be stored; else the causes of its 422. */
   causes: StatusCause[];
 }
 
 /**
- * The keys an object has in each index, by the indexes' paths, and why it may not be stored: a value of another type,
- * over 1 kB, an integer that is not exact, no key where `nullable` is false, over 10 000 keys in one index or 50 000 in
- * all. Keys are good where there are causes too: a faulty value counts as absent. A multi-value index gives a set: no
- * nulls, nothing twice. Index paths must be valid (`validateIndexes`); others give no keys. What is computed is taken
- * as it is from `computed`, which must hold it.
+ * The keys of an object in each index, by the indexes' paths, and causes why it must not be stored: a value of another
+ * type, over 1 kB, an integer that is not exact, no key although `nullable` is false, over 10 000 keys in one index or
+ * 50 000 in all. The keys are usable even with causes: an invalid value counts as absent. A multi-value index has a
+ * set: no nulls, no duplicates. Index paths must be valid (`validateIndexes`); others yield no keys. Computed keys are
+ * copied from `computed`, which must contain them.
  */
 export function extractIndexKeys(
   indexes: readonly IndexDefinition[],
@@ -44,8 +44,7 @@ export function extractIndexKeys(
 ): ExtractedKeys {
   const keys: IndexKey[] = [];
   const causes: StatusCause[] = [];
-  // Several indexes may lead to one list of a hundred thousand items: what was found there once is not looked for
-  // again.
+  // Several indexes may have the same path to a list of a hundred thousand items, so its values are collected once.
   const known = new Map<string, Set<IndexValue>>();
   let count = 0;
   for (const index of indexes) {
@@ -57,7 +56,7 @@ export function extractIndexKeys(
       const collector = new KeyCollector(index, maxCauses, known.get(place));
       key = collector.collect(object);
       causes.push(...collector.causes);
-      // The words of a cause are its index's own.
+      // Each index reports its own causes.
       if (collector.causes.length === 0) known.set(place, collector.found);
     }
     count += Array.isArray(key) ? key.length : 0;
@@ -72,7 +71,7 @@ export function extractIndexKeys(
   return { keys, causes };
 }
 
-/** The key an object has in one index; a value that the index cannot hold counts as absent. @throws KeyNotComputed */
+/** The key of an object in one index; a value that the index cannot contain counts as absent. @throws KeyNotComputed */
 export function extractIndexKey(index: IndexDefinition, object: ApiObject, computed?: ComputedKeys): IndexKey {
   return isComputedIndex(index) ? computedKeyOf(index, computed) : new KeyCollector(index, 0).collect(object);
 }
@@ -96,7 +95,7 @@ class KeyCollector {
   private readonly segments: readonly IndexPathSegment[];
   readonly found: Set<IndexValue>;
   private readonly isKnown: boolean;
-  /** Where in the lists on its way the walk is. */
+  /** The current positions in the lists on the path. */
   private readonly positions: number[] = [];
 
   constructor(index: IndexDefinition, causesWanted: number, known?: Set<IndexValue>) {
@@ -129,7 +128,7 @@ class KeyCollector {
       this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an object`));
   }
 
-  /** A default stands for an absent field, not for its absent parents. */
+  /** A default replaces an absent field, but not its absent parents. */
   private defaultAt(depth: number): string | number | boolean | undefined {
     return depth === this.segments.length - 1 ? this.index.default : undefined;
   }
@@ -168,12 +167,12 @@ class KeyCollector {
     }
   }
 
-  /** A cause is made only when it is wanted: a hostile list holds a million faults. */
+  /** A cause is created only if it will be reported: a hostile list has a million errors. */
   private report(cause: () => StatusCause): void {
     if (this.causes.length < this.causesWanted) this.causes.push(cause());
   }
 
-  /** The JSON path to where the walk is after `depth` steps; to the list, where it is at none of its items. */
+  /** The JSON path of the current value after `depth` steps; of the list itself outside of its items. */
   private field(depth = this.segments.length): string {
     const path: PathSegment[] = [];
     let lists = 0;
@@ -186,7 +185,7 @@ class KeyCollector {
   }
 }
 
-/** Right kind of JSON value, wrong value: 1.5 as an integer, `yesterday` as a date. */
+/** Whether the JSON type is right, though the value is not: 1.5 for an integer, `yesterday` for a date. */
 function isExpectedType({ type }: IndexDefinition, value: unknown): boolean {
   switch (type) {
     case 'string':

@@ -10,8 +10,8 @@ const quotedProperty = /\[(['"])((?:\\.|(?!\1)[^\\])*)\1\]/suy;
 
 /**
  * Reads an index's path: properties joined by dots, `[*]` for every item of a list, `['a.b/c']` for a property whose
- * name needs quotes (there a backslash escapes the next character). A leading dot is allowed, as custom resource
- * definitions write their paths. At most 20 steps and 1024 characters. Gives the steps, or what is wrong in words.
+ * name needs quotes (there a backslash escapes the next character). A leading dot is allowed, as in paths of custom
+ * resource definitions. At most 20 steps and 1024 characters. Returns the steps, or a description of the problem.
  */
 export function parseIndexPath(path: string): { segments: IndexPathSegment[] } | { problem: string } {
   if (path.length > maxPathLength) return { problem: `a path has at most ${maxPathLength} characters` };

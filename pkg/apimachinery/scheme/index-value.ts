@@ -7,7 +7,7 @@ const firstDate = Date.parse('0001-01-01T00:00:00Z');
 const lastDate = Date.parse('9999-12-31T23:59:59.999Z');
 const numberSyntax = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What the values of each type look like in a selector and in an error message. */
+/** Descriptions of the values of each type, for error messages. */
 export const indexTypeDescriptions: Record<IndexType, string> = {
   string: 'a string without U+0000 and unpaired surrogates',
   integer: `an integer between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
@@ -16,7 +16,7 @@ export const indexTypeDescriptions: Record<IndexType, string> = {
   date: 'an RFC 3339 date',
 };
 
-/** Reads a text as a key of the index's type; undefined where it is none. Strings are taken as they are. */
+/** Parses a text as a key of the index's type; undefined if it is invalid. Strings are kept as they are. */
 export function parseIndexValue(type: IndexType, text: string): IndexValue | undefined {
   switch (type) {
     case 'string':
@@ -35,15 +35,15 @@ export function parseIndexValue(type: IndexType, text: string): IndexValue | und
 }
 
 /**
- * Takes a JSON value as a key of the index's type; undefined where it is none. Nothing is converted, but a date's text
- * to milliseconds.
+ * Converts a JSON value to a key of the index's type; undefined if it is invalid. Only dates change: their text becomes
+ * milliseconds.
  */
 export function indexValueOf(type: IndexType, value: unknown): IndexValue | undefined {
   switch (type) {
     case 'string':
       return typeof value === 'string' && textViolation(value) === undefined ? value : undefined;
     case 'integer':
-      // Adding 0 makes -0 the 0 it equals.
+      // Adding 0 turns -0 into 0.
       return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : undefined;
     case 'number':
       return typeof value === 'number' && Number.isFinite(value) ? value + 0 : undefined;
@@ -54,15 +54,15 @@ export function indexValueOf(type: IndexType, value: unknown): IndexValue | unde
   }
 }
 
-/** The text `parseIndexValue` reads as this value. */
+/** The text that `parseIndexValue` parses to this value. */
 export function formatIndexValue(type: IndexType, value: IndexValue): string {
   if (type === 'date') return new Date(Number(value)).toISOString();
   return typeof value === 'number' ? numberText(value) : String(value);
 }
 
 /**
- * Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything
- * else, and outside the years 1 to 9999.
+ * Milliseconds since 1970 of an RFC 3339 timestamp or date (midnight UTC); undefined for anything else, and outside the
+ * years 1 to 9999.
  */
 export function parseDate(text: string): number | undefined {
   const date = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
@@ -70,7 +70,7 @@ export function parseDate(text: string): number | undefined {
 }
 
 /**
- * Is it a date that an index can hold? RFC 3339 has a year 0, PostgreSQL has none; an offset may lead out of either
+ * Whether an index can contain the date. RFC 3339 has a year 0, PostgreSQL does not; an offset may lead out of either
  * end.
  */
 export function isIndexDate(date: unknown): date is number {

@@ -5,7 +5,7 @@ import type { JsonSchema } from './json-schema.ts';
 export type Scope = 'Cluster' | 'Namespaced';
 
 export interface ModelNames {
-  /** Lowercase; the resource in URLs. */
+  /** Lower case; the resource in URLs. */
   plural: string;
   /** Lowercase. */
   singular: string;
@@ -36,34 +36,34 @@ export interface ModelVersion {
   name: string;
   served: boolean;
   deprecated: boolean;
-  /** Text of the warning a deprecated version answers with; a standard one when absent. */
+  /** The warning in answers of a deprecated version; default: a standard text. */
   deprecationWarning?: string;
   schema: JsonSchema;
   subresources: { status: boolean; scale?: ScaleSubresource };
   printerColumns: PrinterColumn[];
-  /** JSON paths published as selectable; each is an index of the model too. */
+  /** JSON paths of selectable fields; each is also an index of the model. */
   selectableFields: string[];
 }
 
-/** How an object's name must look: a model's rule, or the standard of a built-in kind. */
+/** The rule for object names: a model's rule, or the standard of a built-in kind. */
 export type NameRule = 'model' | 'dns-label' | 'dns-subdomain' | 'path-segment';
 
-/** A resource type as data, however it was declared: what the registry, the storage and the documents work from. */
+/** A resource type as data, however it was declared. The registry, the storage and the documents use it. */
 export interface Model {
   group: string;
   names: ModelNames;
   scope: Scope;
-  /** In order of preference for clients: the newest stable one first. */
+  /** In order of preference for clients: the newest stable version first. */
   versions: ModelVersion[];
-  /** Name of the version objects are stored in; one of `versions`. */
+  /** Name of the version in which objects are stored; one of `versions`. */
   storageVersion: string;
   indexes: IndexDefinition[];
-  /** Source text that defines a global `indexKeys` with the functions of computed indexes; there where one is. */
+  /** Source text that defines a global `indexKeys` with the functions of computed indexes; set if there are any. */
   keyScript?: string;
   nameRule: NameRule;
 }
 
-/** The name a model is registered, stored and spoken of under. */
+/** The name under which a model is registered and stored. */
 export function groupResource(model: Model): GroupResource {
   return { group: model.group, resource: model.names.plural };
 }

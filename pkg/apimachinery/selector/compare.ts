@@ -2,7 +2,7 @@ import type { ObjectKey } from '../meta/object.ts';
 import type { IndexKey, IndexValue } from '../scheme/index-definition.ts';
 import type { Sort } from './requirement.ts';
 
-/** What a list is ordered by: `keys` are those of the sort's indexes, in its order. */
+/** The sort key of an object: `keys` are those of the sort's indexes, in its order. */
 export interface Sortable extends ObjectKey {
   keys: readonly IndexKey[];
 }
@@ -20,8 +20,8 @@ export function compareIndexValues(a: IndexValue | null, b: IndexValue | null): 
 }
 
 /**
- * Orders objects by the sort's keys, then by namespace and name in the direction of the last key (ascending where there
- * is none).
+ * Orders objects by the sort's keys, then by namespace and name in the direction of the last key (ascending without
+ * keys).
  */
 export function compareBySort(sort: Sort): (a: Sortable, b: Sortable) => number {
   const signs = sort.map((key) => (key.descending ? -1 : 1));
@@ -35,7 +35,7 @@ export function compareBySort(sort: Sort): (a: Sortable, b: Sortable) => number 
   };
 }
 
-/** A sort never holds a multi-value index: there is no order between sets. */
+/** A sort never has a multi-value index: sets have no order. */
 function singleKey(key: IndexKey | undefined): IndexValue | null {
   return key === undefined || Array.isArray(key) ? null : key;
 }
@@ -50,7 +50,9 @@ function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above U+FFFF, but their own numbers lie below U+E000: they are moved to the end. */
+/**
+ * Surrogates represent code points above U+FFFF, but their own numbers are below U+E000, so they are moved to the end.
+ */
 function codePointRank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit;
 }

@@ -7,14 +7,14 @@ import { parseClauses, quoteExcerpt, type SelectorScanner } from './selector-sca
 const orderings = { '>': 'GreaterThan', '>=': 'GreaterOrEqual', '<': 'LessThan', '<=': 'LessOrEqual' } as const;
 
 /**
- * Reads all occurrences of the query parameter `fieldSelector`; all clauses must hold. `indexes` are the built-in ones
+ * Parses all occurrences of the query parameter `fieldSelector`; all clauses must hold. `indexes` are the built-in ones
  * and the model's. Forms: `f=v`, `f==v`, `f!=v`, `f=(a,b)`, `f in (a,b)`, `f notin (a,b)`, `f>v`, `f>=v`, `f<v`,
- * `f<=v`, `f^=prefix`, `f` (has a key), `!f` (has none); `name` is short for `metadata.name`. Values are read as the
- * index's type. A value is taken as it stands up to the next comma, white space included, as Kubernetes does. Where the
- * operator has white space before it (`f = v`), and within sets, white space around values is dropped. A backslash
- * escapes `,`, `=`, `\`, `(`, `)`, `!`, `<`, `>`, `^` and white space; a value that starts with `(` must escape it, and
- * so must parentheses within a set. `f!=(a,b)` is refused, as for labels. Errors: 400 with a cause that names the field
- * (or `fieldSelector`, where none could be read) and lists the indexed ones.
+ * `f<=v`, `f^=prefix`, `f` (has a key), `!f` (has none); `name` is short for `metadata.name`. Values are parsed as the
+ * index's type. A value extends to the next comma, white space included, as in Kubernetes. After an operator with white
+ * space before it (`f = v`), and within sets, white space around values is dropped. A backslash escapes `,`, `=`, `\`,
+ * `(`, `)`, `!`, `<`, `>`, `^` and white space; a value that starts with `(` must escape it, and so must parentheses
+ * within a set. `f!=(a,b)` is refused, as for labels. Errors: 400 with a cause that names the field (or
+ * `fieldSelector`, if none could be parsed) and lists the indexed ones.
  */
 export function parseFieldSelector(texts: readonly string[], indexes: readonly IndexDefinition[]): FieldSelector {
   const clauses = new ClauseParser(indexes);
@@ -68,7 +68,7 @@ class ClauseParser {
     }
   }
 
-  /** `field` is what the cause names. */
+  /** `field`: the field of the cause. */
   malformed(detail: string, field = 'fieldSelector'): StatusError {
     const message = field === 'fieldSelector' ? detail : `${field}: ${detail}`;
     return newBadRequest(`unable to parse fieldSelector: ${message}`, [

@@ -4,12 +4,12 @@ import type { FieldRequirement, FieldSelector, LabelRequirement, LabelSelector }
 
 const symbols = { GreaterThan: '>', GreaterOrEqual: '>=', LessThan: '<', LessOrEqual: '<=', Prefix: '^=' } as const;
 
-/** The query parameter that `parseLabelSelector` reads as this selector; '' selects everything. */
+/** The query parameter that `parseLabelSelector` parses to this selector; '' selects everything. */
 export function formatLabelSelector(selector: LabelSelector): string {
   return selector.map(formatLabelRequirement).join(',');
 }
 
-/** The query parameter that `parseFieldSelector` reads as this selector; '' selects everything. */
+/** The query parameter that `parseFieldSelector` parses to this selector; '' selects everything. */
 export function formatFieldSelector(selector: FieldSelector): string {
   return selector.map(formatFieldRequirement).join(',');
 }
@@ -46,8 +46,8 @@ function formatFieldRequirement(requirement: FieldRequirement): string {
 }
 
 /**
- * One value without parentheses: the form that every Kubernetes server understands, and the only one that can say "the
- * empty value".
+ * One value without parentheses: every Kubernetes server understands this form, and no other can express the empty
+ * value.
  */
 function formatMembership(
   name: string,

@@ -4,12 +4,12 @@ import type { LabelRequirement, LabelSelector } from './requirement.ts';
 import { parseClauses, quoteExcerpt, type SelectorScanner } from './selector-scanner.ts';
 
 /**
- * Reads all occurrences of the query parameter `labelSelector`; all clauses must hold. Forms: `k=v`, `k==v`, `k!=v`,
- * `k`, `!k`, `k=(a,b)`, `k in (a,b)`, `k notin (a,b)`; `k=` asks for the empty value. A comma outside parentheses is
- * AND; white space around names, operators and values means nothing; `(,a)` holds the empty value, as in Kubernetes.
- * `k!=(a,b)` is refused: the contract does not have it, and its two readings (a set, or a text in parentheses as Halo
- * has it) differ. An occurrence that is empty selects everything. Errors: 400 with a cause on `labelSelector` for
- * anything else, keys and values that no label can have, over 64 KiB of text, 100 clauses or 1000 values.
+ * Parses all occurrences of the query parameter `labelSelector`; all clauses must hold. Forms: `k=v`, `k==v`, `k!=v`,
+ * `k`, `!k`, `k=(a,b)`, `k in (a,b)`, `k notin (a,b)`; `k=` selects the empty value. A comma outside parentheses is
+ * AND; white space around names, operators and values is ignored; `(,a)` contains the empty value, as in Kubernetes.
+ * `k!=(a,b)` is refused: the contract lacks it, and it is ambiguous (a set, or a text in parentheses as in Halo). An
+ * empty occurrence selects everything. Errors: 400 with a cause on `labelSelector` for anything else, keys and values
+ * that no label can have, over 64 KiB of text, 100 clauses or 1000 values.
  */
 export function parseLabelSelector(texts: readonly string[]): LabelSelector {
   return parseClauses(texts, malformed, parseRequirement);

@@ -156,7 +156,7 @@ test('fields agree with a naive model, by keys and by objects', () => {
   );
 });
 
-/** `present` are the keys the object has: none, one or several. */
+/** `present`: the keys of the object: none, one or several. */
 function naive(requirement: FieldRequirement, present: IndexValue[]): boolean {
   switch (requirement.operator) {
     case 'Exists':

@@ -6,21 +6,20 @@ import type { FieldRequirement, FieldSelector, LabelRequirement, LabelSelector, 
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Does the selector take an object with these labels? */
+/** Whether the selector matches an object with these labels. */
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
   return selector.every((requirement) => compileLabelRequirement(requirement)(labels));
 }
 
-/** Does the selector take an object whose index keys are these? */
+/** Whether the selector matches an object with these index keys. */
 export function matchesFields(selector: FieldSelector, keyOf: (index: IndexDefinition) => IndexKey): boolean {
   return selector.every((requirement) => compileFieldRequirement(requirement)(keyOf(requirement.index)));
 }
 
 /**
- * The selector as one predicate, for callers that ask it of many objects: a watch compiles once and asks per event.
- * Agrees with the SQL the storage makes of the same selector. A value that its index cannot hold counts as absent. The
- * predicate takes the object's computed keys too, and throws KeyNotComputed where the selector asks for one that is not
- * among them.
+ * The selector as one predicate, for many objects: a watch compiles it once and calls it per event. It agrees with the
+ * SQL that the storage generates from the same selector. A value that its index cannot contain counts as absent. The
+ * predicate also takes the object's computed keys, and throws KeyNotComputed if the selector needs one that is missing.
  */
 export function compileSelector(selector: Selector): (object: ApiObject, computed?: ComputedKeys) => boolean {
   const labels = selector.labels.map(compileLabelRequirement);
@@ -35,7 +34,7 @@ export function compileSelector(selector: Selector): (object: ApiObject, compute
 
 function compileLabelRequirement(requirement: LabelRequirement): (labels: Labels) => boolean {
   const { key } = requirement;
-  // Own properties only: a plain object seems to have a label named `constructor`.
+  // Own properties only: otherwise every object would have a label named `constructor`.
   const has = (labels: Labels): labels is Readonly<Record<string, string>> =>
     labels !== undefined && Object.hasOwn(labels, key);
   switch (requirement.operator) {

@@ -1,18 +1,16 @@
 import type { IndexDefinition, IndexValue } from '../scheme/index-definition.ts';
 
-/**
- * One clause of a label selector. NotEquals and NotIn are true where the label is absent too.
- */
+/** One clause of a label selector. NotEquals and NotIn also match an absent label. */
 export type LabelRequirement =
   { key: string; operator: 'In' | 'NotIn'; values: string[] } | { key: string; operator: 'Exists' | 'DoesNotExist' };
 
-/** All clauses must hold; none selects everything. `k=v` is In with one value, `k!=v` NotIn with one. */
+/** All clauses must match; no clause selects everything. `k=v` is In with one value, `k!=v` NotIn with one. */
 export type LabelSelector = LabelRequirement[];
 
 /**
  * One clause of a field selector over an index. `In` on a multi-value index means "contains any", `NotIn` "contains
- * none"; NotIn is true where the field is absent too. The orderings and `Prefix` never match an absent field. Strings
- * are ordered by Unicode code point, as PostgreSQL's collation C orders their UTF-8 bytes.
+ * none"; NotIn also matches an absent field. The orderings and `Prefix` never match an absent field. Strings are
+ * ordered by Unicode code point, as PostgreSQL's collation C orders their UTF-8 bytes.
  */
 export type FieldRequirement =
   | { index: IndexDefinition; operator: 'In' | 'NotIn'; values: IndexValue[] }
@@ -26,7 +24,7 @@ export type FieldRequirement =
 
 export type FieldSelector = FieldRequirement[];
 
-/** What a list or a watch asks for; empty arrays select everything. */
+/** The selection of a list or a watch; empty arrays select everything. */
 export interface Selector {
   labels: LabelSelector;
   fields: FieldSelector;
@@ -38,7 +36,7 @@ export interface SortKey {
 }
 
 /**
- * Keys in priority order. Ties are broken by namespace and name in the direction of the last key
- * (ascending where there is none); nulls come first ascending, last descending.
+ * Keys in priority order. Ties are broken by namespace and name in the direction of the last key (ascending without
+ * keys); nulls come first ascending, last descending.
  */
 export type Sort = SortKey[];

@@ -7,18 +7,17 @@ export const maxSelectorRequirements = 100;
 export const maxSelectorValues = 1000;
 
 const space = ' \t\r\n';
-/** What ends a word: white space, operators, and the characters that mean something in a value. */
+/** Characters that end a word: white space, operators, and special characters of values. */
 const special = `${space}=!<>^(),\\`;
-/** Longest first: the first that fits is the one meant. */
+/** Longest first: the first that matches is used. */
 const symbols = ['==', '!=', '>=', '<=', '^=', '=', '>', '<'] as const;
 
-/** `''` is the lack of one: the clause asks whether the key exists. */
+/** `''`: no operator; the clause checks whether the key exists. */
 export type SelectorOperator = (typeof symbols)[number] | 'in' | 'notin' | '';
 
 /**
- * Reads one selector from left to right, looking at each character a bounded number of times.
- * Names and operators are the same for labels and fields; so is white space, which is Kubernetes' (blank, tab, CR, LF).
- * `fail` makes the error to throw from what was wrong.
+ * Scans one selector from left to right and visits each character a bounded number of times. Names, operators and white
+ * space (Kubernetes': blank, tab, CR, LF) are the same for labels and fields. `fail` creates the error to throw.
  */
 export class SelectorScanner {
   private readonly text: string;
@@ -34,12 +33,12 @@ export class SelectorScanner {
     return this.position === this.text.length;
   }
 
-  /** Whether a set of values comes next. */
+  /** Whether a set of values follows. */
   get startsSet(): boolean {
     return this.current === '(';
   }
 
-  /** Tells whether there was any. */
+  /** Returns whether there was any. */
   skipSpace(): boolean {
     const start = this.position;
     while (!this.atEnd && space.includes(this.current)) this.position += 1;
@@ -70,8 +69,8 @@ export class SelectorScanner {
   }
 
   /**
-   * Everything up to an unescaped character of `ends`, with escapes undone: a backslash before a special character
-   * gives that character. With `trim`, unescaped white space at its end is dropped.
+   * Everything up to an unescaped character of `ends`, unescaped: a backslash before a special character yields that
+   * character. With `trim`, unescaped white space at the end is dropped.
    */
   takeEscaped(ends: string, trim: boolean): string {
     let value = '';
@@ -91,7 +90,9 @@ export class SelectorScanner {
     return trim ? value.slice(0, kept) : value;
   }
 
-  /** Reads `(a, b)`, each member by `takeMember`. `(,a)` holds the empty value, as in Kubernetes; `()` is refused. */
+  /**
+   * Reads `(a, b)`, each member with `takeMember`. `(,a)` contains the empty value, as in Kubernetes; `()` is refused.
+   */
   takeSet(takeMember: () => string): string[] {
     if (!this.take('(')) throw this.unexpected("'('");
     const values: string[] = [];
@@ -105,7 +106,7 @@ export class SelectorScanner {
     return values;
   }
 
-  /** The error for a character that cannot stand here. */
+  /** The error for an unexpected character. */
   unexpected(expected: string): StatusError {
     const found = this.atEnd ? 'the end' : quoteExcerpt(this.text.slice(this.position, this.position + 30));
     return this.fail(`expected ${expected} at character ${this.position + 1}, found ${found}`);
@@ -117,9 +118,8 @@ export class SelectorScanner {
 }
 
 /**
- * Reads every occurrence of a selector's query parameter into its clauses, which a comma separates.
- * An occurrence with nothing in it adds none: Kubernetes clients send `labelSelector=` for "everything".
- * Errors: those of `fail`, also for what exceeds the limits.
+ * Parses every occurrence of a selector's query parameter into clauses, separated by commas. An empty occurrence adds
+ * none: Kubernetes clients send `labelSelector=` for "everything". Throws the errors of `fail`, also above the limits.
  */
 export function parseClauses<Clause extends LabelRequirement | FieldRequirement>(
   texts: readonly string[],
@@ -149,7 +149,7 @@ export function parseClauses<Clause extends LabelRequirement | FieldRequirement>
   return clauses;
 }
 
-/** A client's text as an error message shows it: shortened, and well-formed whatever it was. */
+/** A client's text for an error message: shortened, and always well-formed. */
 export function quoteExcerpt(text: string): string {
   return JSON.stringify(text.length <= 100 ? text : `${text.slice(0, 97)}...`);
 }

@@ -2,14 +2,14 @@ import type { IndexDefinition } from '../scheme/index-definition.ts';
 import { newBadRequest, type StatusError } from '../status/status-error.ts';
 import type { Sort, SortKey } from './requirement.ts';
 
-/** More keys than this decide nothing and cost memory. */
+/** More keys than this have no effect and cost memory. */
 export const maxSortKeys = 8;
 
 /**
- * Reads all occurrences of the query parameter `sort`, `<field>[,asc|desc]`, in priority order; ascending by default,
- * the direction in any case. `indexes` are the built-in ones and the model's; only those of a single value can be
- * sorted by. `name` is short for `metadata.name`. One field an occurrence: Halo's `sort=a,b,desc` is refused. An
- * occurrence that is empty adds nothing. Errors: 400 with a cause that names the field and lists the sortable ones.
+ * Parses all occurrences of the query parameter `sort`, `<field>[,asc|desc]`, in priority order; default ascending; the
+ * direction is case-insensitive. `indexes` are the built-in ones and the model's; only single-value indexes can be
+ * sorted by. `name` is short for `metadata.name`. One field per occurrence: Halo's `sort=a,b,desc` is refused. An empty
+ * occurrence adds nothing. Errors: 400 with a cause that names the field and lists the sortable ones.
  */
 export function parseSort(texts: readonly string[], indexes: readonly IndexDefinition[]): Sort {
   const sortable = new Map(indexes.filter((index) => !index.multi).map((index) => [index.name, index]));

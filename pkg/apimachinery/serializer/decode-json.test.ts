@@ -291,7 +291,7 @@ test('prints the time of a small body', () => {
   expect(bytes.length).toBeGreaterThan(900);
 });
 
-/** JSON without what decoding refuses or changes. */
+/** JSON that decoding neither refuses nor changes. */
 function plainJson(): fc.Arbitrary<JsonValue> {
   const text = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((value) => !value.includes('\u0000'));
   const key = text.filter((value) => !['__proto__', 'constructor', 'prototype'].includes(value));

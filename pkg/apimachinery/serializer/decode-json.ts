@@ -17,22 +17,22 @@ import {
 /**
  * Decodes a JSON body (RFC 8259, UTF-8; a byte order mark is skipped). `-0` becomes 0; of duplicate keys the last wins.
  * @throws StatusError 400 for invalid UTF-8 or JSON, more than 100 levels, U+0000 or an unpaired surrogate in a string
- * or key; 413 for more than 100 000 values and keys; 422 for an integer that a double cannot keep. 400 and 422 name the
- * path.
+ * or key; 413 for more than 100 000 values and keys; 422 for an integer that a double cannot represent. 400 and 422
+ * name the path.
  */
 export function decodeJson(bytes: Buffer): DecodeResult {
   return runAtOnce(decoding(bytes));
 }
 
 /**
- * The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the
- * signal's StatusError or 504 once it aborts
+ * The same in slices, between which other work runs. `bytes` must not change meanwhile. @throws also the signal's
+ * StatusError or 504 once it aborts
  */
 export function decodeJsonInTurns(bytes: Buffer, signal?: AbortSignal): Promise<DecodeResult> {
   return runInTurns(decoding(bytes), { signal });
 }
 
-/** What the engine does at once is a slice each. */
+/** Each synchronous step of the engine is one slice. */
 function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
   const text = decodeUtf8(bytes);
   yield;
@@ -44,10 +44,7 @@ function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
   return examine(bytes, text, strings, value);
 }
 
-/**
- * The same for a body that may be something else: undefined when it is not JSON, or too deep or too much to find out
- * cheaply.
- */
+/** The same for a body that may not be JSON: undefined if it is not JSON, or too deep or too large to check cheaply. */
 export function decodeIfJson(bytes: Buffer, text: string): DecodeResult | undefined {
   const strings = countStrings(bytes);
   if (typeof strings !== 'number') return undefined;
@@ -61,12 +58,12 @@ export function decodeIfJson(bytes: Buffer, text: string): DecodeResult | undefi
 }
 
 function examine(bytes: Buffer, text: string, strings: number, value: JsonValue): DecodeResult {
-  // Only escapes can name what UTF-8 and JSON do not allow as it stands.
+  // Only escapes can produce characters that UTF-8 and JSON forbid.
   const inspection = new Inspection(bytes.includes('\\u'));
   // A sentinel, so that a bare -0 or a bare string is treated like any other member.
   const root = [value];
   inspection.visit(root);
-  // A duplicate key always costs the value at least one string: the key itself.
+  // Each duplicate key loses at least one string from the value: the key itself.
   const clean = !inspection.suspicious && strings === inspection.strings;
   return { value: root[0]!, ...(clean ? { duplicates: [], dropped: [] } : new JsonScanner(text).scan()) };
 }
@@ -82,7 +79,7 @@ function parse(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
-    // The engine's message says where and echoes a few characters; they may be cut within a surrogate pair.
+    // The engine's message has the position and a few characters of the body, perhaps cut within a surrogate pair.
     const reason = error instanceof SyntaxError ? error.message.slice(0, 160) : 'it could not be parsed';
     throw newBadRequest(
       `the body of the request is not valid JSON: ${reason.replaceAll(/[\p{Cc}\p{Surrogate}]/gu, '\uFFFD')}`,
@@ -91,8 +88,8 @@ function parse(text: string): JsonValue {
 }
 
 /**
- * Counts strings and keys, without knowing yet that the bytes are JSON. Depth and the number of values are bounded
- * before parsing: the engine takes half a second for a million brackets, and what comes after it longer.
+ * Counts strings and keys before the bytes are known to be JSON. Depth and number of values are checked before parsing:
+ * the engine takes half a second for a million brackets, and later steps take longer.
  */
 function countStrings(bytes: Buffer): number | 'too deep' | 'too many' {
   let strings = 0;
@@ -117,7 +114,7 @@ function countStrings(bytes: Buffer): number | 'too deep' | 'too many' {
   return strings;
 }
 
-/** Of a number, `true`, `false` or `null`: digits, signs, the point and letters. */
+/** Whether the byte is part of a number, `true`, `false` or `null`: a digit, sign, point or letter. */
 function isLiteralPart(byte: number): boolean {
   return (
     (byte >= 0x61 && byte <= 0x7a) ||
@@ -130,8 +127,8 @@ function isLiteralPart(byte: number): boolean {
 }
 
 /**
- * One walk over the parsed value: cheap enough for every body. It only tells that something is amiss;
- * where that is, the scanner finds out from the text.
+ * One walk over the parsed value, cheap enough for every body. It only detects that something is wrong; the scanner
+ * then finds the place in the text.
  */
 class Inspection {
   strings = 0;
@@ -142,7 +139,7 @@ class Inspection {
     this.#checkTexts = checkTexts;
   }
 
-  /** Recursive: depth is bounded already. */
+  /** Recursive: the depth is already checked. */
   visit(container: object): void {
     if (Array.isArray(container)) {
       for (let i = 0; i < container.length; i += 1) this.#visitMember(container, i);

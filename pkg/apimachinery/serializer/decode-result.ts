@@ -1,14 +1,14 @@
 import type { JsonValue } from '../meta/object.ts';
 
 /**
- * What a body holds, and what was wrong with it short of a refusal: the caller answers the paths as warnings,
- * or as a 400 under `fieldValidation=Strict`. Both lists end at 100 paths.
+ * The content of a body, and its minor faults: the caller sends the paths as warnings, or as a 400 under
+ * `fieldValidation=Strict`. Both lists end at 100 paths.
  */
 export interface DecodeResult {
   value: JsonValue;
-  /** Keys given twice in one object; the last one won. */
+  /** Duplicate keys of one object; the last one won. */
   duplicates: string[];
-  /** Prototype keys, which are left out. */
+  /** Prototype keys, which are removed. */
   dropped: string[];
 }
 

@@ -9,33 +9,32 @@ import { isEmptyDocument, readYamlDocument } from './yaml-reader.ts';
 
 export { maxJsonValues } from './value-rules.ts';
 
-/** In bytes. The parser takes some microseconds a token; JSON in a YAML body is not bound by this. */
+/** Bytes. The parser takes a few microseconds per token; JSON in a YAML body is exempt. */
 export const maxYamlBytes = 1 << 20;
 /**
  * Tokens as the lexer counts them: words, indicators, runs of space, newlines. The largest definition in use, of 430
  * kB, has 20 000.
  */
 const maxYamlTokens = 60_000;
-/** Tokens between two looks at the clock. */
+/** Tokens per slice. */
 const tokensASlice = 200;
 const maxYamlDocuments = 1000;
 
 /**
- * Decodes a body of one YAML 1.2 document (core schema: `yes` and timestamps stay strings, no merge keys). The rules of
- * values are those of `decodeJson`; number and boolean keys become strings. Anchors and aliases work while the expanded
- * value stays within 3 MiB and 100 000 values and keys. A body that is JSON, as `kubectl apply --server-side` sends, is
- * read as JSON, which is much faster.
- * @throws StatusError 400 for what is not such a document (custom tags, directives, complex keys, several documents
- * included), 413 for more than 1 MiB, 60 000 tokens or 100 000 values and keys, 422 for an integer that a double cannot
- * keep.
+ * Decodes a body of one YAML 1.2 document (core schema: `yes` and timestamps stay strings, no merge keys). Values
+ * follow the rules of `decodeJson`; number and boolean keys become strings. Anchors and aliases work while the expanded
+ * value stays within 3 MiB and 100 000 values and keys. A JSON body, as `kubectl apply --server-side` sends it, is
+ * parsed as JSON, which is much faster.
+ * @throws StatusError 400 for anything else (also custom tags, directives, complex keys, several documents), 413 for
+ * more than 1 MiB, 60 000 tokens or 100 000 values and keys, 422 for an integer that a double cannot represent.
  */
 export function decodeYaml(bytes: Buffer): DecodeResult {
   return runAtOnce(decoding(bytes));
 }
 
 /**
- * The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the
- * signal's StatusError or 504 once it aborts
+ * The same in slices, between which other work runs. `bytes` must not change meanwhile. @throws also the signal's
+ * StatusError or 504 once it aborts
  */
 export function decodeYamlInTurns(bytes: Buffer, signal?: AbortSignal): Promise<DecodeResult> {
   return runInTurns(decoding(bytes), { signal });
@@ -53,7 +52,7 @@ function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
 }
 
 /**
- * Decodes a file of several documents between `---`; empty ones are skipped. Rules, bounds and errors as of
+ * Decodes a file of several documents separated by `---`; skips empty ones. Rules, limits and errors are those of
  * `decodeYaml`.
  */
 export function decodeYamlDocuments(text: string): DecodeResult[] {
@@ -72,8 +71,8 @@ function* parseDocuments(text: string, bytes: number, maxDocuments: number): Sli
     prettyErrors: false,
     logLevel: 'silent',
   });
-  // The first error ends the work; collected, a hostile body makes a million of them. Were the member renamed,
-  // readYamlDocument would still find the errors, only later.
+  // The first error ends the parse: collecting them would create a million for a hostile body. If the library renamed
+  // this member, readYamlDocument would still find the errors, only later.
   Object.assign(composer, {
     onError: (source: ErrorSource, _code: string, message: string, warning?: boolean): void => {
       if (warning !== true) throw newYamlError(text, positionOf(source), message);
@@ -94,8 +93,8 @@ function* parseDocuments(text: string, bytes: number, maxDocuments: number): Sli
 }
 
 /**
- * The concrete syntax, token by token, so that depth and number of tokens are bounded before the recursive composer
- * runs; undefined for a pause.
+ * The concrete syntax, token by token, so that depth and number of tokens are checked before the recursive composer
+ * runs; undefined marks a pause.
  */
 function* parseTokens(text: string): Generator<CST.Token | undefined> {
   const parser = new Parser();
@@ -106,14 +105,14 @@ function* parseTokens(text: string): Generator<CST.Token | undefined> {
     if (lexemes > maxYamlTokens)
       throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlTokens} tokens; JSON may be larger`);
     for (const token of parser.next(lexeme)) if (isContent(token, text)) yield token;
-    // One entry a level, one for the document, one for the scalar being read.
+    // One entry per level, one for the document, one for the scalar being read.
     if (parser.stack.length > maxJsonDepth + 2) throw newTooDeep();
   }
   yield undefined;
   for (const token of parser.end()) if (isContent(token, text)) yield token;
 }
 
-/** `%YAML 1.2` says nothing new; any other directive changes what the text means. */
+/** `%YAML 1.2` is the default; any other directive changes the meaning of the text. */
 function isContent(token: CST.Token, text: string): boolean {
   if (token.type === 'error') throw newYamlError(text, token.offset, token.message);
   if (token.type !== 'directive') return true;

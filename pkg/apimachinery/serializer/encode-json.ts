@@ -1,13 +1,13 @@
 import { numberText } from './value-rules.ts';
 
-/** Fewer are no integer beyond 2^53-1. */
+/** With fewer digits an integer is at most 2^53-1. */
 const manyDigits = 16;
 const integer = /^-?\d+$/;
 
 /**
- * A value as JSON that `decodeJson` takes again: an integer beyond 2^53-1 is written with an exponent, `1e+20`, where
- * `JSON.stringify` writes all digits as if they were known. Like it in all else; undefined for what JSON has no text
- * for.
+ * A value as JSON that `decodeJson` accepts: an integer beyond 2^53-1 is written with an exponent, `1e+20`, where
+ * `JSON.stringify` writes digits that are not exact. Otherwise like `JSON.stringify`; undefined for a value without
+ * JSON form.
  */
 export function encodeJson(value: object): string;
 export function encodeJson(value: unknown): string | undefined;
@@ -16,7 +16,7 @@ export function encodeJson(value: unknown): string | undefined {
   return text !== undefined && hasManyDigits(text) ? withExponents(text) : text;
 }
 
-/** Are there 16 digits in a row? One look at each 16 characters: nearly every text is written without more. */
+/** Whether there are 16 digits in a row. Checks every 16th character, which is enough for nearly every text. */
 function hasManyDigits(text: string): boolean {
   for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
     if (!isDigit(text.charCodeAt(at))) continue;
@@ -53,7 +53,7 @@ function withExponents(text: string): string {
   return encoded + text.slice(copied);
 }
 
-/** Digits, and what else `JSON.stringify` writes of a number; no word of JSON begins with any of these. */
+/** Digits and the other characters of numbers from `JSON.stringify`; no JSON keyword begins with any of them. */
 function isNumberPart(code: number): boolean {
   return isDigit(code) || code === 0x2d || code === 0x2e || code === 0x2b;
 }

@@ -90,7 +90,7 @@ describe('encodeYaml', () => {
   test.each(['1.2', '1.1'] as const)('readers of YAML %s see the same value', (version) => {
     fc.assert(
       fc.property(values, (value) => {
-        // 1.1 has numbers such as 1e+21 that readers take for texts, and merge keys; those of JSON are 1.2's.
+        // YAML 1.1 has merge keys, and reads numbers such as 1e+21 as texts; JSON's numbers follow 1.2.
         const read: unknown = parse(encodeYaml(value), {
           version,
           ...(version === '1.1' ? { schema: 'yaml-1.1', merge: false } : {}),

@@ -3,16 +3,13 @@ import { numberText } from './value-rules.ts';
 import { yamlBlock, yamlScalar } from './yaml-scalar.ts';
 
 const step = '  ';
-/**
- * A key may stand before its colon up to this length; a longer one is introduced by a question mark. Source: YAML 1.2,
- * 7.4.2.
- */
+/** The longest key before a colon; a longer one starts with a question mark. Source: YAML 1.2, 7.4.2. */
 const longestSimpleKey = 1024;
 
 /**
  * A value as one YAML 1.2 document, ending in a newline, for `Accept: application/yaml`: in block style, about as fast
- * as JSON. Lines are never folded and nothing is aliased, and what readers of YAML 1.1 take for something else is
- * quoted, so that other readers see the same value. `value` is what `decodeJson` gives: no more than 100 levels deep.
+ * as JSON. Lines are never folded, there are no aliases, and texts that YAML 1.1 reads differently are quoted, so that
+ * every reader sees the same value. `value` is a result of `decodeJson`: at most 100 levels deep.
  */
 export function encodeYaml(value: JsonValue): string {
   const writer = new YamlWriter();
@@ -23,7 +20,7 @@ export function encodeYaml(value: JsonValue): string {
 class YamlWriter {
   text = '';
 
-  /** Writes a value; `lead` stands before its first line, `indent` before the others. */
+  /** Writes a value; `lead` is the start of its first line, `indent` that of the others. */
   write(value: JsonValue, lead: string, indent: string): void {
     if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
       if (Array.isArray(value)) this.#list(value, lead, indent);
@@ -63,7 +60,7 @@ class YamlWriter {
     }
   }
 
-  /** What begins on the line it is said on: a scalar, or something empty. */
+  /** A value that starts on the current line: a scalar, or an empty list or map. */
   #inline(value: JsonValue, indent: string): void {
     if (typeof value === 'string') this.text += `${yamlBlock(value, indent + step) ?? yamlScalar(value)}\n`;
     else this.text += `${typeof value === 'number' ? numberText(value) : JSON.stringify(value)}\n`;

@@ -4,8 +4,8 @@ export type PathSegment = string | number;
 const maxShownKey = 60;
 
 /**
- * `spec.tags[2]`, `metadata.labels[example.com/app]`: segments as one JSON path. Paths are echoed to people, so keys
- * are shortened and what cannot be shown or stored (control characters, unpaired surrogates) becomes U+FFFD.
+ * `spec.tags[2]`, `metadata.labels[example.com/app]`: segments as one JSON path. Paths are shown in messages, so keys
+ * are shortened, and control characters and unpaired surrogates become U+FFFD.
  */
 export function formatPath(segments: readonly PathSegment[]): string {
   let path = '';

@@ -13,15 +13,12 @@ import {
   textViolation,
 } from './value-rules.ts';
 
-/**
- * An object or array whose end has not been read: keys so far and how often each came, or the index of the member being
- * read.
- */
+/** An open object or array: the keys so far with their counts, or the index of the current member. */
 type Frame = { keys: Map<string, number>; key: string | undefined } | { index: number };
 
 /**
- * Finds where a body breaks the rules of values, with paths that the parsed value no longer has: `JSON.parse` keeps one
- * of two equal keys and rounds numbers. The text must be valid JSON. One linear pass without recursion.
+ * Finds violations of the rules of values, with paths that the parsed value has lost: `JSON.parse` keeps one of two
+ * equal keys and rounds numbers. The text must be valid JSON. One linear pass without recursion.
  */
 export class JsonScanner {
   readonly #text: string;
@@ -40,7 +37,7 @@ export class JsonScanner {
     let position = 0;
     while (position < text.length) {
       position = this.#readToken(text[position]!, position);
-      // The answer holds no more, and a body may hold a million.
+      // The answer lists no more, and a body may have a million.
       if (this.#inexact.length === maxFindings) break;
     }
     if (this.#inexact.length > 0) throw newInexactNumbers(this.#inexact);
@@ -94,7 +91,7 @@ export class JsonScanner {
       exponent ||= code > 0x39;
       end += 1;
     }
-    // 15 digits always fit.
+    // 15 digits are always exact.
     if (!exponent && end - start <= 15) return end;
     const literal = this.#text.slice(start, end);
     if (isInexactNumber(Number(literal), literal)) this.#inexact.push(inexactNumber(this.#path(), literal));
@@ -111,7 +108,7 @@ export class JsonScanner {
   }
 }
 
-/** Digits, `+`, `-`, `.`, `e`, `E`; not NaN, as which the text's end reads. */
+/** Digits, `+`, `-`, `.`, `e`, `E`; false for NaN, the code at the text's end. */
 function isNumberPart(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d

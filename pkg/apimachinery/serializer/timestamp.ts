@@ -2,14 +2,14 @@ const form = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?:[Zz]
 
 /**
  * Milliseconds since 1970 of an RFC 3339 timestamp, or undefined for anything else. Fractions and offsets are accepted;
- * what is finer than a millisecond is cut off. Leap seconds and days that the month does not have are refused.
+ * digits below a millisecond are cut off. Leap seconds and invalid days of a month are refused.
  */
 export function parseTimestamp(text: string): number | undefined {
   const match = form.exec(text);
   if (match === null) return undefined;
   const [, date, time, fraction = '', sign, hours = '0', minutes = '0'] = match;
   const local = Date.parse(`${date}T${time}.000Z`);
-  // The engine rolls February 30 over to March, and takes 24:00.
+  // The engine turns February 30 into March 1 or 2, and accepts 24:00.
   if (Number.isNaN(local) || new Date(local).toISOString() !== `${date}T${time}.000Z`) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
@@ -18,7 +18,7 @@ export function parseTimestamp(text: string): number | undefined {
 }
 
 /**
- * `2026-01-31T09:30:00Z`: RFC 3339, UTC, whole seconds (cut off). Takes milliseconds since 1970, of a year from 0 to
+ * `2026-01-31T09:30:00Z`: RFC 3339, UTC, whole seconds (cut off). `instant`: milliseconds since 1970, in the years 0 to
  * 9999.
  */
 export function formatTimestamp(instant: number): string {

@@ -2,36 +2,35 @@ import { newBadRequest, newRequestEntityTooLarge, StatusError } from '../status/
 import type { StatusCause } from '../status/status.ts';
 import { formatPath, type PathSegment } from './field-path.ts';
 
-/** Objects and arrays within one another, the outermost included. */
+/** Nesting of objects and arrays, the outermost included. */
 export const maxJsonDepth = 100;
 /**
- * Values and keys of one body, and of one object with its defaults: objects, arrays, scalars and keys count one each. A
- * server has one event loop, and each of them costs it about a microsecond from the body to the store. The largest
- * definitions in use have 5400.
+ * Limit of values and keys of one body, and of one object with its defaults: objects, arrays, scalars and keys count
+ * one each. Each costs the server's event loop about a microsecond from the body to the store. The largest definitions
+ * in use have 5400.
  */
 export const maxJsonValues = 100_000;
 
-/** Keys that would reach an object's prototype in careless code; no object ever holds one. */
+/** Keys that would reach an object's prototype in careless code; no object ever contains one. */
 export function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor' || key === 'prototype';
 }
 
 /**
- * No digit of an integer up to here may be lost, however it is written: it may be what other programs keep as one of 64
- * bits.
+ * Integers up to here must keep every digit in whatever notation: another program may treat them as 64-bit integers.
  */
 const exactUpTo = 2 ** 63;
 /** From here on JSON.stringify writes an exponent itself. */
 const exponentsFrom = 1e21;
-/** Any decimal of so many digits is what its double prints. */
+/** A decimal of at most so many digits survives the conversion to a double and back. */
 const exactDigits = 15;
-/** Also of YAML; of hexadecimals the E is a digit. */
+/** Also for YAML; in a hexadecimal number E is a digit. */
 const floatForm = /^[-+]?\d*[.eE]/;
 
 /**
- * Would this number come back as another one? `literal` is the number as it was written. Written without a point and an
- * exponent it is an integer, and kept between -(2^53-1) and 2^53-1. Written with one it is a float of 64 bits, as in
- * Kubernetes, and the nearest is kept; but from 2^53 to 2^63 no digit may be lost.
+ * Whether the number would be returned changed. `literal` is its notation. Without point and exponent it is an integer
+ * and must be within ±(2^53-1). With one it is a 64-bit float, as in Kubernetes, and is rounded to the nearest; but
+ * from 2^53 to 2^63 no digit may be lost.
  */
 export function isInexactNumber(value: number, literal: string): boolean {
   if (isSafe(value)) return false;
@@ -39,7 +38,7 @@ export function isInexactNumber(value: number, literal: string): boolean {
   return Math.abs(value) <= exactUpTo && !printsAs(value, literal);
 }
 
-/** A number as JSON, in a form that `isInexactNumber` takes: of an integer beyond 2^53-1 the one with an exponent. */
+/** A number as JSON that `isInexactNumber` accepts: an integer beyond 2^53-1 is written with an exponent. */
 export function numberText(value: number): string {
   return isSafe(value) || Math.abs(value) >= exponentsFrom ? JSON.stringify(value) : value.toExponential();
 }
@@ -48,18 +47,18 @@ function isSafe(value: number): boolean {
   return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER;
 }
 
-/** Has the double the written digits, where it is printed with as many? */
+/** Whether the double prints as the written digits, at the same number of digits. */
 function printsAs(value: number, literal: string): boolean {
   const digits = significantDigits(literal);
   if (digits.length <= exactDigits) return true;
-  // The second is slower by far, and an integer to 2^63 has no more digits.
+  // The second check is much slower, and an integer up to 2^63 has no more than 19 digits.
   return (
     significantDigits(String(value)) === digits ||
     (digits.length <= 19 && significantDigits(value.toPrecision(digits.length)) === digits)
   );
 }
 
-/** Of the part before the exponent, without zeros at either end. Linear: a literal may be as long as a body. */
+/** The digits before the exponent, without leading and trailing zeros. Linear: a literal may be as long as a body. */
 function significantDigits(literal: string): string {
   let point = -1;
   let start = -1;
@@ -77,7 +76,7 @@ function significantDigits(literal: string): string {
     : literal.slice(start, end);
 }
 
-/** The rule a string or key breaks: PostgreSQL's text holds no U+0000, and UTF-8 no half of a surrogate pair. */
+/** The rule that a string or key breaks: PostgreSQL's text cannot contain U+0000, and UTF-8 no unpaired surrogate. */
 export function textViolation(text: string): string | undefined {
   if (text.includes('\u0000')) return 'must not hold the character U+0000';
   return /\p{Surrogate}/u.test(text) ? 'must not hold an unpaired surrogate (U+D800 to U+DFFF)' : undefined;

@@ -18,11 +18,11 @@ import {
   textViolation,
 } from './value-rules.ts';
 
-/** In characters: what a body without aliases never reaches, and the bound of what aliases make of one. */
+/** Limit of the expanded document in characters; a body without aliases never reaches it. */
 const maxExpandedSize = 3 << 20;
 const coreTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
 
-/** Makes the JSON value of one composed document, under the rules of `decodeYaml`. */
+/** Converts one composed document to JSON, by the rules of `decodeYaml`. */
 export function readYamlDocument(document: Document.Parsed): DecodeResult {
   const [error] = document.errors;
   if (error !== undefined)
@@ -128,7 +128,7 @@ class YamlReader {
     return this.#copy(value, depth);
   }
 
-  /** Each use of an alias is a value of its own: what is later changed at one place must not change at another. */
+  /** Each use of an alias is a copy: a later change at one place must not affect another. */
   #copy(value: JsonValue, depth: number): JsonValue {
     if (typeof value !== 'object' || value === null) {
       this.#grow(typeof value === 'string' ? value.length + 2 : 4);
@@ -152,7 +152,7 @@ class YamlReader {
     return result;
   }
 
-  /** Once for every value and every key. */
+  /** Called once for every value and every key. */
   #grow(size: number): void {
     this.#size += size;
     this.#values += 1;

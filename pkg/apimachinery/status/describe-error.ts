@@ -1,13 +1,13 @@
-/** What of an error may be logged or sent: what it says, where it came from, and why. */
+/** The parts of an error that may be logged or sent: its message, stack and cause. */
 export interface ErrorDescription {
   type?: string;
   message: string;
   code?: string | number;
-  /** Of a StatusError, and of others that have one. */
+  /** The reason of a StatusError or another error that has one. */
   reason?: string;
   stack?: string;
   cause?: ErrorDescription;
-  /** The first of an AggregateError's. */
+  /** The first errors of an AggregateError. */
   errors?: ErrorDescription[];
 }
 
@@ -21,7 +21,7 @@ export interface ErrorLimits {
 const deepestCause = 5;
 const deepestAggregate = 1;
 const mostErrors = 5;
-/** Characters of what was thrown and is no error. */
+/** Characters of a thrown value that is no error. */
 const longestValue = 500;
 /** Characters of each name and code. */
 const longestName = 200;
@@ -29,9 +29,9 @@ const longestName = 200;
 const longestHead = 100;
 
 /**
- * What an error says, and nothing that libraries hang on it: a database connection among them, keys and all, or a
- * request with its headers. Anything can be thrown, and nothing of it is trusted to be what it seems: it never throws.
- * Credentials in texts are masked. An object that was described before is as good as the error.
+ * Describes an error without the properties that libraries attach, such as a database connection with its keys, or a
+ * request with its headers. It accepts any thrown value, trusts no property of it, and never throws. Credentials in
+ * texts are masked. A description may be described again.
  */
 export function describeError(thrown: unknown, { message = 4000, stack = 8000 }: ErrorLimits = {}): ErrorDescription {
   return describe(thrown, 0, { message, stack });
@@ -63,7 +63,7 @@ function describe(thrown: unknown, depth: number, limits: Required<ErrorLimits>)
 
 const credentialName = /authorization|cookie|token|password|passwd|secret|api-?key|credential|signature/i;
 
-/** What was thrown as JSON, without what looks like a credential by its name. */
+/** The thrown value as JSON, with properties masked whose names suggest a credential. */
 function valueText(value: object): string {
   const text =
     JSON.stringify(value, (key, each: unknown) =>
@@ -72,7 +72,7 @@ function valueText(value: object): string {
   return bounded(text, longestValue);
 }
 
-/** The text without credentials that clients and URLs leave in messages. */
+/** The text with credentials masked that clients and URLs leave in messages. */
 export function maskCredentials(text: string): string {
   return text
     .replaceAll(/\b([Bb]earer|[Bb]asic)\s+(?=\S*(?:[0-9=]|[a-z][A-Z]))\S{8,}/g, '$1 ***')
@@ -80,7 +80,7 @@ export function maskCredentials(text: string): string {
     .replaceAll(/:\/\/[^\s/@:]*:[^\s/@]+@/g, '://***@');
 }
 
-/** So much is looked at beyond the limit: a credential that begins before it is masked. */
+/** Characters checked beyond the limit, so that a credential that begins before the limit is masked. */
 const overlap = 200;
 
 function bounded(text: string, longest: number): string {
@@ -88,7 +88,7 @@ function bounded(text: string, longest: number): string {
   return masked.length > longest ? `${masked.slice(0, longest)}...` : masked;
 }
 
-/** A stack begins with the message: of a long one the frames are worth more. */
+/** A stack begins with the message: if it is too long, the message is shortened, because the frames are more useful. */
 function boundedStack(stack: string, longest: number): string {
   const frames = stack.length > longest ? stack.indexOf('\n    at ') : -1;
   return frames < longestHead

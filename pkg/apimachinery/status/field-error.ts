@@ -1,8 +1,8 @@
 import type { StatusCause } from './status.ts';
 
 /**
- * Causes of a 422, one a field, in the words Kubernetes clients know.
- * Source: k8s.io/apimachinery/pkg/util/validation/field.
+ * Causes of a 422, one per field, in the texts that Kubernetes clients know. Source:
+ * k8s.io/apimachinery/pkg/util/validation/field.
  */
 export function required(field: string, detail = ''): StatusCause {
   return { reason: 'FieldValueRequired', message: join('Required value', detail), field };
@@ -42,7 +42,7 @@ export function forbidden(field: string, detail: string): StatusCause {
   return { reason: 'FieldValueForbidden', message: join('Forbidden', detail), field };
 }
 
-/** Values are echoed shortened: a message is for people, and a body may hold megabytes. */
+/** Shortened: a message is for people, and a body may have megabytes. */
 function show(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   return text.length <= 200 ? text : `${text.slice(0, 197)}...`;

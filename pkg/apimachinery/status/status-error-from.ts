@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts
 import { StatusError } from './status-error.ts';
 import type { StatusCause, StatusDetails, StatusReason } from './status.ts';
 
-/** What is known of an answer besides its body. */
+/** What is known of an answer apart from its body. */
 export interface AnswerFacts {
   /** The HTTP status; wins over the body's code. Without both the failure is a 500. */
   code?: number;
@@ -15,10 +15,7 @@ const maxTextLength = 4096;
 /** A day. */
 const longestWaitSeconds = 86_400;
 
-/**
- * The reason of an answer that does not tell its own. Source: k8s.io/apimachinery/pkg/api/errors
- * NewGenericServerResponse.
- */
+/** The reason for an answer without one. Source: k8s.io/apimachinery/pkg/api/errors NewGenericServerResponse. */
 const reasonsByCode: Readonly<Record<number, StatusReason>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -46,8 +43,8 @@ const reasons: ReadonlySet<unknown> = new Set<StatusReason>([
 ]);
 
 /**
- * The error that a Status tells of, as a client throws it. Anything is taken: a proxy's page, or a Status of a stranger
- * with fields of any type, becomes an error too, with the reason that its code stands for.
+ * Converts a Status to the error that a client throws. Accepts anything: a proxy's page, or a foreign Status with
+ * fields of any type, becomes an error with the reason of its code.
  */
 export function statusErrorFrom(status: unknown, { code, requestId }: AnswerFacts = {}): StatusError {
   const body: JsonObject = isJsonObject(status) && status['kind'] === 'Status' ? status : {};

@@ -6,13 +6,13 @@ import {
 } from '../schema/group-version.ts';
 import type { Status, StatusCause, StatusDetails, StatusReason } from './status.ts';
 
-/** Of causes, in a message. Characters. */
+/** Limit of the causes in a message. Characters. */
 const longestList = 10_000;
-/** Of a name that may be invalid because of its length; the longest valid one has 253 characters. */
+/** Limit of a name in a message, since it may be invalid by its length; the longest valid one has 253 characters. */
 const longestName = 256;
 /**
- * Messages echo what clients sent, and are shown on terminals: control characters but tab and line feed, and halves of
- * characters, are no part of one.
+ * Removed from messages, which repeat input of clients and are shown on terminals: control characters except tab and
+ * line feed, and unpaired surrogates.
  */
 const unprintable = /(?![\n\t])[\p{Cc}\p{Surrogate}]/gu;
 
@@ -24,16 +24,16 @@ export interface StatusErrorOptions {
 }
 
 /**
- * A failure with its answer: thrown anywhere, turned into JSON once, by the status filter.
- * Source of reasons and messages: k8s.io/apimachinery/pkg/api/errors.
+ * A failure with its HTTP answer: thrown anywhere, converted to JSON once, by the status filter. Source of reasons and
+ * messages: k8s.io/apimachinery/pkg/api/errors.
  */
 export class StatusError extends Error {
   readonly code: number;
   readonly reason: StatusReason;
   readonly details: StatusDetails | undefined;
-  /** A token that goes on with an expired list, inconsistently. */
+  /** A token that continues an expired list, inconsistently. */
   readonly continueToken: string | undefined;
-  /** Of an answer that came over the wire: by this the server's log knows the request. */
+  /** Set if the answer came over the wire: the request's id in the server's log. */
   readonly requestId: string | undefined;
 
   constructor(code: number, reason: StatusReason, message: string, options: StatusErrorOptions = {}) {
@@ -135,7 +135,7 @@ export function newConflict(
   );
 }
 
-/** An `If-Match` that does not hold. */
+/** For an `If-Match` that does not match. */
 export function newPreconditionFailed(resource: GroupResource, name: string, reason: string): StatusError {
   return new StatusError(
     412,
@@ -163,7 +163,7 @@ export function newUnsupportedMediaType(accepted: readonly string[]): StatusErro
   );
 }
 
-/** One cause a field; causes are sorted by field, as clients print them. */
+/** One cause per field; causes are sorted by field, as clients print them. */
 export function newInvalid(
   kind: Pick<GroupVersionKind, 'group' | 'kind'>,
   name: string,
@@ -186,7 +186,7 @@ export function newInvalid(
   });
 }
 
-/** All causes are in the details; the message is for people, and names as many as can be read. */
+/** The details have all causes; the message, for people, names only as many as are readable. */
 function listed(texts: readonly string[]): string {
   let length = 0;
   const shown = texts.filter((text) => (length += text.length) <= longestList);

@@ -19,7 +19,7 @@ export type StatusReason =
   | 'ServiceUnavailable'
   | 'Timeout';
 
-/** One field's part in a failure. */
+/** The cause of a failure in one field. */
 export interface StatusCause {
   /** `FieldValueRequired`, `FieldValueInvalid`, `UnexpectedServerResponse`...: `metav1.CauseType`. */
   reason: string;
@@ -39,7 +39,7 @@ export interface StatusDetails {
   retryAfterSeconds?: number;
 }
 
-/** The body of every failure, and of a DELETE that is done. Source: `metav1.Status`. */
+/** The body of every failure, and of a completed DELETE. Source: `metav1.Status`. */
 export interface Status {
   kind: 'Status';
   apiVersion: 'v1';

@@ -10,7 +10,7 @@ function* counted(steps: number, at: (step: number) => void): SlicedWork<string>
   return 'done';
 }
 
-/** How many turns of the event loop go by until `work` is done. */
+/** The number of event loop turns until `work` is done. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;

@@ -1,15 +1,15 @@
 import { abortError } from '../abort/abort-error.ts';
 import { newWork, TurnScheduler, type Work } from './turn-scheduler.ts';
 
-/** Of the process: its works share one event loop. */
+/** The scheduler of the process: all work shares one event loop. */
 const processScheduler = new TurnScheduler();
 
 export interface TurnOptions {
-  /** Work that nobody waits for any more is given up where it would wait; what is done within its turn is done. */
+  /** Aborted work stops at its next wait; what is done within its turn is done. */
   signal?: AbortSignal | undefined;
   /**
-   * It reads, writes or sends so much that all small work goes before it. Default: once it has held the event loop for
-   * 3 ms.
+   * Whether it reads, writes or sends so much that all small work goes first. Default: once it has held the event loop
+   * for 3 ms.
    */
   isLarge?: boolean;
   /** Default: that of the process. */
@@ -17,9 +17,9 @@ export interface TurnOptions {
 }
 
 /**
- * Lets others run between the parts of a long computation, of which there may be many at once: they share the 10 ms
- * that a turn of the event loop has for them all. Counts from where it is made, which is best right after an `await`:
- * `if (turns.due) await turns.next()` costs small work next to nothing.
+ * Lets other work run between the parts of a long computation. All such computations share 10 ms per turn of the event
+ * loop. Time counts from its creation, best right after an `await`: `if (turns.due) await turns.next()` costs small
+ * work next to nothing.
  */
 export class EventLoopTurns {
   readonly #signal: AbortSignal | undefined;
@@ -37,14 +37,13 @@ export class EventLoopTurns {
     return this.#scheduler.isDue(this.#work);
   }
 
-  /** Bytes are let in now, which arrive later and take their time of the event loop then. */
+  /** Call when admitting bytes that arrive later and then take event loop time. */
   expect(bytes: number): void {
     this.#scheduler.expect(bytes);
   }
 
   /**
-   * Resolves in another turn of the event loop, or in what others leave of this one. @throws the signal's StatusError,
-   * or 504
+   * Resolves in another turn of the event loop, or in the rest of this one. @throws the signal's StatusError, or 504
    */
   async next(): Promise<void> {
     if (this.#signal?.aborted !== true) await this.#scheduler.wait(this.#work);
@@ -53,8 +52,8 @@ export class EventLoopTurns {
 }
 
 /**
- * Resolves when a part of large work may be done: before something that reads, makes or sends hundreds of kilobytes.
- * `arriving`: so many bytes are let in by it, which arrive later.
+ * Resolves when a part of large work may run: call it before reading, building or sending hundreds of kilobytes.
+ * `arriving`: the number of bytes that this work admits and that arrive later.
  */
 export async function largeTurn(arriving = 0): Promise<void> {
   const turns = new EventLoopTurns({ isLarge: true });
@@ -62,13 +61,10 @@ export async function largeTurn(arriving = 0): Promise<void> {
   turns.expect(arriving);
 }
 
-/**
- * A computation that can be left and gone on with at each `yield`. What it reads must not be changed by others
- * meanwhile.
- */
+/** A computation that can be suspended at each `yield`. Its input must not change meanwhile. */
 export type SlicedWork<T> = Generator<undefined, T, void>;
 
-/** All of it now, for work that is small or has to be done before anything else happens. */
+/** Runs it at once, for work that is small or must be done before anything else happens. */
 export function runAtOnce<T>(work: SlicedWork<T>): T {
   for (;;) {
     const step = work.next();
@@ -77,7 +73,7 @@ export function runAtOnce<T>(work: SlicedWork<T>): T {
 }
 
 /**
- * In slices, between which others have their turn. @throws what the work throws; once the signal aborts, its
+ * Runs it in slices, between which other work runs. @throws what the work throws; once the signal aborts, its
  * StatusError or 504
  */
 export async function runInTurns<T>(work: SlicedWork<T>, options?: TurnOptions): Promise<T> {

@@ -9,13 +9,10 @@ function sumOf(times: readonly number[]): number {
   return times.reduce((sum, ms) => sum + ms, 0);
 }
 
-/** A clock that only work and waiting move, and an event loop that turns when it is told to. */
+/** A clock that only work and waiting advance, and an event loop that the test turns. */
 class SteppedLoop {
   time = 0;
-  /**
-   * What other work than that in slices takes of each turn, in milliseconds: with none the event loop is idle in a turn
-   * without work.
-   */
+  /** Milliseconds that unsliced work takes of each turn; at 0 the event loop is idle in a turn without work. */
   others = 0;
   private idle = 0;
   private callbacks: (() => void)[] = [];
@@ -34,7 +31,7 @@ class SteppedLoop {
     return this.callbacks.length + this.soon.length === 0;
   }
 
-  /** @returns how much work was done in this turn, in milliseconds. */
+  /** @returns the work done in this turn, in milliseconds. */
   async turn(): Promise<number> {
     if (this.callbacks.length === 0 && this.others === 0) this.waitForTimer();
     this.time += this.others;
@@ -44,7 +41,7 @@ class SteppedLoop {
     return this.time - before;
   }
 
-  /** Turns until nothing is left; what each turn did. */
+  /** Turns until no work is left; returns the work of each turn. */
   async turns(): Promise<number[]> {
     const each: number[] = [];
     while (!this.isIdle) each.push(await this.turn());
@@ -77,7 +74,7 @@ describe('the turns of the event loop', () => {
     expect(await Promise.all(works)).toEqual(Array.from({ length: count }, () => 'done'));
     expect(Math.max(first, ...rest)).toBeLessThanOrEqual(budgetMs);
     expect(first + sumOf(rest)).toBe(count * 25);
-    // None is wasted either: but for the last ones, each turn is used up.
+    // No time is wasted: each turn but the last ones is used up.
     expect(rest.filter((ms) => ms > 0).length).toBeLessThanOrEqual(Math.ceil((count * 25) / budgetMs) + 2);
   });
 
@@ -222,7 +219,7 @@ describe('the turns of the event loop', () => {
       { scheduler: loop.scheduler, isLarge: true },
     );
     let isDone = false;
-    // The garbage collector runs in one slice, say.
+    // For example, the garbage collector runs in one slice.
     const small = runInTurns(
       loop.work(3, (step) => (loop.time += step === 1 ? 50 : 0)),
       { scheduler: loop.scheduler },
@@ -254,7 +251,7 @@ describe('the turns of the event loop', () => {
     }
     await Promise.all(works);
     expect(each).toEqual([3, 3, 3, 3]);
-    // Large work rests eight times as long as these take to arrive.
+    // Large work rests eight times as long as the bytes take to arrive.
     expect(loop.time).toBeGreaterThan(3 * 8 * 12);
   });
 

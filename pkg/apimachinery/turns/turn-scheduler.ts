@@ -2,7 +2,7 @@
 const standardBudgetMs = 10;
 /** How long one work may run while others wait, so that short work ends soon. Milliseconds. */
 const quantumMs = 1;
-/** Work that has held the event loop for so long is large. Milliseconds. */
+/** Work that has held the event loop for this long is large. Milliseconds. */
 const largeMs = 3;
 /**
  * The most that one slice counts for: a pause of the garbage collector, or of the whole process, says nothing about the
@@ -44,7 +44,7 @@ const eventLoop: SchedulerHost = {
   },
 };
 
-/** A work as its scheduler sees it. */
+/** The scheduler's state of one work. */
 export interface Work {
   /** How long it has held the event loop, in milliseconds. */
   heldMs: number;
@@ -158,7 +158,7 @@ export class TurnScheduler {
     if (this.nextQueue(now) !== undefined) this.resume(this.begin());
   }
 
-  /** One by one, each going on until it waits for something: only then is it known what is left of the turn. */
+  /** Resumes one work at a time, until it waits: only then is the rest of the turn known. */
   private resume(now: number): void {
     const queue = this.nextQueue(now);
     if (queue === undefined) return;
@@ -171,7 +171,7 @@ export class TurnScheduler {
     this.present = undefined;
     this.since = now;
     first!();
-    // A tick that is asked for in a microtask comes when no microtask is left.
+    // A tick requested in a microtask runs after all microtasks.
     queueMicrotask(() => process.nextTick(() => this.resumeNext()));
   }
 

@@ -3,7 +3,7 @@ import { formatPath, type PathSegment } from '../serializer/field-path.ts';
 import { newBadRequest } from '../status/status-error.ts';
 import { formatTimestamp, parseTimestamp } from '../serializer/timestamp.ts';
 
-/** What JSON a field may hold; objects name their fields, and maps and arrays the shape of each member. */
+/** The JSON type of a field; objects name their fields, and maps and arrays the shape of each member. */
 type Shape =
   | 'string'
   | 'integer'
@@ -57,9 +57,9 @@ const objectMeta: Shape = {
 const maxPaths = 100;
 
 /**
- * Makes `object.metadata` an ObjectMeta as far as JSON types go, in place: unknown fields are removed, nulls are
- * absence (in labels and annotations the empty string, as Go reads them), timestamps are brought to UTC and whole
- * seconds. Values are not judged; `validateObjectMeta` does that.
+ * Gives `object.metadata` the JSON types of an ObjectMeta, in place: unknown fields are removed, a null counts as
+ * absent (in labels and annotations as the empty string, as Go reads them), timestamps are converted to UTC and whole
+ * seconds. Values are checked by `validateObjectMeta`.
  * @returns the paths of the fields removed, at most 100.
  * @throws StatusError 400 at the first wrong type, in Kubernetes' words.
  */
@@ -103,7 +103,7 @@ function conform(value: JsonValue, shape: Shape, path: PathSegment[], pruned: st
   return value;
 }
 
-/** A null among the members of an array or map is the zero value, not an absence. */
+/** A null member of an array or map is the zero value, not absent. */
 function conformMember(value: JsonValue, shape: Shape, path: PathSegment[], pruned: string[]): JsonValue {
   if (value !== null) return conform(value, shape, path, pruned);
   return typeof shape === 'string' ? '' : {};
@@ -127,7 +127,7 @@ function mismatch(value: JsonValue, path: readonly PathSegment[], expected: stri
   return new WrongType(path, `cannot unmarshal ${actual} as ${expected}`);
 }
 
-/** `Post in version "v1" cannot be handled as a Post`, as far as the body says what it is. */
+/** `Post in version "v1" cannot be handled as a Post`, as far as the body names its kind. */
 function subjectOf(object: JsonObject): string {
   const { kind, apiVersion } = object;
   if (typeof kind !== 'string' || kind === '' || typeof apiVersion !== 'string')

@@ -22,8 +22,8 @@ const rules: Record<Exclude<NameRule, 'path-segment'>, { max: number; form: RegE
 };
 
 /**
- * The text of the rule that a name breaks, or undefined for a good one.
- * Source: k8s.io/apimachinery/pkg/util/validation; `model` is the platform's own, a DNS label of up to 253 characters.
+ * The text of the rule that a name breaks, or undefined for a valid one. Source:
+ * k8s.io/apimachinery/pkg/util/validation; `model` is the platform's own, a DNS label of up to 253 characters.
  */
 export function validateName(name: string, rule: NameRule): string | undefined {
   if (rule === 'path-segment') return pathSegmentViolation(name);
@@ -32,7 +32,7 @@ export function validateName(name: string, rule: NameRule): string | undefined {
   return form.test(name) ? undefined : text;
 }
 
-/** Names that stand in a URL as they are, like `system:view`. */
+/** Names that need no escape in a URL, like `system:view`. */
 function pathSegmentViolation(name: string): string | undefined {
   if (name === '' || name === '.' || name === '..') return `may not be "${name}"`;
   if (name.length > 253) return 'must be no more than 253 characters';

@@ -1,4 +1,4 @@
-/** The candidate a person most likely meant: one that is three edits away at most, and less than half its length. */
+/** The candidate that was most likely meant: at most three edits away, and less than half its length. */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = 4;

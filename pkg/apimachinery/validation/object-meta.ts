@@ -10,11 +10,11 @@ import { isReservedKey, validateLabelValue, validateQualifiedKey } from './quali
 export interface ObjectMetaOptions {
   nameRule: NameRule;
   namespaced: boolean;
-  /** Path that causes begin with. Default `metadata`. */
+  /** Start of the paths of causes. Default `metadata`. */
   field?: string;
   /**
-   * Does the text have the form of one of the platform's credentials? Asked of everything like `pat_` and 36 base62
-   * digits. Default: nothing is.
+   * Whether the text has the form of one of the platform's credentials. Called for every `pat_` with 36 base62 digits.
+   * Default: false.
    */
   isCredential?: (text: string) => boolean;
 }
@@ -28,16 +28,16 @@ export interface MetaValidation {
 const maxCauses = 100;
 const maxLabels = 256;
 const maxFinalizers = 64;
-/** Far more than anyone has; their size bounds them too, but one by one. */
+/** Far above real use; their size is limited too, but only one by one. */
 const maxAnnotations = 10_000;
-/** In bytes, keys and values together. */
+/** Bytes, keys and values together. */
 const maxAnnotationsSize = 256 << 10;
 const credentialForm = /pat_[0-9A-Za-z]{36}/g;
 
 /**
- * Checks the metadata a client may set: names, namespace, labels, annotations, finalizers and owner references.
- * `meta` must have passed `checkMetadataShape`; what has the wrong JSON type is passed over here.
- * A generateName is checked as the beginning of a name; whoever completes it must shorten it to fit.
+ * Checks the metadata a client may set: names, namespace, labels, annotations, finalizers and owner references. `meta`
+ * must have passed `checkMetadataShape`; values of a wrong JSON type are skipped here. A generateName is checked as the
+ * start of a name; the code that completes it must shorten it to fit.
  */
 export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): MetaValidation {
   const { field = 'metadata', isCredential = () => false } = options;
@@ -67,8 +67,8 @@ export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): M
 }
 
 /**
- * Causes of a 422 for lists and maps with too many members, told without looking at any: a value that shows one is not
- * worth copying. `meta` is what a client sent, of any JSON type.
+ * Causes of a 422 for lists and maps with too many members, without reading any: such a value is not worth copying.
+ * `meta` is input of a client, of any JSON type.
  */
 export function metadataCountCauses(meta: unknown, field = 'metadata'): StatusCause[] {
   if (!isJsonObject(meta)) return [];
@@ -93,7 +93,7 @@ function validateNames(
   const causes: StatusCause[] = [];
   const prefix = typeof generateName === 'string' ? generateName : '';
   if (prefix !== '') {
-    // The dash before the random part is not the end of the name.
+    // The dash is followed by the random part, so it does not end the name.
     const violation = validateName(prefix.endsWith('-') ? `${prefix.slice(0, -1)}a` : prefix, rule);
     if (violation !== undefined) causes.push(invalid(`${field}.generateName`, prefix, violation));
   }
@@ -135,7 +135,7 @@ function validateKey(key: string, field: string): StatusCause[] {
   return isReservedKey(key) ? [forbidden(field, `the key "${key}" is under a domain reserved for the platform`)] : [];
 }
 
-/** Keys too: a credential in one is as readable. The causes do not repeat it. */
+/** Checks keys too: a credential in a key is as readable. The causes do not repeat it. */
 function findCredentials(entries: Entries, field: string, isCredential: (text: string) => boolean): StatusCause[] {
   const holds = (text: string): boolean =>
     (text.match(credentialForm) ?? []).some((candidate) => isCredential(candidate));

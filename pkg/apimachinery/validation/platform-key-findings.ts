@@ -4,8 +4,8 @@ import { platformKeys } from './qualified-key.ts';
 type KeyedMeta = { [K in 'labels' | 'annotations' | 'finalizers']?: ObjectMeta[K] | undefined };
 
 /**
- * What is said of the platform's own keys where they have no effect: those in a wrong place, and a value that means
- * nothing. One sentence each, which begins with the field.
+ * Warnings about the platform's own keys without effect: in a wrong place, or with a meaningless value. One sentence
+ * each, starting with the field.
  */
 export function platformKeyFindings(
   { labels = {}, annotations = {}, finalizers = [] }: KeyedMeta,

@@ -1,9 +1,6 @@
 import { validateName } from './name.ts';
 
-/**
- * The keys under `svc.run` that the platform itself defines, with their place, and so the only ones of that domain that
- * clients may set.
- */
+/** The platform's own keys under `svc.run`, with their place: the only keys of that domain that clients may set. */
 export const platformKeys: ReadonlyMap<string, 'label' | 'annotation'> = new Map([
   ['svc.run/do-not-overwrite', 'label'],
   ['svc.run/endpoint-key', 'annotation'],
@@ -13,7 +10,7 @@ export const platformKeys: ReadonlyMap<string, 'label' | 'annotation'> = new Map
   ['svc.run/served-versions', 'annotation'],
 ]);
 
-/** Is the key under `svc.run` or a domain below it, without being one of the platform's own? */
+/** Whether the key is under `svc.run` or a domain below it, and not one of the platform's own. */
 export function isReservedKey(key: string): boolean {
   const slash = key.indexOf('/');
   if (slash < 0 || platformKeys.has(key)) return false;
@@ -23,7 +20,7 @@ export function isReservedKey(key: string): boolean {
 
 const namePart = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
-/** The rule that the key of a label or annotation, or a finalizer, breaks: `[<DNS subdomain>/]<name>`. */
+/** The rule that a key of a label or annotation, or a finalizer, breaks: `[<DNS subdomain>/]<name>`. */
 export function validateQualifiedKey(key: string): string | undefined {
   const parts = key.split('/', 3);
   if (parts.length > 2)

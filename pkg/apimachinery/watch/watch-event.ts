@@ -3,11 +3,11 @@ import type { Status } from '../status/status.ts';
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** One line of a watch. A BOOKMARK's object holds nothing but its resourceVersion; an ERROR's is a Status. */
+/** One line of a watch. A BOOKMARK's object has only its resourceVersion; an ERROR's is a Status. */
 export interface WatchEvent {
   type: WatchEventType;
   object: ApiObject | Status;
 }
 
-/** Set on the bookmark that closes the initial objects of a streaming list. Source: KEP-3157. */
+/** Set on the bookmark that ends the initial objects of a streaming list. Source: KEP-3157. */
 export const initialEventsEndAnnotation = 'k8s.io/initial-events-end';

@@ -6,8 +6,8 @@ const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
 type Approval = 'missing' | 'invalid' | 'approved' | 'bypassed';
 
 /**
- * Groups of the Kubernetes community need a statement of approval: the URL of the review, or words that start with
- * `unapproved`. A state that an update leaves as it was is never refused. Source: KEP-1111.
+ * Groups of the Kubernetes community need an approval annotation: the URL of the review, or a text that starts with
+ * `unapproved`. An update that leaves it unchanged is never refused. Source: KEP-1111.
  */
 export function validateApproval(
   group: string,

@@ -1,9 +1,8 @@
 import { isJsonObject, type ApiObject } from '#pkg/apimachinery/index';
 
 /**
- * The definition with what Kubernetes fills in: singular (the kind in lower case), listKind (`<kind>List`) and
- * conversion None. Returns a copy and leaves the input as it is; what is not of the expected type stays for the
- * validation to refuse.
+ * The definition with Kubernetes' defaults: singular (the kind in lower case), listKind (`<kind>List`) and conversion
+ * None. Returns a copy; values of an unexpected type stay for validation to refuse.
  */
 export function defaultDefinition<T extends ApiObject<unknown, unknown>>(definition: T): T {
   const { spec } = definition;

@@ -8,14 +8,14 @@ import {
 import type { DeclaredIndex, DefinitionVersion } from './definition.ts';
 import { findSelectableField } from './selectable-field.ts';
 
-/** An index of one version: declared as such, or there because the field is selectable. */
+/** An index of one version: declared, or implied by a selectable field. */
 export interface VersionIndex {
   index: IndexDefinition;
   declared: boolean;
 }
 
 /**
- * An index with its defaults: multi when the path holds `[*]`, not unique, nullable. A leading dot of the path is
+ * An index with its defaults: multi if the path contains `[*]`, not unique, nullable. A leading dot of the path is
  * dropped.
  * @param script the version's `indexKeys`
  */
@@ -38,7 +38,7 @@ export function indexFromDeclaration(
 
 /**
  * The indexes of one version: those it declares, then one for each selectable field, named by its path without the
- * leading dot. A selectable field that leads nowhere gives none; where both have one name, both are listed.
+ * leading dot. A selectable field without a target yields none; if both have the same name, both are listed.
  */
 export function versionIndexes(version: DefinitionVersion): VersionIndex[] {
   const declared = (version.indexes ?? []).map((each) => ({
@@ -52,7 +52,9 @@ export function versionIndexes(version: DefinitionVersion): VersionIndex[] {
   return [...declared, ...selectable];
 }
 
-/** The indexes of all versions, one of each name; a declared index stands for the selectable field of its name. */
+/**
+ * The indexes of all versions, one per name; a declared index takes precedence over the selectable field of its name.
+ */
 export function mergedIndexes(versions: readonly DefinitionVersion[]): IndexDefinition[] {
   const merged = new Map<string, VersionIndex>();
   for (const each of versions.flatMap(versionIndexes)) {
@@ -62,7 +64,7 @@ export function mergedIndexes(versions: readonly DefinitionVersion[]): IndexDefi
   return [...merged.values()].map(({ index }) => index);
 }
 
-/** The indexes with the defaults that a schema has for their fields. */
+/** The indexes with the schema's defaults for their fields. */
 export function withSchemaDefaults(
   indexes: readonly IndexDefinition[],
   schema: JsonSchema | undefined,

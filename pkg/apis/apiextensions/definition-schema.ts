@@ -1,8 +1,8 @@
 import { maxIndexes, type JsonSchema } from '#pkg/apimachinery/index';
 
 /**
- * Bounds of one definition, so that hostile ones stay cheap to check and to answer. That of selectable fields is
- * Kubernetes' own.
+ * Limits of one definition, so that hostile ones are cheap to check and to answer. The limit of selectable fields is
+ * Kubernetes'.
  */
 const maxVersions = 20;
 const maxSelectableFields = 8;
@@ -83,8 +83,8 @@ const condition = object(
 );
 
 /**
- * The built-in schema of a definition: types, required fields and bounds. What the fields mean is checked by
- * validateDefinition.
+ * The built-in schema of a definition: types, required fields and limits. validateDefinition checks the meaning of the
+ * fields.
  */
 export const definitionSchema: JsonSchema = object(
   {

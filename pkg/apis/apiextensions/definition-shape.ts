@@ -2,12 +2,12 @@ import { fieldError, isJsonObject, type ApiObject, type JsonSchema, type StatusC
 import type { CustomResourceDefinition } from './definition.ts';
 import { definitionSchema } from './definition-schema.ts';
 
-/** More causes than this help nobody, and a body may hold a million mistakes. */
+/** More causes are of no use, and a body may have a million errors. */
 const maxCauses = 100;
 
 /**
- * Where the object departs from the types, required fields and bounds of the built-in schema; at most 100 causes.
- * Without causes it can be read as a CustomResourceDefinition, except for openAPIV3Schema, which may hold any object.
+ * Violations of the types, required fields and limits of the built-in schema; at most 100 causes. Without causes the
+ * object can be read as a CustomResourceDefinition, except for openAPIV3Schema, which may be any object.
  */
 export function shapeCauses(object: ApiObject<unknown, unknown>): StatusCause[] {
   const causes: StatusCause[] = [];
@@ -15,12 +15,12 @@ export function shapeCauses(object: ApiObject<unknown, unknown>): StatusCause[] 
   return causes.slice(0, maxCauses);
 }
 
-/** Can the object be read as a definition without surprises? Says nothing of whether it is a valid one. */
+/** Whether the object has the types of a definition; it may still be invalid. */
 export function isDefinition(object: ApiObject<unknown, unknown>): object is CustomResourceDefinition {
   return shapeCauses(object).length === 0;
 }
 
-/** Recursion follows the schema, which is ours and shallow, never the value. */
+/** Recursion follows the schema, which is ours and shallow, and not the value. */
 function check(value: unknown, schema: JsonSchema, field: string, causes: StatusCause[]): void {
   if (causes.length >= maxCauses) return;
   if (!hasType(value, schema.type)) {

@@ -11,9 +11,9 @@ const conflictReasons: Record<NameField, string> = {
 };
 
 /**
- * The status a definition should have next to the other owners of names in its group: accepted names, the conditions
- * NamesAccepted and Established, and the storage version among the stored ones. Other conditions are kept, and a status
- * that is right comes back equal. Once established a definition stays so; its later names may still be refused.
+ * The status of a definition, given the other owners of names in its group: accepted names, the conditions
+ * NamesAccepted and Established, and the storage version among the stored ones. Other conditions are kept, and a
+ * correct status is returned equal. An established definition stays established; its later names may still be refused.
  * @param now RFC 3339, UTC, whole seconds.
  */
 export function definitionStatus(

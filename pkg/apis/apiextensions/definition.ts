@@ -12,7 +12,7 @@ import type {
 export const definitionGroup = 'apiextensions.k8s.io';
 export const definitionKind = 'CustomResourceDefinition';
 
-/** A model declared through the API. Source: apiextensions.k8s.io/v1, and `indexes` and `indexKeys`, which are ours. */
+/** A model declared through the API. Source: apiextensions.k8s.io/v1; `indexes` and `indexKeys` are ours. */
 export interface CustomResourceDefinition extends ApiObject<DefinitionSpec, DefinitionStatus> {
   spec: DefinitionSpec;
 }
@@ -23,7 +23,7 @@ export interface DefinitionSpec {
   scope: Scope;
   versions: DefinitionVersion[];
   conversion?: DefinitionConversion;
-  /** Only false is accepted: a schema says itself where it keeps unknown fields. */
+  /** Only false is accepted: the schema itself declares where unknown fields are kept. */
   preserveUnknownFields?: boolean;
 }
 
@@ -51,8 +51,8 @@ export interface DefinitionVersion {
   selectableFields?: SelectableField[];
   indexes?: DeclaredIndex[];
   /**
-   * Source text that defines a global `indexKeys`, whose members are the functions that indexes name as `key`; the same
-   * in every version that has one.
+   * Source text that defines a global `indexKeys`, whose members are the functions that indexes name as `key`; equal in
+   * all versions that have one.
    */
   indexKeys?: string;
 }
@@ -62,7 +62,7 @@ export interface SelectableField {
   jsonPath: string;
 }
 
-/** An index as a definition writes it; see IndexDefinition for what the fields mean. */
+/** An index in a definition; for the fields see IndexDefinition. */
 export interface DeclaredIndex {
   name: string;
   /** Either this or `key`. */
@@ -70,7 +70,7 @@ export interface DeclaredIndex {
   /** The function that computes the keys, as `indexKeys` exports it. */
   key?: string;
   type: IndexType;
-  /** Default: whether the path holds `[*]`; of a computed key false. */
+  /** Default: whether the path contains `[*]`; for a computed key false. */
   multi?: boolean;
   /** Default false. */
   unique?: boolean;
@@ -86,13 +86,13 @@ export interface DefinitionConversion {
 
 export interface DefinitionStatus {
   conditions?: Condition[];
-  /** The names that are served; a name that another owner had first is missing. */
+  /** The names that are served, without names that another owner had first. */
   acceptedNames?: Partial<DefinitionNames>;
   /** Every version that was ever the storage version. */
   storedVersions?: string[];
 }
 
-/** Has the definition ever been served? It stays so, whatever becomes of its later names. */
+/** Whether the definition was ever served. It stays so, even if its later names are refused. */
 export function isEstablished(definition: CustomResourceDefinition): boolean {
   return (
     definition.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false

@@ -5,7 +5,7 @@ const problem =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 /**
- * Why the text is no DNS-1035 label, in the words of Kubernetes; undefined when it is one. Source:
+ * Why the text is no DNS-1035 label, in Kubernetes' wording; undefined if it is one. Source:
  * k8s.io/apimachinery/pkg/util/validation.
  */
 export function labelFault(text: string): string | undefined {
@@ -14,8 +14,8 @@ export function labelFault(text: string): string | undefined {
 }
 
 /**
- * As labelFault, for a name that may have capitals. Letters are ASCII: lowering first would let the Kelvin sign pass
- * for a k.
+ * As labelFault, for a name that may have capitals. Only ASCII letters: with toLowerCase first, the Kelvin sign would
+ * pass as a k.
  */
 export function mixedCaseLabelFault(text: string): string | undefined {
   if (text.length > 63) return 'may have mixed case, but should otherwise match: must be no more than 63 bytes';

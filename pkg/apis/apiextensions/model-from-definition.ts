@@ -9,8 +9,8 @@ import { mergedIndexes, withSchemaDefaults } from './definition-indexes.ts';
 import { compareVersions } from './version-priority.ts';
 
 /**
- * What a valid definition declares, as the registry serves it; versions in order of preference.
- * An established definition is served under its accepted names, so that a new name which clashes never takes effect.
+ * The model that a valid definition declares, for the registry; versions in order of preference. An established
+ * definition is served under its accepted names, so a new name that clashes never takes effect.
  */
 export function modelFromDefinition(definition: CustomResourceDefinition): Model {
   const { spec } = definition;
@@ -29,8 +29,8 @@ export function modelFromDefinition(definition: CustomResourceDefinition): Model
 }
 
 /**
- * While a definition is being deleted its objects can be reached, to take off what holds them: where no version is
- * served, in the one they are stored in.
+ * While a definition is being deleted its objects stay reachable, so that finalizers can be removed: if no version is
+ * served, in the storage version.
  */
 export function isVersionServed({ metadata, spec }: CustomResourceDefinition, version: DefinitionVersion): boolean {
   return (

@@ -13,7 +13,7 @@ export type NameField = 'plural' | 'singular' | 'shortNames' | 'kind' | 'listKin
 export interface NameConflict {
   field: NameField;
   value: string;
-  /** Who had the name first. */
+  /** The owner that had the name first. */
   owner: string;
 }
 
@@ -26,9 +26,9 @@ export function claimOfModel(model: Model): NameClaim {
 }
 
 /**
- * Which of its names a definition gets, next to those that `others` hold already: all owners of its group but itself.
- * Plural, singular and short names share one space, kind and listKind another. A name it was given before stays its
- * own. Where a name clashes, the one accepted earlier is kept; short names are taken together or not at all.
+ * The names that a definition gets, given those that `others` already have: all owners of its group but itself. Plural,
+ * singular and short names share one namespace, kind and listKind another. A name it was given before stays its own. If
+ * a name clashes, the one accepted earlier is kept; short names are accepted together or not at all.
  */
 export function acceptNames(
   definition: CustomResourceDefinition,

@@ -2,12 +2,12 @@ import { isJsonObject, validateIndexes, type IndexDefinition } from '#pkg/apimac
 
 const simplePath = /^(?:\.[A-Za-z_][A-Za-z0-9_-]*)+$/;
 
-/** The index that serves a selectable field, or why the field may not be selected by. */
+/** The index of a selectable field, or why the field is not selectable. */
 export type SelectableFieldTarget = { index: IndexDefinition } | { problem: string };
 
 /**
- * Follows a path as `.spec.issuerRef.name` through a schema's properties. The schema may be any value: only own
- * properties that are objects are followed. The index is named by the path without the leading dot.
+ * Follows a path such as `.spec.issuerRef.name` through a schema's properties. The schema may be any value: only own
+ * properties that are objects are followed. The index has the path without the leading dot as name.
  */
 export function findSelectableField(jsonPath: string, schema: unknown): SelectableFieldTarget {
   if (!simplePath.test(jsonPath))

@@ -56,7 +56,7 @@ function refusals(edit: Edit, old?: CustomResourceDefinition): string[] {
   return texts(validateDefinition(define(edit), { validateStructuralSchema, ...(old === undefined ? {} : { old }) }));
 }
 
-/** The same with a wrong type in it. */
+/** The same, for an edit with a wrong type. */
 function untyped(edit: (definition: { [field: string]: unknown; spec: Record<string, unknown> }) => void): Edit {
   return (definition) => edit(definition as unknown as { [field: string]: unknown; spec: Record<string, unknown> });
 }

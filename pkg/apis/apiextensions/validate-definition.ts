@@ -12,9 +12,9 @@ export interface DefinitionValidation {
 }
 
 /**
- * Everything that is wrong with a definition a client posts, one cause a field; none when it may be stored. Expects the
- * defaults of defaultDefinition, and on an update the status the object will have. Never throws, whatever the object
- * holds: where a type is wrong, only types are reported. Source of rules and words: k8s.io/apiextensions-apiserver.
+ * All errors of a definition from a client, one cause per field; empty if it may be stored. Expects the defaults of
+ * defaultDefinition, and on an update the status that the object will have. Never throws, whatever the object contains:
+ * if a type is wrong, only types are reported. Source of rules and texts: k8s.io/apiextensions-apiserver.
  */
 export function validateDefinition(
   definition: ApiObject<unknown, unknown>,
@@ -72,7 +72,7 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Sta
   });
 }
 
-/** Tables, permissions and stored objects go by these. */
+/** Tables, permissions and stored objects depend on these fields. */
 function validateImmutable({ spec }: CustomResourceDefinition, { spec: old }: CustomResourceDefinition): StatusCause[] {
   const pairs: [string, string, string][] = [
     ['spec.group', spec.group, old.group],

@@ -6,8 +6,7 @@ import { indexFromDeclaration } from './definition-indexes.ts';
 export const maxIndexKeysText = 256 * 1024;
 
 /**
- * The indexes that one version declares, and the text their functions are in. Whether that can be run is for a server
- * to find out.
+ * Checks the indexes that one version declares, and the size of its script. The server checks whether the script runs.
  */
 export function validateDeclaredIndexes({ indexes = [], indexKeys }: DefinitionVersion, field: string): StatusCause[] {
   const causes = indexes.flatMap(({ path, key }, position) => {
@@ -17,7 +16,7 @@ export function validateDeclaredIndexes({ indexes = [], indexKeys }: DefinitionV
       ? []
       : [fieldError.forbidden(`${each}.key`, 'an index has a path or a key, not both')];
   });
-  // What the rest is about is one of them.
+  // The other rules need exactly one of both.
   if (causes.length === 0)
     causes.push(
       ...validateIndexes(

@@ -2,7 +2,7 @@ import { fieldError, validateName, type StatusCause } from '#pkg/apimachinery/in
 import type { CustomResourceDefinition, DefinitionNames } from './definition.ts';
 import { labelFault, mixedCaseLabelFault } from './label-name.ts';
 
-/** Kubernetes groups this server speaks itself, some of them without a model. */
+/** Kubernetes groups that this server serves itself, some of them without a model. */
 const ownGroups: ReadonlySet<string> = new Set([
   'apiextensions.k8s.io',
   'authentication.k8s.io',
@@ -32,8 +32,8 @@ export function validateGroup(group: string): StatusCause[] {
 }
 
 /**
- * A plural that the paths of its objects would hide: `/namespaces/{name}` begins a namespace, and two words after one
- * are namespaces' own.
+ * Refuses a plural whose paths would be ambiguous: `/namespaces/{name}` is a namespace, and two words after a namespace
+ * are its own subresources.
  */
 export function validatePluralPath({ names, scope }: CustomResourceDefinition['spec']): StatusCause[] {
   const hidden =
@@ -49,7 +49,7 @@ export function validatePluralPath({ names, scope }: CustomResourceDefinition['s
     : [];
 }
 
-/** `names` as defaultDefinition leaves them: all four names are required. */
+/** `names` after defaultDefinition: all four names are required. */
 export function validateNames(names: DefinitionNames): StatusCause[] {
   const causes = [
     ...name('plural', names.plural, labelFault),

@@ -16,13 +16,13 @@ const columnFormats: readonly string[] = ['byte', 'date', 'date-time', 'double',
 const simplePath = /^(?:\.[^\s.[\]{}'"\\]+)+$/;
 /**
  * `.`, or names and brackets: `.a.b`, `..a`, `.a\.b`, `.a[0]`, `.a['b']`, `.a[?(@.type=="Ready")].b`. Each alternative
- * starts differently, so this is linear.
+ * starts differently, so matching is linear.
  */
 const columnPath = /^(?:\.|(?:\.\.?(?:\\.|[^\s.[\]{}'"\\])+|\.?\[(?:[^[\]'"]|'[^']*'|"[^"]*"|\[[^[\]'"]*\])+\])+)$/;
 /** Letters, marks, numbers, punctuation, symbols and the space; the text becomes a header. */
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
-/** One version by itself, all but its schema and its indexes. */
+/** Checks one version by itself, without its schema and its indexes. */
 export function validateVersion(version: DefinitionVersion, field: string): StatusCause[] {
   const nameFault = labelFault(version.name);
   return [
@@ -60,7 +60,7 @@ function validateScale(scale: ScaleSubresource | undefined, field: string): Stat
   return [
     ...validateScalePath(scale.specReplicasPath, `${field}.specReplicasPath`, ['.spec']),
     ...validateScalePath(scale.statusReplicasPath, `${field}.statusReplicasPath`, ['.status']),
-    // Absent and empty both mean: no selector.
+    // Absent and empty both mean no selector.
     ...(scale.labelSelectorPath
       ? validateScalePath(scale.labelSelectorPath, `${field}.labelSelectorPath`, ['.spec', '.status'])
       : []),

@@ -11,12 +11,11 @@ import { validateDeclaredIndexes } from './validate-indexes.ts';
 import { validateVersion } from './validate-version.ts';
 
 /**
- * Whether a schema is structural: one cause for each place where it is not. The schema comes from a client and may be
- * any object.
+ * Checks that a schema is structural: one cause per violation. The schema comes from a client and may be any object.
  */
 export type StructuralSchemaCheck = (schema: JsonSchema, fieldPath: string) => StatusCause[];
 
-/** The versions one by one, then what they must have in common. */
+/** Checks the versions one by one, then their common rules. */
 export function validateVersions(
   versions: readonly DefinitionVersion[],
   validateStructuralSchema: StructuralSchemaCheck,
@@ -43,7 +42,7 @@ export function validateVersions(
   return [...causes, ...validateSharedIndexes(versions), ...validateSharedKeys(versions)];
 }
 
-/** Whatever is computed, it is so from the form in which all versions are stored. */
+/** Keys are always computed from the storage version, so there is only one script. */
 function validateSharedKeys(versions: readonly DefinitionVersion[]): StatusCause[] {
   const texts = versions.flatMap(({ indexKeys }) => (indexKeys === undefined ? [] : [indexKeys]));
   const position = versions.findIndex(({ indexKeys }) => indexKeys !== undefined && indexKeys !== texts[0]);
@@ -60,7 +59,7 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
     for (const each of versionIndexes(version)) {
       const known = first.get(each.index.name);
       if (known === undefined) first.set(each.index.name, { ...each, version: version.name });
-      // Within a version a doubled name is reported where it stands.
+      // A duplicate name within a version is reported there.
       else if (!agree(known, each) && (known.version !== version.name || known.declared !== each.declared)) {
         causes.push(
           fieldError.invalid(
@@ -70,7 +69,7 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
           ),
         );
       }
-      // From here on a declared index speaks for the name, for it is the stricter one.
+      // From here on the declared index represents the name, because it is stricter.
       if (known?.declared === false && each.declared) first.set(each.index.name, { ...each, version: version.name });
     }
   }
@@ -81,10 +80,7 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
   return causes;
 }
 
-/**
- * A declared index may say more about a selectable field (another type, unique, not nullable), but not name another
- * path.
- */
+/** A declared index may refine a selectable field (another type, unique, not nullable), but must have the same path. */
 function agree(a: VersionIndex, b: VersionIndex): boolean {
   if (a.declared !== b.declared) return a.index.path === b.index.path;
   const keys = ['path', 'type', 'multi', 'unique', 'nullable'] satisfies (keyof IndexDefinition)[];

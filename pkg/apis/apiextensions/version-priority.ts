@@ -15,7 +15,7 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Stability, major, minor: the greater, the sooner. */
+/** Stability, major, minor; greater values come first. */
 function rank(name: string): [number, number, number] {
   const match = kubernetesVersion.exec(name);
   if (match === null) return [0, 0, 0];

@@ -3,7 +3,7 @@ import type { JsonSchema, Model } from '#pkg/apimachinery/index';
 /** RFC 3339 with microseconds, as clients of Kubernetes write it. */
 const microTime: JsonSchema = { type: 'string', format: 'date-time', nullable: true };
 
-/** Who leads, and until when. Source: coordination.k8s.io/v1 Lease. */
+/** The current leader, and until when. Source: coordination.k8s.io/v1 Lease. */
 export const leaseModel: Model = {
   group: 'coordination.k8s.io',
   names: { plural: 'leases', singular: 'lease', kind: 'Lease', listKind: 'LeaseList', shortNames: [], categories: [] },

@@ -1,6 +1,6 @@
 import type { AnyObject, IndexDefinition, JsonSchema, Model, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
 
-/** What something happened to. Source: core/v1 ObjectReference. */
+/** The object of an event. Source: core/v1 ObjectReference. */
 export interface InvolvedObject {
   apiVersion?: string;
   kind?: string;
@@ -13,8 +13,7 @@ export interface InvolvedObject {
 }
 
 /**
- * Something that happened to an object, told to people: kept for about an hour, and nothing to build on. Source:
- * core/v1 Event.
+ * An event about an object, for people: kept for about an hour; programs must not rely on it. Source: core/v1 Event.
  */
 export interface Event extends AnyObject {
   metadata: ObjectMeta;
@@ -27,7 +26,7 @@ export interface Event extends AnyObject {
   /** RFC 3339, UTC, whole seconds; so is `lastTimestamp`. */
   firstTimestamp?: string;
   lastTimestamp?: string;
-  /** How often it happened from first to last. */
+  /** Number of occurrences from first to last. */
   count?: number;
   reportingComponent?: string;
   reportingInstance?: string;
@@ -59,7 +58,7 @@ const objectReference: JsonSchema = {
   },
 };
 
-/** By these Kubernetes' own clients select events. */
+/** Kubernetes' own clients select events by these fields. */
 const selectable = [
   'involvedObject.kind',
   'involvedObject.namespace',
@@ -75,7 +74,7 @@ function textIndex(path: string): IndexDefinition {
   return { name: path, path, type: 'string', multi: false, unique: false, nullable: true };
 }
 
-/** Source: core/v1 Event; nothing that its clients write is pruned. */
+/** Source: core/v1 Event; no field that its clients write is pruned. */
 export const eventModel: Model = {
   group: eventType.group,
   names: {

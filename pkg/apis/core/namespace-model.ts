@@ -1,10 +1,10 @@
 import type { Model } from '#pkg/apimachinery/index';
 
 export const defaultNamespace = 'default';
-/** The platform's own: its leases. */
+/** The platform's own namespace, for its leases. */
 export const systemNamespace = 'svc-system';
 
-/** A room for namespaced objects. Source: core/v1 Namespace. */
+/** Contains namespaced objects. Source: core/v1 Namespace. */
 export const namespaceModel: Model = {
   group: '',
   names: {

@@ -1,7 +1,7 @@
 import type { JsonSchema, Model } from '#pkg/apimachinery/index';
 import { pluginGroup, pluginType } from './plugin.ts';
 
-/** Rules of `spec.permissions`. */
+/** Limit of rules in `spec.permissions`. */
 export const maxPluginPermissions = 200;
 
 const text: JsonSchema = { type: 'string' };
@@ -133,7 +133,7 @@ const status: JsonSchema = {
   },
 };
 
-/** What a plugins folder holds, whether it is to run, and what came of it. */
+/** A plugin of the plugins folder: its manifest, whether to run it, and its status. */
 export const pluginModel: Model = {
   group: pluginGroup,
   names: {

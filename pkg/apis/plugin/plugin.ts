@@ -2,28 +2,28 @@ import type { ApiObject, Condition, JsonSchema, ResourceType } from '#pkg/apimac
 
 export const pluginGroup = 'plugin.svc.run';
 
-/** Names the plugin that a definition, or a preset, belongs to. */
+/** The plugin that a definition or a preset belongs to. */
 export const pluginLabel = 'svc.run/plugin';
-/** A preset that carries it with the value `"true"`, as shipped or as stored, is the user's once it exists. */
+/** A preset with the value `"true"`, in the shipped or the stored object, belongs to the user once it exists. */
 export const doNotOverwriteLabel = 'svc.run/do-not-overwrite';
 
-/** What a plugin's `plugin.yaml` says. Everything but `enabled` follows the file. */
+/** The content of a plugin's `plugin.yaml`. Everything but `enabled` follows the file. */
 export interface PluginSpec {
   displayName?: string;
   description?: string;
-  /** Of the plugin, semver. */
+  /** The plugin's version, semver. */
   version: string;
-  /** Versions of the platform it works with, as a semver range. */
+  /** Compatible versions of the platform, as a semver range. */
   requires?: string;
-  /** Plugins that must be started before it: semver ranges by their names. */
+  /** Plugins that must be started first: semver ranges by plugin name. */
   dependencies?: Record<string, string>;
-  /** What its Client may do: rules as a ClusterRole has them. */
+  /** The permissions of its Client: rules as in a ClusterRole. */
   permissions?: PluginPermission[];
   /** Its module, relative to the folder. Default: index.ts, index.js or index.mjs. */
   main?: string;
-  /** Starts and stops it. The file's value counts at first sight alone. Default false. */
+  /** Starts and stops it. The file's value counts only when the plugin is first found. Default false. */
   enabled?: boolean;
-  /** Names of the variables of the host's environment that it sees; no others. */
+  /** Names of the host's environment variables that it sees; no others. */
   environment?: string[];
   limits?: PluginLimits;
 }
@@ -36,11 +36,11 @@ export interface PluginPermission {
 }
 
 export interface PluginLimits {
-  /** Of its worker's heap. MiB, 16 to 4096; default 128. */
+  /** Heap of its worker. MiB, 16 to 4096; default 128. */
   memoryMiB?: number;
   /** For its module to load. Seconds, 1 to 300; default 30. */
   startSeconds?: number;
-  /** How long its worker may be busy with one thing before it counts as hung. Seconds, 1 to 300; default 10. */
+  /** How long its worker may block its event loop before it counts as hung. Seconds, 1 to 300; default 10. */
   blockedSeconds?: number;
 }
 
@@ -48,7 +48,7 @@ export type PluginPhase = 'Disabled' | 'Starting' | 'Started' | 'Stopping' | 'Fa
 
 export interface PluginStatus {
   phase?: PluginPhase;
-  /** Of the spec that the status speaks of. */
+  /** Generation of the spec that the status describes. */
   observedGeneration?: number;
   /** The version that was started last. */
   version?: string;
@@ -60,7 +60,7 @@ export interface PluginStatus {
   presets?: PresetRecord[];
   /** Where its worker runs, for API servers in other processes. */
   host?: { url: string };
-  /** How often its worker has ended by itself since it was started. */
+  /** How often its worker has exited unexpectedly since it was started. */
   restarts?: number;
 }
 
@@ -70,9 +70,9 @@ export interface PresetRecord {
   kind: string;
   namespace?: string;
   name: string;
-  /** It was there before, and a person's: it is updated, and never removed. */
+  /** It existed before as a user's object: it is updated, and never removed. */
   adopted?: boolean;
-  /** With the label as shipped: created where it is absent, never changed or removed. */
+  /** Shipped with the label: created if absent, never changed or removed. */
   kept?: boolean;
 }
 
@@ -108,7 +108,7 @@ export const pluginType: ResourceType<Plugin> = {
   hasStatusSubresource: true,
 };
 
-/** Of all plugins' users. */
+/** The group of all plugins' users. */
 export const pluginsGroup = 'system:plugins';
 
 /** The user whose permissions a plugin's Client has. */

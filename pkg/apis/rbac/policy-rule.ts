@@ -1,23 +1,26 @@
 export const rbacGroup = 'rbac.authorization.k8s.io';
 
 /**
- * What may be done to what: any of the verbs, to any of the resources in any of the groups, or to any of the paths; `*`
- * is all of them. A rule only ever allows. Source: rbac.authorization.k8s.io/v1 PolicyRule.
+ * Allows any of the verbs on any of the resources in any of the groups, or on any of the paths; `*` means all. A rule
+ * never denies. Source: rbac.authorization.k8s.io/v1 PolicyRule.
  */
 export interface PolicyRule {
   verbs: string[];
   /** '' is the core group. */
   apiGroups?: string[];
-  /** `posts`, `posts/status`; `*` is all with their subresources, `*` before `/status` that subresource of all. */
+  /**
+   * `posts`, `posts/status`; `*` is all resources with their subresources, `*` followed by `/status` that subresource
+   * of all.
+   */
   resources?: string[];
   /**
-   * Only objects of these names; none: whatever the name. What names no object (create, deletecollection, most lists)
-   * is never allowed by names.
+   * Only objects with these names; empty: any name. Requests without a name (create, deletecollection, most lists) are
+   * never allowed by names.
    */
   resourceNames?: string[];
   /**
-   * Paths that are no resources: as they are, or all that begin with what stands before a `*` at the end. In a rule of
-   * their own, in ClusterRoles alone.
+   * Paths outside of resources; with a `*` at the end all paths with that prefix. Only in rules of their own, and only
+   * in ClusterRoles.
    */
   nonResourceURLs?: string[];
 }

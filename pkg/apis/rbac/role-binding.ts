@@ -1,17 +1,17 @@
 import type { AnyObject, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
 import { rbacGroup } from './policy-rule.ts';
 
-/** Whom a binding gives a role. Source: rbac.authorization.k8s.io/v1 Subject. */
+/** A subject that a binding grants a role to. Source: rbac.authorization.k8s.io/v1 Subject. */
 export interface Subject {
   kind: 'User' | 'Group' | 'ServiceAccount';
-  /** Of users and groups `rbac.authorization.k8s.io`, which is the default; of service accounts ''. */
+  /** For users and groups `rbac.authorization.k8s.io`, the default; for service accounts ''. */
   apiGroup?: string;
   name: string;
-  /** Of a service account. */
+  /** For a service account. */
   namespace?: string;
 }
 
-/** The role that a binding gives; it never changes. */
+/** The role that a binding grants; it never changes. */
 export interface RoleRef {
   apiGroup: string;
   kind: 'Role' | 'ClusterRole';
@@ -19,7 +19,7 @@ export interface RoleRef {
 }
 
 /**
- * Gives a role of its namespace, or a ClusterRole, within its namespace. Source: rbac.authorization.k8s.io/v1
+ * Grants a role of its namespace, or a ClusterRole, within its namespace. Source: rbac.authorization.k8s.io/v1
  * RoleBinding.
  */
 export interface RoleBinding extends AnyObject {
@@ -28,7 +28,7 @@ export interface RoleBinding extends AnyObject {
   subjects?: Subject[];
 }
 
-/** Gives a ClusterRole everywhere. Source: rbac.authorization.k8s.io/v1 ClusterRoleBinding. */
+/** Grants a ClusterRole in all namespaces. Source: rbac.authorization.k8s.io/v1 ClusterRoleBinding. */
 export interface ClusterRoleBinding extends AnyObject {
   metadata: ObjectMeta;
   roleRef: RoleRef;
@@ -53,7 +53,7 @@ export const clusterRoleBindingType: ResourceType<ClusterRoleBinding> = {
   hasStatusSubresource: false,
 };
 
-/** The user that a service account is. Source: k8s.io/apiserver/pkg/authentication/serviceaccount. */
+/** The user name of a service account. Source: k8s.io/apiserver/pkg/authentication/serviceaccount. */
 export function serviceAccountUser(namespace: string, name: string): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }

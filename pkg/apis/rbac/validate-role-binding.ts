@@ -11,8 +11,8 @@ import { rbacGroup } from './policy-rule.ts';
 const maxCauses = 100;
 
 /**
- * Users and groups are of this API group, where nothing is said; service accounts of none. Changes `binding` in place;
- * its types need not be right.
+ * Sets the default API group: this group for users and groups, '' for service accounts. Changes `binding` in place; its
+ * types may be wrong.
  */
 export function defaultRoleBinding({ roleRef, subjects }: JsonObject): void {
   if (isJsonObject(roleRef) && (roleRef['apiGroup'] ?? '') === '') roleRef['apiGroup'] = rbacGroup;
@@ -28,8 +28,8 @@ export function defaultRoleBinding({ roleRef, subjects }: JsonObject): void {
 }
 
 /**
- * What is wrong with the role and the subjects of a RoleBinding or ClusterRoleBinding; at most 100 causes. The types
- * are the schema's to check. Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
+ * Errors in the role and the subjects of a RoleBinding or ClusterRoleBinding; at most 100 causes. The schema checks the
+ * types. Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
  */
 export function validateRoleBinding(
   binding: JsonObject,

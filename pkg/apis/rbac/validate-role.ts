@@ -11,8 +11,8 @@ import {
 const maxCauses = 100;
 
 /**
- * What is wrong with the rules of a Role or ClusterRole, and with a ClusterRole's aggregation rule; at most 100 causes.
- * The types are the schema's to check. Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
+ * Errors in the rules of a Role or ClusterRole, and in a ClusterRole's aggregation rule; at most 100 causes. The schema
+ * checks the types. Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
  */
 export function validateRole(
   { rules, aggregationRule }: JsonObject,

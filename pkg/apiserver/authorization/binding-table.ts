@@ -3,11 +3,11 @@ import type { UserInfo } from '#pkg/identity/index';
 import type { RoleEntry } from './role-entry.ts';
 import type { RoleTable } from './role-table.ts';
 
-/** The roles that bindings give to one user or group. */
+/** The roles that bindings grant to one user or group. */
 interface Grants {
-  /** By ClusterRoleBindings. */
+  /** Granted by ClusterRoleBindings. */
   everywhere: readonly Grant[];
-  /** By RoleBindings, by namespace. */
+  /** Granted by RoleBindings; key: namespace. */
   within: Map<string, readonly Grant[]>;
 }
 
@@ -31,12 +31,12 @@ interface SubjectKey {
 
 const none: readonly Grant[] = [];
 
-/** Who was given which roles, where. */
+/** The roles granted to users and groups, by namespace. */
 export class BindingTable {
   readonly #clusterRoles: RoleTable;
   readonly #roles: RoleTable;
   readonly #bindings = new Map<string, KnownBinding>();
-  /** How many names of users are the same but for case and width. */
+  /** How many user names are equal except for case and width. */
   readonly #folded = new Map<string, number>();
   readonly #grants = { users: new Map<string, Grants>(), groups: new Map<string, Grants>() };
 
@@ -71,14 +71,14 @@ export class BindingTable {
     known.table.release(known.role);
   }
 
-  /** Does one of the user's roles, everywhere or in the namespace, hold to the condition? */
+  /** Whether one of the user's roles, everywhere or in the namespace, satisfies the condition. */
   some({ name, groups }: UserInfo, namespace: string, holds: (role: RoleEntry) => boolean): boolean {
     if (someOf(this.#grants.users.get(name), namespace, holds)) return true;
     for (const group of groups) if (someOf(this.#grants.groups.get(group), namespace, holds)) return true;
     return false;
   }
 
-  /** Is a user of this name, in any case and width of letters, bound anywhere? */
+  /** Whether any binding names such a user; ignores case and width of letters. */
   isSubject(username: string): boolean {
     return this.#folded.has(folded(username));
   }
@@ -130,7 +130,7 @@ function someOf(grants: Grants | undefined, namespace: string, holds: (role: Rol
   return false;
 }
 
-/** Each once; a service account without a namespace is of the binding's. */
+/** Without duplicates; a service account without a namespace is in that of the binding. */
 function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
   const keys = new Map<string, SubjectKey>();
   for (const { kind, name, namespace = '' } of subjects) {
@@ -143,14 +143,14 @@ function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
   return [...keys.values()];
 }
 
-/** Longer ones are nobody's, and normalising takes its time. */
+/** No user has a longer name, and normalising takes time. */
 const longestFolded = 512;
 
 function folded(name: string): string {
   return name.length > longestFolded ? name : name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
-/** A namespace holds no slash. */
+/** A namespace contains no slash. */
 export function namespacedKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }

@@ -3,14 +3,14 @@ import type { Question } from './question.ts';
 
 const all = '*';
 
-/** One rule, made ready to be asked often. */
+/** One rule, compiled for frequent checks. */
 export class CompiledRule {
   readonly rule: PolicyRule;
-  /** What it is found under: its resources as they stand; none for a rule of paths. */
+  /** The keys that it is indexed by: its resources as written; empty for a rule of paths. */
   readonly resources: readonly string[];
   readonly #verbs: ReadonlySet<string>;
   readonly #groups: ReadonlySet<string>;
-  /** Undefined: whatever the name. */
+  /** Undefined: any name. */
   readonly #names: ReadonlySet<string> | undefined;
   readonly #paths: readonly string[];
 
@@ -28,7 +28,7 @@ export class CompiledRule {
     return this.#paths.length > 0;
   }
 
-  /** To be asked of a rule that was found under the question's resource. */
+  /** Call only for a rule that was found by the question's resource. */
   allows({ verb, group, name }: Question): boolean {
     return (
       this.#hasVerb(verb) &&
@@ -37,7 +37,7 @@ export class CompiledRule {
     );
   }
 
-  /** `path` may be one of a rule's, with a star at its end: is all that it stands for allowed? */
+  /** `path` may end with a star, as in a rule: true if all paths that it matches are allowed. */
   allowsPath(verb: string, path: string): boolean {
     return this.#hasVerb(verb) && this.#paths.some((own) => coversPath(own, path));
   }

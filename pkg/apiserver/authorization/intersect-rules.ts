@@ -2,15 +2,15 @@ import type { PolicyRule } from '#pkg/apis/index';
 import { coversPath } from './compiled-rule.ts';
 import { compactRules } from './permissions.ts';
 
-/** Pairs of rules that are looked at, so that nobody is kept waiting. */
+/** Limit of compared pairs of rules, so that no request is blocked. */
 const maxPairs = 100_000;
 
-/** What both sets of rules allow; some of it where there are too many to look at. */
+/** The rules that both sets allow; only a part if there are too many pairs. */
 export function commonRules(
   ones: ReadonlySet<PolicyRule>,
   others: ReadonlySet<PolicyRule>,
 ): { rules: PolicyRule[]; isComplete: boolean } {
-  // A rule of both is allowed by both as it is, and adds nothing with any other.
+  // A rule in both sets is part of the result, and its pairs with other rules add nothing.
   const rules = [...ones].filter((rule) => others.has(rule));
   const only = [...ones].filter((rule) => !others.has(rule));
   const otherOnly = [...others].filter((rule) => !ones.has(rule));
@@ -19,7 +19,7 @@ export function commonRules(
   return { rules: [...rules, ...compactRules(narrowed)], isComplete: looked.length === only.length };
 }
 
-/** What both rules allow, as a rule; undefined where that is nothing. */
+/** The intersection of both rules; undefined if it is empty. */
 function intersectRules(one: PolicyRule, other: PolicyRule): PolicyRule | undefined {
   const verbs = common(one.verbs, other.verbs, narrowerText);
   if (verbs.length === 0) return undefined;

@@ -1,13 +1,13 @@
 import type { PolicyRule } from '#pkg/apis/index';
 import type { Question } from './question.ts';
 
-/** One of what a rule allows: a question, and the rule that says just that. */
+/** One permission of a rule: a question, and the rule that allows exactly that. */
 export interface Permission {
   question: Question;
   rule: PolicyRule;
 }
 
-/** How many permissions a rule stands for. */
+/** The number of permissions in a rule. */
 export function countPermissions({
   verbs,
   apiGroups = [],
@@ -20,7 +20,7 @@ export function countPermissions({
 }
 
 /**
- * A rule part by part, as one may hold some of it from one rule and some from another. Source:
+ * The single permissions of a rule, since a user may hold some of them from one rule and some from another. Source:
  * k8s.io/component-helpers/auth/rbac/validation BreakdownRule.
  */
 export function* permissionsOf({
@@ -48,8 +48,8 @@ export function* permissionsOf({
 }
 
 /**
- * Rules of one resource or path as one, with all their verbs. Source: k8s.io/kubernetes/pkg/registry/rbac/validation
- * CompactRules.
+ * Merges rules of the same resource or path into one with all their verbs. Source:
+ * k8s.io/kubernetes/pkg/registry/rbac/validation CompactRules.
  */
 export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const compact = new Map<string, PolicyRule>();
@@ -79,7 +79,7 @@ export function describeRule({ apiGroups, resources, nonResourceURLs, resourceNa
   return `{${shown.join(', ')}}`;
 }
 
-/** As Go prints a list of texts. */
+/** A list of texts as Go prints it. */
 export function quotedList(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
 }

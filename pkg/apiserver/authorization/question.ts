@@ -1,16 +1,16 @@
 import type { Attributes } from '#pkg/identity/index';
 
-/** What is asked of the rules of a role, without who asks and where. */
+/** A permission to check against a role's rules, without user and namespace. */
 export interface Question {
   verb: string;
   group: string;
-  /** The resource, with its subresource where there is one: `posts/status`. */
+  /** The resource, with its subresource if any: `posts/status`. */
   resource: string;
   /** The same subresource of any resource; absent without one. */
   anyWithSubresource?: string;
-  /** '' where the request names no object; absent where the answer is to hold whatever the name. */
+  /** '' if the request names no object; absent if the answer must hold for any name. */
   name?: string;
-  /** There for what is no resource: the rest does not count then. */
+  /** Set for a path that is not a resource; the other fields are then ignored. */
   path?: string;
 }
 

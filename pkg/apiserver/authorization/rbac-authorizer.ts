@@ -11,10 +11,9 @@ const allowed = Promise.resolve<Decision>({ allowed: true, reason: '' });
 const denied = Promise.resolve<Decision>({ allowed: false, reason: '' });
 
 /**
- * Decides by roles and bindings, as Kubernetes does; `system:masters` may do everything. A user's restriction takes
- * away from what the user may do, whoever that is. Where the roles that are known here may be too old, everybody
- * without full rights of their own is answered 503 with Retry-After: another replica, or this one in a moment, can
- * tell.
+ * Authorizes by roles and bindings, as Kubernetes does; `system:masters` has every permission. A user's restriction
+ * reduces the permissions of any user. If the known roles may be outdated, requests of all users but an unrestricted
+ * `system:masters` are answered 503 with Retry-After: another replica, or this one later, can decide.
  */
 export class RbacAuthorizer implements Authorizer {
   readonly #roles: RoleIndex;
@@ -36,7 +35,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** `system:masters` may do everything, nobody else anything. Source: Kubernetes' privileged group. */
+/** Allows everything to `system:masters`, and nothing to others. Source: Kubernetes' privileged group. */
 export class MastersAuthorizer implements Authorizer {
   async authorize({ user }: Attributes): Promise<Decision> {
     return { allowed: user.groups.includes(systemMasters), reason: '' };

@@ -6,8 +6,8 @@ import { RbacAuthorizer } from './rbac-authorizer.ts';
 import { RoleIndex } from './role-index.ts';
 
 /**
- * What the documentation of Kubernetes says, said as simply as can be and without a look at the index: everything there
- * is, is gone through for each question. Source: kubernetes.io/docs/reference/access-authn-authz/rbac.
+ * The documented rules of Kubernetes in the simplest form, without an index: each check visits all objects. Source:
+ * kubernetes.io/docs/reference/access-authn-authz/rbac.
  */
 class NaiveRbac {
   readonly clusterRoles = new Map<string, ClusterRole>();
@@ -88,7 +88,7 @@ function ruleAllows(
   return isResource && isGroup && (resourceNames.length === 0 || resourceNames.includes(asked.name));
 }
 
-// Few values, so that they often meet.
+// Few values, so that they often match.
 const verb = fc.constantFrom('get', 'list', 'create', 'delete', '*');
 const group = fc.constantFrom('', 'a.io', 'b.io', '*');
 const resource = fc.constantFrom('posts', 'tags', 'posts/status', 'tags/scale', '*/status', '*');
@@ -185,7 +185,7 @@ const question: fc.Arbitrary<Attributes> = fc.record({
   path: fc.constantFrom('/metrics', '/docs', '/docs/x', '/apis/a.io'),
 });
 
-/** Tells both of the change. */
+/** Applies the change to both. */
 function apply(each: Change, naive: NaiveRbac, index: RoleIndex): void {
   const [clusterRoles, roles, bindings] = [...index.followers.values()];
   const { name } = each;
@@ -248,7 +248,7 @@ test('decides as the documentation of Kubernetes says, however roles and binding
   });
   await fc.assert(property, { numRuns: 60 });
   expect(decisions).toBeGreaterThan(8_000);
-  // Neither answer is rare.
+  // Both answers are frequent.
   expect(Math.min(yes, decisions - yes) / decisions).toBeGreaterThan(0.05);
 });
 
@@ -278,7 +278,7 @@ test('who holds rules may do all that they allow', () => {
           held += 1;
           if (!index.allows(asked)) throw new Error(`${JSON.stringify(asked)} is not allowed`);
         }
-        // What is missing is not held either.
+        // A missing rule must not be held.
         if (index.holds(asked.user, missing, asked.namespace).length !== missing.length)
           throw new Error(`${JSON.stringify(missing)} are held`);
       }

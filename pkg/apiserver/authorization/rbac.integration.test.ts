@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 let made = 0;
-/** A name of this test's own. */
+/** A name unique to this test. */
 let name: string;
 
 beforeEach(() => {
@@ -55,7 +55,7 @@ const roleBinding = (bindingName: string, kind: 'Role' | 'ClusterRole', role: st
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
 });
 
-/** Gives ada, and nobody else, a role with these rules. */
+/** Grants only ada a role with these rules. */
 async function give(...rules: JsonObject[]): Promise<void> {
   expect((await server.call('root', 'POST', `${rbac}/clusterroles`, clusterRole(name, rules))).status).toBe(201);
   expect((await server.call('root', 'POST', `${rbac}/clusterrolebindings`, binding(name, name, name))).status).toBe(
@@ -325,7 +325,7 @@ describe('nobody gives away what they do not have', () => {
         )
       ).status,
     ).toBe(403);
-    // Dry runs are no way to find out whether it would work for somebody else.
+    // A dry run does not reveal whether it would work for another user.
     expect(
       (
         await server.call(
@@ -465,7 +465,7 @@ describe('nobody gives away what they do not have', () => {
       expect((await server.call('ada', 'POST', `${rbac}/clusterroles`, clusterRole(own, []))).status).toBe(201);
 
     const [ofPlugin, ofModel] = [`system:plugin:${name}`, `${name}s.example.com:view`];
-    // Neither is there yet.
+    // Neither exists yet.
     expect(
       (await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-x`, ofPlugin, name))).status,
     ).toBe(403);
@@ -487,7 +487,7 @@ describe('nobody gives away what they do not have', () => {
         )
       ).status,
     ).toBe(403);
-    // What it allows today ada holds; what it will tomorrow nobody knows.
+    // Ada holds its present rules, but they may change.
     expect(
       await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-x`, ofPlugin, name)),
     ).toMatchObject({ status: 403, body: { message: expect.stringMatching(/needs the right to bind it$/) } });
@@ -588,7 +588,7 @@ describe('nobody gives away what they do not have', () => {
     ]);
     expect((await server.call('ada', 'POST', path, plugin([rule(['get'], ['events'])]))).status).toBe(201);
     await server.call('root', 'PUT', `${path}/${name}`, plugin([rule(['*'], ['events'])]));
-    // What they leave as it is they need not have.
+    // Unchanged permissions need not be held.
     expect(
       (
         await server.call('ada', 'PUT', `${path}/${name}`, {
@@ -665,7 +665,7 @@ describe('a narrowed credential', () => {
       expect.stringMatching(/: the credential is narrowed to roles that do not allow it$/),
     ]);
     expect((await server.call('token', 'GET', '/apis')).status).toBe(200);
-    // Not even by writing a role: what it holds is narrowed too.
+    // Not even by writing a role: the credential's own rules are restricted too.
     server.users.set('token', {
       ...testUser('root', 'system:masters'),
       restriction: { roles: ['system:aggregate-to-admin'] },

@@ -15,9 +15,9 @@ export interface RecheckOptions {
 }
 
 /**
- * Asks of a request that is still being answered what was asked when it came: is the credential good, and may its owner
- * do this? The answer rejects with the StatusError with which the request would be refused now: 401, 403, or what keeps
- * it from being known. Whom the credential is of is as new as a second ago.
+ * Repeats authentication and authorization for a request that is still being answered. Rejects with the StatusError
+ * that the request would get now: 401, 403, or the error that prevented the check. The user of a credential may be
+ * cached for a second.
  */
 export function newRecheck({ authenticator, authorizer }: RecheckOptions): Handler {
   const check = chain(
@@ -31,7 +31,7 @@ export function newRecheck({ authenticator, authorizer }: RecheckOptions): Handl
   return (context) => check(asItCame(context));
 }
 
-/** What is found out about it now is not for whoever answers it: that has a user. */
+/** The check must not change the context of the running handler. */
 function asItCame(context: RequestContext): RequestContext {
   return Object.assign(Object.create(context) as RequestContext, {
     user: anonymousUser,

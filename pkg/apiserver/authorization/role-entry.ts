@@ -24,7 +24,7 @@ export interface RoleContent {
   rules: readonly CompiledRule[];
   /** Undefined if it is not aggregated. */
   selects: ((labels: Readonly<Record<string, string>>) => boolean) | undefined;
-  /** Equal texts select the same. */
+  /** Equal texts select the same roles. */
   selectors: string;
 }
 
@@ -53,7 +53,7 @@ function requirementsOf({ matchLabels = {}, matchExpressions = [] }: RoleSelecto
     ...Object.entries(matchLabels).map(([key, value]): LabelRequirement => ({ key, operator: 'In', values: [value] })),
     ...matchExpressions.map(({ key, operator, values = [] }): LabelRequirement => {
       if (operator === 'Exists' || operator === 'DoesNotExist') return { key, operator };
-      // Anything else was refused when it was written.
+      // Validation refuses any other operator at writes.
       return operator === 'NotIn'
         ? { key, operator, values }
         : { key, operator: 'In', values: operator === 'In' ? values : [] };

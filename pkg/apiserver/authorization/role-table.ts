@@ -1,21 +1,21 @@
 import { readContent, RoleEntry, type RoleContent } from './role-entry.ts';
 
-/** Roles of one scope by their keys; those that bindings speak of too. */
+/** Roles of one scope by key, including missing ones that bindings refer to. */
 export class RoleTable {
   readonly #entries = new Map<string, RoleEntry>();
-  /** Those that there are and that aggregate others. */
+  /** The existing roles that aggregate others. */
   readonly #aggregating = new Set<RoleEntry>();
 
   get(key: string): RoleEntry | undefined {
     return this.#entries.get(key);
   }
 
-  /** Of those that there are. */
+  /** Names of existing roles. */
   *names(): Generator<string> {
     for (const [key, { content }] of this.#entries) if (content !== undefined) yield key;
   }
 
-  /** For one binding more, which `release` takes back. */
+  /** Adds a binding's reference to the role; `release` removes it. */
   refer(key: string): RoleEntry {
     const entry = this.#entryOf(key);
     entry.bindings += 1;
@@ -53,7 +53,8 @@ export class RoleTable {
   #change(entry: RoleEntry, content: RoleContent | undefined): void {
     const old = entry.content;
     if (old?.selects === undefined && content?.selects === undefined) {
-      // As most are: it takes its rules from wherever they were in effect, and brings them to wherever they are now.
+      // The usual case, without aggregation: removes its old rules from all roles in which they are in effect, and adds
+      // the new ones.
       for (const { effective } of this.#reached(entry)) effective.remove(old?.rules ?? []);
       entry.content = content;
       for (const { effective } of this.#reached(entry)) effective.add(content?.rules ?? []);
@@ -78,13 +79,13 @@ export class RoleTable {
   }
 
   /**
-   * In which roles the rules of a role are in effect: itself, those that take it, those that take these, and so on, in
-   * circles too.
+   * The roles in which a role's rules are in effect: itself, those that aggregate it, those that aggregate these, and
+   * so on; cycles are allowed.
    */
   #reached(entry: RoleEntry): ReadonlySet<RoleEntry> {
     const reached = new Set([entry]);
     if (this.#aggregating.size === 0) return reached;
-    // The set grows while it is gone through.
+    // The set grows during the iteration.
     for (const { content } of reached) {
       if (content !== undefined)
         for (const other of this.#aggregating)

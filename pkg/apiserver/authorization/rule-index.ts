@@ -3,9 +3,7 @@ import type { Question } from './question.ts';
 
 type Rules = ReadonlySet<CompiledRule> | undefined;
 
-/**
- * The rules that a role has in effect, found by what they speak of: however many there are, a question looks at few.
- */
+/** The rules in effect for a role, indexed by resource: a check reads few of them, however many there are. */
 export class RuleIndex {
   readonly #rules = new Set<CompiledRule>();
   readonly #byResource = new Map<string, Set<CompiledRule>>();

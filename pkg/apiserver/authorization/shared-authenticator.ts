@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestAuthenticator, UserInfo } from '#pkg/identity/index';
 
 /**
- * Tells of many requests with the same credential at once who sent them: an answer serves all who ask within
- * `maxAgeMs`. For requests that were let in already and are looked at again; who comes in is looked up each time.
+ * Shares one authentication among requests with the same credential within `maxAgeMs`. Use it only to recheck requests
+ * that were already admitted; new requests are authenticated each time.
  */
 export class SharedAuthenticator implements RequestAuthenticator {
   readonly #authenticator: RequestAuthenticator;
   readonly #maxAgeMs: number;
-  /** By the headers that credentials come in; oldest first. */
+  /** Keyed by the headers of credentials; oldest first. */
   readonly #answers = new Map<string, { askedAt: number; user: Promise<UserInfo | undefined> }>();
 
   constructor(authenticator: RequestAuthenticator, { maxAgeMs = 1000 }: { maxAgeMs?: number } = {}) {

@@ -16,11 +16,11 @@ export interface RbacTestResponse {
   body: any;
 }
 
-/** A user as the test's credential names one: `Bearer <name>`; groups by name. */
+/** Users are named by the credential: `Bearer <name>`; groups by name. */
 export interface TestRbac {
   registry: PlatformRegistry;
   connection: Awaited<ReturnType<typeof createPlatformDatabase>>['connection'];
-  /** Who there is; who is taken out has no credential any more. */
+  /** The existing users; a removed one has no valid credential any more. */
   users: Map<string, UserInfo>;
   call(
     user: string,
@@ -29,14 +29,14 @@ export interface TestRbac {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<RbacTestResponse>;
-  /** Resolves when the watch has begun: with its events as they come. */
+  /** Resolves when the watch has begun, with its events as they arrive. */
   watch(user: string, path: string): Promise<AsyncGenerator<{ type: string; object: { code?: number } }>>;
-  /** Another server starts on the database, and stops. */
+  /** Starts another server on the database, and stops it. */
   visit(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** An API server on a database of its own, which decides by roles. */
+/** An API server with its own database and RBAC. */
 export async function startTestRbac(): Promise<TestRbac> {
   const testDatabase = await createPlatformDatabase();
   const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });

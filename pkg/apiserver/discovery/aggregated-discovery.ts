@@ -10,7 +10,7 @@ import {
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
 /**
- * Groups with all their resources at once; the bodies of both versions are the same. Source: apidiscovery.k8s.io/v2
+ * Groups with all their resources in one document; both versions have the same body. Source: apidiscovery.k8s.io/v2
  * APIGroupDiscoveryList.
  */
 export function apiGroupDiscoveryList(groups: readonly DiscoveredGroup[], version: AggregatedVersion): JsonObject {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isNotModified, send, sendStream, type AnswerHeaders, type RequestContext } from '#pkg/http/index';
 
-/** A text that many clients read and few changes touch. */
+/** A text that many clients read and that rarely changes. */
 export interface ServedDocument {
   contentType: string;
-  /** Of the contents: the same on every replica. */
+  /** Hash of the content: the same on every replica. */
   hash: string;
-  /** In order; a large document is never one string. */
+  /** In order; a large document is never joined to one string. */
   pieces: readonly string[];
 }
 
@@ -14,7 +14,7 @@ export function newDocument(text: string, contentType = 'application/json'): Ser
   return { contentType, hash: createHash('sha256').update(text).digest('hex'), pieces: [text] };
 }
 
-/** 200 with an ETag, or 304 where the client holds this very document. */
+/** 200 with an ETag, or 304 if the client has this document. */
 export async function answerDocument(
   context: RequestContext,
   document: ServedDocument,

@@ -4,18 +4,18 @@ import { compareVersions } from '#pkg/apis/index';
 import type { RegisteredModel } from '../rest/served-resource.ts';
 import { scaleKind } from '../handlers/write/scale-object.ts';
 
-/** One resource of one version, as clients find it. */
+/** One resource of one version in discovery. */
 export interface DiscoveredResource {
   model: Model;
   version: ModelVersion;
   terminating: boolean;
-  /** Where not all there are. */
+  /** Set if it does not support all verbs. */
   verbs?: readonly string[] | undefined;
 }
 
 export interface DiscoveredVersion {
   name: string;
-  /** By plural. */
+  /** Sorted by plural. */
   resources: DiscoveredResource[];
 }
 
@@ -33,8 +33,8 @@ export interface DiscoveredSubresource {
 }
 
 /**
- * What there is to find: groups with at least one served version, the server's own first (clients prefer the first
- * group that knows a short name), then by name; versions stable before beta before alpha, newer first.
+ * Groups with at least one served version: the server's own first (clients prefer the first group that knows a short
+ * name), then by name. Versions are stable before beta before alpha, newer first.
  */
 export function discoverGroups(models: readonly RegisteredModel[]): DiscoveredGroup[] {
   const groups = new Map<string, { builtin: boolean; versions: Map<string, DiscoveredResource[]> }>();
@@ -75,9 +75,7 @@ export function discoveredKind({ model, version }: Pick<DiscoveredResource, 'mod
   return { group: model.group, version: version.name, kind: model.names.kind };
 }
 
-/**
- * Changes with the version objects are stored in. Source: k8s.io/apiserver/pkg/endpoints/discovery StorageVersionHash.
- */
+/** Changes with the storage version. Source: k8s.io/apiserver/pkg/endpoints/discovery StorageVersionHash. */
 export function storageVersionHash({ group, storageVersion, names }: Model): string {
   const stored = `${formatApiVersion({ group, version: storageVersion })}/${names.kind}`;
   return createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
@@ -92,7 +90,7 @@ function sortedVersions(versions: ReadonlyMap<string, DiscoveredResource[]>): Di
     }));
 }
 
-/** By code units, as every replica and every locale does. */
+/** By code units: the same on every replica and in every locale. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -10,7 +10,7 @@ export interface DiscoveryFormat {
   parameters?: { g: string; v: AggregatedVersion; as: string };
 }
 
-/** The discovery documents of a registry, each made when first asked for and kept until the registry changes. */
+/** The discovery documents of a registry, each created at its first request and kept until the registry changes. */
 export class DiscoveryDocuments {
   private readonly registry: Pick<ModelRegistry, 'models' | 'generation'>;
   private generation: number | undefined;

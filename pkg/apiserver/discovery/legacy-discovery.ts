@@ -18,7 +18,7 @@ export function apiVersions(core: DiscoveredGroup | undefined): JsonObject {
   };
 }
 
-/** `GET /apis`; the core group is not among them. */
+/** `GET /apis`, without the core group. */
 export function apiGroupList(groups: readonly DiscoveredGroup[]): JsonObject {
   return {
     kind: 'APIGroupList',

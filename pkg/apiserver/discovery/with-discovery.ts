@@ -8,8 +8,8 @@ const legacy: readonly DiscoveryFormat[] = [{ type: 'application/json' }];
 const all: readonly DiscoveryFormat[] = [...legacy, aggregated('v2'), aggregated('v2beta1')];
 
 /**
- * Answers `/api`, `/apis`, `/api/<version>`, `/apis/<group>` and `/apis/<group>/<version>`, and nothing else: a filter,
- * since no endpoint group may own all that lies below those paths. `/api` and `/apis` come in the aggregated form too.
+ * Answers `/api`, `/apis`, `/api/<version>`, `/apis/<group>` and `/apis/<group>/<version>`, and no other path: a
+ * filter, since no endpoint group may own all paths below those. `/api` and `/apis` also have the aggregated form.
  * @throws StatusError 404 for a group or version that is not served, 405, 406
  */
 export function withDiscovery(registry: Pick<ModelRegistry, 'models' | 'generation'>): Filter {

@@ -14,7 +14,7 @@ export interface WatcherOptions {
   onSinkError: (error: unknown) => void;
 }
 
-/** One watch: knows how far it is, filters, and tells its sink. */
+/** One watch: filters events, sends them to its sink, and tracks its position. */
 export class BusWatcher implements WatchStream {
   private readonly options: WatcherOptions;
   private position: number;
@@ -29,7 +29,7 @@ export class BusWatcher implements WatchStream {
   }
 
   get cursor(): number {
-    // An event may end the watch before the rest of its batch has been delivered: then the event is how far it got.
+    // An event may end the watch before the rest of its batch is delivered: the cursor is then at that event.
     return Math.max(this.position, this.liveCursor?.() ?? 0);
   }
 
@@ -37,22 +37,19 @@ export class BusWatcher implements WatchStream {
     return this.over;
   }
 
-  /** Goes on with the live changes; `cursor` is theirs from now on. */
+  /** Continues with live changes; from now on `cursor` follows them. */
   attach(liveCursor: () => number, detach: () => void): void {
     this.liveCursor = liveCursor;
     this.detachers.push(detach);
   }
 
-  /**
-   * Takes history, in order, that reaches up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that
-   * lacks it
-   */
+  /** Replays history, in order, up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that lacks it */
   replay(changes: readonly Change[], upTo: number): void {
     for (const change of changes) this.take(new ChangeEvent(change));
     this.position = Math.max(this.position, upTo);
   }
 
-  /** @throws KeyNotComputed before it is attached: history has not what is asked for, and never will. */
+  /** @throws KeyNotComputed before it is attached: the history lacks the key and will never have it. */
   take(event: ChangeEvent): void {
     if (this.over) return;
     const before = this.cursor;
@@ -65,13 +62,13 @@ export class BusWatcher implements WatchStream {
     } catch (error) {
       if (error instanceof KeyNotComputed) {
         if (this.liveCursor === undefined) throw error;
-        // The index it asks for is being made anew, or another release wrote: whoever resumes from here is told what to
-        // do.
+        // The index is being rebuilt, or another release wrote the change: a client that resumes from here gets the
+        // right error.
         this.position = before;
         this.end('the definition of this resource was changed');
         return;
       }
-      // One watcher's fault is never a brake on the others.
+      // A failing watcher must not block the others.
       onSinkError(error);
       this.end('the event could not be delivered');
     }

@@ -2,14 +2,14 @@ import type { ApiObject, ComputedKeys } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
 import type { SharedRepresentation } from '../rest/served-resource.ts';
 
-/** Makes the text that clients of one version read. */
+/** Creates the text for clients of one version. */
 export interface BodyReader {
   text(stored: { body: string; fingerprint: string; revision: number }): string;
 }
 
 /**
- * One change on its way to its watchers: old and new state are parsed at most once, when a selector first asks,
- * and their texts made once for each version.
+ * One change for its watchers: old and new state are parsed at most once, when a selector first needs them, and their
+ * texts are created once for each version.
  */
 export class ChangeEvent {
   readonly change: Change;
@@ -35,7 +35,7 @@ export class ChangeEvent {
     return this.oldObject;
   }
 
-  /** What functions computed for the object after the change, where any did. */
+  /** The keys that functions computed for the object after the change, if any. */
   keys(): ComputedKeys | undefined {
     const { keys } = this.change;
     if (keys !== undefined) this.computed ??= JSON.parse(keys) as ComputedKeys;
@@ -54,7 +54,9 @@ export class ChangeEvent {
     return shared(this.currentTexts, reader, { body, fingerprint, revision });
   }
 
-  /** The object before the change, under the revision of the change: what a watcher is told whose selector it left. */
+  /**
+   * The object before the change, with the revision of the change: sent to a watcher whose selector no longer matches.
+   */
   previous(reader: BodyReader): SharedRepresentation {
     const { body, fingerprint } = this.change.old ?? this.change;
     return shared(this.previousTexts, reader, { body, fingerprint, revision: this.change.revision });

@@ -1,12 +1,12 @@
 import type { Change } from '#pkg/storage/index';
 
 export interface ChangeRingLimits {
-  /** Bodies and computed keys kept, in UTF-16 code units of both old and new. */
+  /** Bodies and computed keys, old and new, in UTF-16 code units. */
   size: number;
   count: number;
 }
 
-/** The newest changes, kept in memory so that a watch which was away for a moment costs no query. */
+/** The newest changes, kept in memory so that a watch with a short interruption needs no query. */
 export class ChangeRing {
   private readonly limits: ChangeRingLimits;
   private changes: Change[] = [];
@@ -20,7 +20,7 @@ export class ChangeRing {
     this.limits = limits;
   }
 
-  /** Holds every change after this revision. */
+  /** The ring has every change after this revision. */
   get oldest(): number {
     return this.from;
   }
@@ -36,7 +36,7 @@ export class ChangeRing {
     }
   }
 
-  /** The changes of one model after a revision, or undefined where some of them are no longer here. */
+  /** The changes of one model after a revision, or undefined if the ring has dropped some of them. */
   after(revision: number, modelId: number): Change[] | undefined {
     if (revision < this.from) return undefined;
     return this.changes.slice(this.indexAfter(revision)).filter((change) => change.modelId === modelId);

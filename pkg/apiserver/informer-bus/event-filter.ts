@@ -1,14 +1,14 @@
 import { compileSelector, type Selector } from '#pkg/apimachinery/index';
 import type { ChangeEvent } from './change-event.ts';
 
-/** What a change is to one watcher; `state` says which side of it the watcher is shown. */
+/** A change as one watcher sees it; `state` is the state of the object that is sent. */
 export type FilteredEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED'; state: 'current' | 'previous' };
 
 /**
- * What a watcher with this namespace and selector hears of a change. An object that comes to match is ADDED; one that
- * ceases to is DELETED in its last matching state; one that is deleted is shown in its final state. Without a selector
- * nothing is parsed. Throws KeyNotComputed where it asks for what was not computed at the time of the change. Source:
- * k8s.io/apiserver, watch cache.
+ * Compiles the filter of a watch with this namespace and selector. An object that starts to match is ADDED; one that
+ * stops to match is DELETED in its last matching state; a deleted one is sent in its final state. Without a selector
+ * nothing is parsed. The filter throws KeyNotComputed if the selector needs a key that was not computed at the time of
+ * the change. Source: k8s.io/apiserver, watch cache.
  */
 export function compileEventFilter(
   namespace: string | undefined,
@@ -19,7 +19,7 @@ export function compileEventFilter(
   return (event) => {
     const { change } = event;
     if (namespace !== undefined && namespace !== '' && change.namespace !== namespace) return undefined;
-    // A name never changes: most of those who watch one object by name need not parse the others.
+    // A name never changes, so most watches of a single object need not parse the others.
     if (names !== undefined && !names.has(change.name)) return undefined;
     if (matches === undefined) return { type: eventTypes[change.type], state: 'current' };
     return transition(event, matches);

@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-/** Everything that was committed has been told on both replicas. */
+/** Resolves when both replicas have delivered everything that was committed. */
 async function settled(): Promise<void> {
   await Promise.all([pair.one, pair.two].map(({ store }) => store.changes.catchUp()));
 }
@@ -137,7 +137,7 @@ describe('start', () => {
   test('wherever a watch starts, and whatever is written meanwhile, it hears all of it once and in order', async () => {
     const start = cursor();
     await Promise.all(Array.from({ length: 40 }, (_, index) => posts.create(samplePost(`s-${index}`))));
-    // The third replica was not there: its memory is empty, and history comes from the log.
+    // The third replica starts now: its memory is empty, and history comes from the log.
     const third = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
     const writes = Promise.all(
       Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? posts : others).create(samplePost(`t-${index}`))),

@@ -165,7 +165,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])(
     const turns: number[] = [];
     const event = (): void => {
       turns.push(turn);
-      // Longer than large work may hold the event loop.
+      // Longer than large work may block the event loop.
       for (const end = performance.now() + 15; performance.now() < end;);
     };
     const request = requestOf(0);
@@ -201,7 +201,7 @@ test('history asks for room before it is told, where it is large, and what comes
   feed.tell(created(3));
   expect(request.heard).toEqual([]);
   granted[0]!();
-  // By then a little more is to be told than was asked for.
+  // By then there is a little more history than the requested room.
   await waitUntil(() => granted.length === 2);
   granted[1]!();
   const watch = await watching;

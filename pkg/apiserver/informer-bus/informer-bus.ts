@@ -43,16 +43,16 @@ export interface BusWatchRequest {
   signal?: AbortSignal;
 }
 
-/** How long a watch waits for a revision this replica has not reached. Milliseconds. */
+/** How long a watch waits for a revision that this replica has not reached. Milliseconds. */
 const futureWait = 3_000;
-/** History given to a sink before it is asked whether it keeps up, in characters of bodies. */
+/** History sent to a sink before the bus waits for it to drain, in characters of bodies. */
 const replayPiece = 256 << 10;
-/** History given without asking for room, in characters of bodies. */
+/** History sent without reserving room, in characters of bodies. */
 const unaskedSize = 64 << 10;
 
 /**
- * Brings every change to its watchers, in the order of revisions and synchronously: one subscription to the feed,
- * one parse and one encoding a change, however many watch.
+ * Delivers every change to its watchers, in order of revision and synchronously: one subscription to the feed, and one
+ * parse and one encoding per change for any number of watchers.
  */
 export class InformerBus {
   private readonly changes: ChangeFeed;
@@ -86,17 +86,17 @@ export class InformerBus {
   }
 
   /**
-   * Calls `observer` synchronously with every change of a model, before its watchers hear of it; the answer takes it
-   * back.
+   * Calls `observer` synchronously with every change of a model, before its watchers; the returned function removes it.
    */
   observe(modelId: number, observer: (change: Change) => void): () => void {
     return addTo(this.observers, modelId, observer);
   }
 
   /**
-   * Starts a watch; resolves when it is live. The sink hears everything after `after`, without gap or repetition, the
-   * first of it before this resolves. StatusError 410 where the history is gone or lacks the keys that are asked for,
-   * 504 where it is not yet made, 404 where the model has no place, 503 where an index that is asked for is not ready.
+   * Starts a watch; resolves when it is live. The sink gets every change after `after`, without gap or repetition, the
+   * first ones before this resolves. Throws StatusError 410 if the history is gone or lacks computed keys that the
+   * selector needs, 504 if the revision does not exist yet, 404 if the model is not stored, 503 if an index of the
+   * selector is not ready.
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
     await this.reach(request.after);
@@ -136,15 +136,15 @@ export class InformerBus {
   }
 
   /**
-   * History goes at the pace of whoever takes it, a piece at a time; only the last piece and the beginning of the live
-   * part are one step.
+   * Sends history at the sink's pace, piece by piece; the last piece and the switch to live changes are one synchronous
+   * step.
    */
   private async catchUp(
     watcher: BusWatcher,
     { resource, signal, group, sink, room }: BusWatchRequest,
     modelId: number,
   ): Promise<void> {
-    // Never less from one piece to the next: a watch that has begun rarely has to wait for room again.
+    // Never decreases from piece to piece, so a started watch rarely has to wait for room again.
     let held = unaskedSize;
     let hasTurn = false;
     for (;;) {
@@ -158,7 +158,7 @@ export class InformerBus {
       if (size > held) {
         await room?.admit(size);
         held = size;
-        // Changes may have come meanwhile.
+        // Changes may have arrived meanwhile.
         continue;
       }
       if (piece !== undefined && piece.length === recent!.length) {
@@ -167,7 +167,7 @@ export class InformerBus {
           hasTurn = true;
           continue;
         }
-        // From here to `attach` nothing is awaited, so no change comes between.
+        // There is no await from here to `attach`, so no change is missed.
         watcher.replay(piece, this.delivered);
         if (!watcher.isOver) watcher.attach(() => this.delivered, addTo(this.watchers, modelId, watcher));
         return;
@@ -177,7 +177,7 @@ export class InformerBus {
         piece === undefined
           ? await this.history(resource, watcher.cursor, room)
           : { changes: piece, upTo: piece.at(-1)!.revision };
-      // Without progress this would go on for ever.
+      // Without progress the loop would never end.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
       if (piece === undefined)
         held = Math.max(
@@ -241,7 +241,7 @@ async function replayPaced(watcher: BusWatcher, sink: WatchSink, changes: readon
   }
 }
 
-/** Resolves when a piece may be told. A change that is larger than a piece is large work. */
+/** Resolves when a piece may be sent. A change larger than a piece is large work. */
 async function turnFor(piece: readonly Change[]): Promise<void> {
   const turns = new EventLoopTurns({ isLarge: lengthOf(piece) > replayPiece });
   if (turns.due) await turns.next();
@@ -262,7 +262,7 @@ function firstPiece(changes: readonly Change[]): readonly Change[] {
   return end === -1 ? changes : changes.slice(0, end);
 }
 
-/** What is computed is known of changes since its index is ready, not of older ones. */
+/** Changes have computed keys only since the index became ready. */
 function checkComputed({ selector, after }: BusWatchRequest, { computedSince }: Incarnation): void {
   for (const { index } of selector.fields) {
     if (!isComputedIndex(index)) continue;
@@ -276,7 +276,7 @@ function tooOld(after: number, oldest: number): StatusError {
   return newExpired(`too old resource version: ${after} (${oldest})`);
 }
 
-/** @returns takes it out again, and the set with its last member. */
+/** @returns a function that removes the member, and the set with its last member. */
 function addTo<T>(sets: Map<number, Set<T>>, key: number, member: T): () => void {
   const set = sets.get(key) ?? new Set<T>();
   sets.set(key, set.add(member));

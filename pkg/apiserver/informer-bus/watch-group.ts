@@ -1,4 +1,4 @@
-/** The watches that end together: those of one form of a model. One that joins after the end is ended at once. */
+/** Watches that end together: those of one schema of a model. A watch that joins after the end is ended at once. */
 export class WatchGroup {
   private readonly members = new Set<{ end(reason: string): void }>();
   private ended: string | undefined;
@@ -11,7 +11,7 @@ export class WatchGroup {
     return this.members.size;
   }
 
-  /** @returns takes it out again. */
+  /** @returns a function that removes the member. */
   add(member: { end(reason: string): void }): () => void {
     this.members.add(member);
     return () => this.members.delete(member);

@@ -1,18 +1,18 @@
 import type { ComputedResult } from '#pkg/apimachinery/index';
 import type { KeyProblem } from './key-messages.ts';
 
-// What comes from the process is looked at as what comes from a client: functions have run in there.
+// Answers of the process are validated like input of a client, because user functions have run in it.
 
-/** Characters of what is said about a script or a function. */
+/** Characters of a message about a script or a function. */
 const maxMessage = 1000;
 const unreadable: ComputedResult = { fault: 'what its functions gave cannot be read' };
 
-/** Undefined where it is no answer. */
+/** Undefined if it is not an answer. */
 export function answerId(answer: unknown): unknown {
   return fieldOf(answer, 'id');
 }
 
-/** Undefined where there are none in it. */
+/** Undefined if the answer has none. */
 export function problemsIn(answer: unknown): KeyProblem[] | undefined {
   const problems = fieldOf(answer, 'problems');
   if (!Array.isArray(problems)) return undefined;
@@ -27,8 +27,7 @@ export function problemsIn(answer: unknown): KeyProblem[] | undefined {
 }
 
 /**
- * A row for each of the first so many objects, in it a result for each call; undefined where there are none in it, or
- * too many.
+ * A row for each of the first objects, with a result for each call; undefined if the answer has no rows, or too many.
  */
 export function rowsIn(answer: unknown, objects: number, calls: number): ComputedResult[][] | undefined {
   const rows = fieldOf(answer, 'rows');

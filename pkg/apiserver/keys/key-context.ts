@@ -2,22 +2,22 @@ import { compileFunction, createContext, Script, type Context } from 'node:vm';
 import type { KeyProblem } from './key-messages.ts';
 
 /**
- * A call of `import`, or what could be one: it would answer with an error from outside the context, and through that
- * with all of Node. No text that runs can be made into code, so looking at this text is enough; a comment that looks
- * like it is refused as well.
+ * Matches a call of `import`, or text that could be one: it would throw an error from outside the context, which gives
+ * access to all of Node. Code cannot be created from text at run time, so this check suffices; it also refuses comments
+ * that look like a call.
  */
 const importCall = /(?<![\w$])import\s*[(./<-]/;
-/** For a script to be read and to define its functions. Milliseconds. */
+/** Time to load a script and define its functions. Milliseconds. */
 const loadMs = 1000;
-/** Characters of JSON that one function's values may come to. */
+/** Limit of one function's values, in characters of JSON. */
 const maxResult = 1024 * 1024;
 
 /**
- * Runs first in a context. Keys must be the same whenever and wherever they are computed, so there is no clock and no
- * chance; and what takes memory that the process's limits do not count, or waits, is gone, too. Errors keep no stack,
- * since Node's own code would make it, in which an overflow throws an error from outside the context. `run` parses each
- * object for each function: one never sees what another has changed. Results are put together of texts and numbers
- * alone, as whatever a list or an object inherits is the script's to change.
+ * Runs first in a context. Keys must not depend on time and place, so it removes clock and randomness. It also removes
+ * functions that wait, or allocate memory that the process's limits do not count. Errors have no stack: Node's own code
+ * creates it, and a stack overflow there throws an error from outside the context. `run` parses each object anew for
+ * each function, so no function sees another's changes. Results are built from strings and numbers only, because
+ * scripts can change what lists and objects inherit.
  */
 const prelude = new Script(
   `'use strict';
@@ -117,17 +117,14 @@ const prelude = new Script(
 })();`,
   { filename: 'svc:prelude' },
 );
-// By `this`, as the name globalThis is the script's to change.
+// Uses `this`, because a script can reassign globalThis.
 const binding = new Script(`this['svc:bind'](this['svc:script'], this['svc:names'])`, { filename: 'svc:bind' });
 const running = new Script(`this['svc:run'](this['svc:input'])`, { filename: 'svc:run' });
 
-/** Runs what should be over within so many milliseconds, where something looks to it if it is not. */
+/** Runs code that should end within `limitMs`, under a watch that ends it otherwise. */
 export type Within = <T>(limitMs: number, run: () => T) => T;
 
-/**
- * One script's functions, in a global scope of their own with nothing of Node in it. Strings go in and come out,
- * nothing else.
- */
+/** One script's functions, in a separate global scope without any object of Node. Only strings pass in and out. */
 export class KeyContext {
   private readonly text: string;
   private readonly within: Within;
@@ -139,8 +136,8 @@ export class KeyContext {
   }
 
   /**
-   * What is wrong with the script, and which of these functions it has not. @throws SyntaxError, or one of code
-   * ERR_SCRIPT_EXECUTION_TIMEOUT
+   * Loads the script. Returns its problems, and which of these functions are missing. @throws SyntaxError, or an error
+   * with code ERR_SCRIPT_EXECUTION_TIMEOUT
    */
   load(names: readonly string[] = []): KeyProblem[] {
     if (importCall.test(this.text))
@@ -156,8 +153,8 @@ export class KeyContext {
         { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate' },
       );
       prelude.runInContext(context);
-      // A function, so that what the script throws is caught in there: to look at it here could run more of the script,
-      // without a limit.
+      // A function, so that errors of the script are caught inside the context: reading them here could run more of the
+      // script, without a time limit.
       context['svc:script'] = compileFunction(
         `${this.text}\n;return typeof indexKeys === 'undefined' ? undefined : indexKeys;`,
         [],
@@ -171,8 +168,8 @@ export class KeyContext {
   }
 
   /**
-   * A row of JSON an object. @throws an error of code ERR_SCRIPT_EXECUTION_TIMEOUT past the time; what was half done is
-   * forgotten
+   * A row of JSON per object. @throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT after the time; unfinished work
+   * is lost
    */
   run(input: string, timeoutMs: number): string[] {
     if (this.context === undefined) {

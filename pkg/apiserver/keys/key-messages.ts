@@ -1,6 +1,6 @@
 import type { KeyCall } from '#pkg/storage/index';
 
-/** To the process that runs them. `text` is left out where it is thought to have the script. */
+/** A request to the process. `text` is omitted if the process should have the script. */
 export type KeyRequest =
   | { id: number; kind: 'check'; text: string; functions: readonly string[] }
   | {
@@ -15,20 +15,20 @@ export type KeyRequest =
 
 /** How long functions may run, in milliseconds. */
 export interface KeyLimits {
-  /** With one object; for a large one a tenth of a second a megabyte more. */
+  /** For one object; a large one gets 0.1 s more per megabyte. */
   objectMs: number;
-  /** With the objects of one message; what was not begun by then is left. */
+  /** For the objects of one message; objects not begun by then are left out. */
   batchMs: number;
 }
 
 /**
- * The answer, as it should be: `key-answer.ts` reads it. `rows` are texts of JSON for the first so many objects, each a
- * list of `{ v: values }` or `{ f: fault }` for the calls; absent where the script is not there.
+ * The expected answer; `key-answer.ts` validates it. `rows` are JSON texts for the first objects, each a list of `{ v:
+ * values }` or `{ f: fault }` for the calls; absent if the process lacks the script.
  */
 export type KeyAnswer =
   { id: number; kind: 'check'; problems: KeyProblem[] } | { id: number; kind: 'evaluate'; rows?: string[] };
 
-/** Why a script cannot be taken: it as a whole, or one of the functions it should have. */
+/** Why a script is refused: the whole script, or one of the functions it should have. */
 export interface KeyProblem {
   function?: string;
   message: string;

@@ -3,13 +3,13 @@ import { KeyContext } from './key-context.ts';
 import type { KeyAnswer, KeyProblem, KeyRequest } from './key-messages.ts';
 import { KeyWatch } from './key-watch.ts';
 
-/** Scripts kept ready. */
+/** Limit of loaded scripts. */
 const maxContexts = 50;
-/** Objects given to a script at a time: each giving costs a fifteenth of a millisecond. */
+/** Objects per run of a script: each run costs a fifteenth of a millisecond. */
 const together = 16;
-/** Bytes of JSON, about, that may be given together. */
+/** Approximate limit of a run, in bytes of JSON. */
 const togetherLength = 64 * 1024;
-/** For an object whose functions do not get their time. Milliseconds. */
+/** Time to retry an object whose functions did not get their CPU time. Milliseconds. */
 const retryTimeoutMs = 5000;
 
 const watch = new KeyWatch(Number(process.argv[2]));
@@ -24,12 +24,12 @@ process.on('message', (request: KeyRequest) => {
       : evaluate(request);
   process.send?.(answer);
 });
-// The server's end is this process's, however it comes; a signal to all of a terminal is the server's to heed, which
-// may have writes under way.
+// The process ends with the server. It ignores signals to the whole terminal: the server handles them, and may have
+// running writes.
 process.on('disconnect', () => process.exit());
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
-// Of a promise that a function has left behind nothing is wanted; it must not end the process for others.
+// Ignores rejected promises that functions left behind: they must not end the process for others.
 process.on('unhandledRejection', () => {});
 void watch.begin().then(() => process.send?.('ready'));
 
@@ -41,7 +41,7 @@ function check(text: string, functions: readonly string[]): KeyProblem[] {
   }
 }
 
-/** Of an error that may be of a script's own scope: looked at without running anything of it. */
+/** The message of an error, perhaps of a script's own scope: read without running any of its code. */
 function wordsOf(error: unknown): string {
   if (isTimeout(error)) return 'it takes too long';
   const message: unknown = types.isNativeError(error)
@@ -60,22 +60,21 @@ function evaluate(request: Evaluation): KeyAnswer {
   while (rows.length < objects.length && (rows.length === 0 || performance.now() < end)) {
     const piece = firstPiece(objects, rows.length, size);
     const done = runPiece(context, { calls, piece, limits });
-    // One of them takes long: from here on each is alone, so that none is taken for another.
+    // One of them takes too long: from now on each runs alone, so that the right one is blamed.
     if (done === undefined) size = 1;
     else rows.push(...done);
   }
   return { id, kind, rows };
 }
 
-/** Undefined where several took too long together. */
+/** Undefined if several took too long together. */
 function runPiece(
   context: KeyContext,
   { calls, piece, limits }: Pick<Evaluation, 'calls' | 'limits'> & { piece: readonly string[] },
 ): string[] | undefined {
   const input = JSON.stringify({ calls, objects: piece });
   const timeoutMs = Math.ceil(limits.objectMs + input.length / 10_000);
-  // A machine may be busy with something else: what is alone is tried again until it has had its time, of which only
-  // what it really got counts.
+  // The machine may be busy, so a single object is retried until it has had its time; only CPU time counts.
   const deadline = performance.now() + retryTimeoutMs;
   let usedMs = 0;
   for (let tries = 0; ; tries += 1) {

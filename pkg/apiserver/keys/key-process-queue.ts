@@ -1,10 +1,10 @@
 import { StorageError } from '#pkg/storage/index';
 import { KeyProcess, KeyProcessEnded, type KeyProcessOptions } from './key-process.ts';
 
-/** After a process that could not be begun. Milliseconds. */
+/** Pause after a process that could not be started. Milliseconds. */
 const pauseMs = 1000;
 
-/** Sends requests to one process at a time, one after the other; starts it when it is first needed. */
+/** Sends requests to one process, one after the other; starts it when it is first needed. */
 export class KeyProcessQueue {
   private readonly options: KeyProcessOptions;
   private process: KeyProcess | undefined;
@@ -16,7 +16,7 @@ export class KeyProcessQueue {
     this.options = options;
   }
 
-  /** @throws KeyProcessEnded, or StorageError KeysUnavailable where there is none and cannot be one */
+  /** @throws KeyProcessEnded, or StorageError KeysUnavailable if no process can be started */
   turn<T>(work: (process: KeyProcess) => Promise<T>): Promise<T> {
     const result = this.turns.then(() => work(this.process?.hasEnded === false ? this.process : this.begin()));
     this.turns = result.catch(() => undefined);
@@ -24,9 +24,9 @@ export class KeyProcessQueue {
   }
 
   /**
-   * The same, so that the process's end is this work's doing and nobody else's: where it may not be, the work is done
-   * once more, in a new one.
-   * @param hasHung has it been seen to hang before?
+   * The same, but the process's end must be caused by this work: if it may not be, the work is repeated once in a new
+   * process.
+   * @param hasHung whether this work has made a process hang before
    */
   turnAlone<T>(work: (process: KeyProcess) => Promise<T>, hasHung = false): Promise<T> {
     return this.turn(async (process) => {
@@ -40,7 +40,7 @@ export class KeyProcessQueue {
     });
   }
 
-  /** What waits for its turn gets its failure. Idempotent, never rejects. */
+  /** Work that waits for its turn fails. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.process?.stop();
@@ -51,7 +51,7 @@ export class KeyProcessQueue {
     if (this.isStopped) throw new StorageError('KeysUnavailable', 'the server is stopping');
     if (performance.now() < this.notBefore)
       throw new StorageError('KeysUnavailable', 'the process that computes keys could not be begun just now');
-    // Until it has begun.
+    // Until it has started.
     this.notBefore = performance.now() + pauseMs;
     const process = new KeyProcess(this.options);
     this.process = process;

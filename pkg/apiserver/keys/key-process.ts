@@ -10,39 +10,36 @@ import type { KeyLimits, KeyProblem, KeyRequest } from './key-messages.ts';
 const isSource = import.meta.url.endsWith('.ts');
 const file = fileURLToPath(new URL(isSource ? 'key-process-main.ts' : 'key-process-main.js', import.meta.url));
 /**
- * Megabytes; what needs more ends the process. Should a script get out of its scope, it finds neither code made of text
- * nor files nor programs.
+ * Memory limits in megabytes; a script that needs more ends the process. A script that escapes its scope has no access
+ * to code from strings, files or programs.
  */
 const execArgv = [
   '--max-old-space-size=128',
   '--max-semi-space-size=8',
   '--disallow-code-generation-from-strings',
-  // Sources are run by tests alone, with what compiles them.
+  // Only tests run the sources, with their compiler.
   ...(isSource
     ? ['--conditions=source', '--import', 'tsx']
     : [permission(), `--allow-fs-read=${dirname(file)}/*`, '--allow-worker']),
 ];
-/** For a process to begin. Milliseconds. */
+/** Time for a process to start. Milliseconds. */
 const startMs = 30_000;
-/** For an answer, which a process that works gives in a few seconds at most. Milliseconds. */
+/** Time for an answer, which a working process sends in a few seconds at most. Milliseconds. */
 const answerMs = 20_000;
 
 type KeyRequestBody = KeyRequest extends infer R ? (R extends KeyRequest ? Omit<R, 'id'> : never) : never;
 
 export interface KeyProcessOptions {
-  /**
-   * A function that no timeout interrupts ends the process once it has used so much of the processor's time beyond its
-   * limit. Milliseconds.
-   */
+  /** A function that no timeout can interrupt ends the process after this CPU time beyond its limit. Milliseconds. */
   hangMs: number;
-  /** The program of Node; default is ours. */
+  /** Path of Node; default: that of this process. */
   execPath?: string | undefined;
 }
 
-/** Only the first two can be a function's doing. */
+/** Only a function can cause the first two. */
 export type KeyProcessEnd = 'memory' | 'hang' | 'other';
 
-/** The process ended, or was ended since it did not answer as it should. */
+/** The process ended, or was killed because it did not answer as expected. */
 export class KeyProcessEnded extends Error {
   readonly reason: KeyProcessEnd;
 
@@ -54,22 +51,22 @@ export class KeyProcessEnded extends Error {
 }
 
 /**
- * One process, which is asked one thing at a time. A thread would not do: where a single step of a function needs more
- * memory than a thread may have, V8 ends the process that the thread is in. Its environment is empty but for the time
- * zone, which is one for all machines. It does not keep our process alive while it is idle.
+ * One process, for one request at a time. A thread would not do: if a single step of a function needs more memory than
+ * a thread may have, V8 ends the whole process. Its environment is empty except for a fixed time zone. It does not keep
+ * the server alive while it is idle.
  */
 export class KeyProcess {
   /** Rejects with StorageError KeysUnavailable. */
   readonly begun: Promise<void>;
   private readonly child: ChildProcess;
   private readonly over: Promise<void>;
-  /** Scripts that it has been given. */
+  /** Scripts that were sent to it. */
   private readonly given = new Set<string>();
   private waiting: { id: number; done: (answer: unknown) => void; failed: (error: Error) => void } | undefined;
   private end: KeyProcessEnded | undefined;
   private requests = 0;
 
-  /** @throws StorageError KeysUnavailable where the system has no place for it */
+  /** @throws StorageError KeysUnavailable if the system cannot start it */
   constructor({ hangMs, execPath = process.execPath }: KeyProcessOptions) {
     const child = forkProcess(execPath, hangMs);
     this.child = child;
@@ -88,17 +85,17 @@ export class KeyProcess {
     return this.end !== undefined;
   }
 
-  /** Has it been asked anything? */
+  /** Whether it has had any request. */
   get isUsed(): boolean {
     return this.requests > 0;
   }
 
-  /** @throws KeyProcessEnded, StorageError KeysUnavailable where it cannot be begun */
+  /** @throws KeyProcessEnded, StorageError KeysUnavailable if it cannot be started */
   async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
     return problemsIn(await this.ask({ kind: 'check', text, functions })) ?? this.giveUp();
   }
 
-  /** A row for each of the first so many objects, one at least. Throws as `check` does. */
+  /** A row for each of the first objects, at least one. Throws as `check` does. */
   async evaluate(
     { hash, text }: KeyScript,
     calls: readonly KeyCall[],
@@ -110,7 +107,7 @@ export class KeyProcess {
       rowsIn(await this.ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
     const isGiven = this.given.has(hash);
     this.given.add(hash);
-    // Where it has had many others since, it is given again.
+    // If it has dropped the script for others, the script is sent again.
     return (isGiven ? await ask(true) : undefined) ?? (await ask(false)) ?? this.giveUp();
   }
 
@@ -200,14 +197,14 @@ function newUnbegun(cause: unknown): StorageError {
   return new StorageError('KeysUnavailable', 'the process that computes keys could not be begun', { cause });
 }
 
-/** V8 ends its process so where there is no memory left, and `KeyWatch` where a function hangs. */
+/** The reason by signal: V8 ends the process this way if it is out of memory, `KeyWatch` if a function hangs. */
 function endBy(signal: NodeJS.Signals | null): KeyProcessEnded {
   if (signal === 'SIGABRT' || signal === 'SIGTRAP') return new KeyProcessEnded('memory', 'ran out of memory');
   if (signal === 'SIGXCPU') return new KeyProcessEnded('hang', 'could not be interrupted');
   return new KeyProcessEnded('other', `ended (${signal ?? 'by itself'})`);
 }
 
-/** Its name before and after Node 23.5. */
+/** The name of the option differs before and after Node 23.5. */
 function permission(): string {
   return process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
 }

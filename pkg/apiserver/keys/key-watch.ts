@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Within } from './key-context.ts';
 
-/** How often it looks. Milliseconds. */
+/** Interval of checks. Milliseconds. */
 const everyMs = 250;
 
 /**
- * Its own text, so that it is begun without a file to be read. It has nothing of the functions in it, so a signal to
- * the whole process is what is left to it.
+ * Inline text, so that the thread starts without reading a file. It cannot interrupt a function, so it signals the
+ * whole process.
  */
 const text = `
 const { parent, cpuLimit } = require('node:worker_threads').workerData;
@@ -18,21 +18,21 @@ setInterval(() => {
 }, ${everyMs});`;
 
 /**
- * A thread that ends this process where a built-in function keeps it that no timeout interrupts: with SIGXCPU once that
- * has taken too much of the processor's time, with SIGKILL once the process's parent is gone. The time is the
- * processor's, so a machine that is busy with something else changes nothing.
+ * A thread that ends this process if a built-in function blocks it that no timeout can interrupt: with SIGXCPU after
+ * too much CPU time, with SIGKILL once the parent process is gone. It measures CPU time, so a busy machine makes no
+ * difference.
  */
 export class KeyWatch {
   private readonly hangMs: number;
   /** Microseconds that the process may have used; 0 while nothing runs. */
   private readonly cpuLimit = new Float64Array(new SharedArrayBuffer(8));
 
-  /** @param hangMs beyond its limit. Milliseconds */
+  /** @param hangMs CPU time beyond the limit. Milliseconds */
   constructor(hangMs: number) {
     this.hangMs = hangMs;
   }
 
-  /** Once the thread runs. Where it fails the process ends. */
+  /** Resolves once the thread runs. If it fails, the process ends. */
   async begin(): Promise<void> {
     const workerData = { parent: process.ppid, cpuLimit: this.cpuLimit };
     const worker = new Worker(text, {

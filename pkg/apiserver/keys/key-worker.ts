@@ -121,7 +121,7 @@ export class KeyWorker implements KeyEvaluator {
     this.working = undefined;
   }
 
-  /** The objects that are to be tried again. */
+  /** Returns the objects to retry. */
   private async run({ script, calls }: Line, jobs: readonly Job[]): Promise<readonly Job[]> {
     try {
       this.hangs.check(script.hash);

@@ -5,13 +5,13 @@ import type { ComputedResult } from '#pkg/apimachinery/index';
 import { KeyWorker } from './key-worker.ts';
 
 const worker = new KeyWorker();
-/** For what is to come to its end, on a slow machine too. */
+/** For tests that must run to their end, also on a slow machine. */
 const patient = new KeyWorker({ objectMs: 5000, batchMs: 20_000 });
 afterAll(() => Promise.all([worker.stop(), patient.stop()]));
 
 let scripts = 0;
 
-/** What `source` gives for one object, alone in its script. */
+/** The result of `source` for one object, alone in its script. */
 async function resultOf(
   source: string,
   { object = {}, multi = false, by = worker }: { object?: unknown; multi?: boolean; by?: KeyWorker } = {},
@@ -25,11 +25,11 @@ async function resultOf(
   return row![0]!;
 }
 
-/** It asks for more steps than a lifetime has, in one that no timeout interrupts. */
+/** It needs more steps than can ever run, inside a built-in function that no timeout interrupts. */
 const hang = '() => String(Array.prototype.indexOf.call({ length: 2 ** 52 }, 1))';
 let marks = 60_000;
 
-/** A limit that no other test's processes are begun with: they are found by it. */
+/** A limit that identifies this test's processes: no other test uses it. */
 function newMark(): number {
   marks += 1;
   return marks * 1000 + (process.pid % 1000);
@@ -61,7 +61,7 @@ describe('values', () => {
     ['() => Date.UTC(2020, 0)', [Date.UTC(2020, 0)]],
     ['() => new Date(2020, 0).getTime() - Date.UTC(2020, 0)', [0]],
     ["() => 'the import of goods, $import(), reimport.'", ['the import of goods, $import(), reimport.']],
-    // Whatever its lists and objects inherit, what it gives is what comes out.
+    // Results do not depend on what lists and objects inherit.
     ["() => { Object.prototype.toJSON = () => ({ v: 5 }); return 'a'; }", ['a']],
     [
       "() => { Array.prototype.toJSON = () => null; Array.prototype[Symbol.iterator] = () => ({ next: () => ({ done: true }) }); return 'a'; }",
@@ -72,7 +72,7 @@ describe('values', () => {
       "() => { try { globalThis['svc:run'] = () => 7; delete globalThis['svc:run']; Object.defineProperty(globalThis, 'svc:run', { value: () => 7 }); } catch {} return 'a'; }",
       ['a'],
     ],
-    // Errors from outside the scope, which an overflow in the making of a stack would throw, lead to another
+    // A stack overflow while a stack is created would throw errors from outside the scope, with another
     // Object.prototype.
     [
       `() => {
@@ -138,7 +138,7 @@ describe('faults', () => {
     expect(await resultOf('(o) => o.x', { object: { x: 1 } })).toEqual({ values: [1] });
   });
 
-  // On a slow machine the default time ends before the memory does.
+  // On a slow machine the default time would end before memory runs out.
   test('a great deal of memory in one step', async () => {
     expect(await resultOf("() => 'x'.repeat(2 ** 28).split('').length", { by: patient })).toEqual({
       fault: expect.stringMatching(/ran out of memory/),
@@ -181,7 +181,7 @@ test('neighbours of what loops, or uses up the memory, get their keys all the sa
     );
   const [one, two] = await Promise.all([Promise.all(of('one')), Promise.all(of('two'))]);
   for (const rows of [one, two]) {
-    // On a slow machine the time of the one that eats may be over before the memory is.
+    // On a slow machine the time of the allocating function may end before memory runs out.
     expect(rows.map((row) => row[0]![0])).toEqual(
       objects.map(({ i, loop, eat }) =>
         loop || eat
@@ -274,13 +274,13 @@ test('a promise that nobody waits for ends no process', async () => {
     expect(await resultOf('() => { Promise.reject(new Error()); (async () => { throw 7; })(); return 1; }')).toEqual({
       values: [1],
     });
-    // In the same process, which has kept its count.
+    // The same process, which has kept its count.
     expect(await count()).toEqual([[{ values: [i] }]]);
   }
 });
 
 test('who cannot be interrupted is told so, while others have their keys, and waits when that was too often', async () => {
-  // So long the others' process has to start, before the one that is tried alone is given up.
+  // Time for the other process to start before the hanging one is killed.
   const own = new KeyWorker({ hangMs: 2000 });
   const hanging = () =>
     own.evaluate({ hash: 'hang', text: `var indexKeys = { f: ${hang} };` }, [{ function: 'f', multi: false }], ['{}']);
@@ -331,7 +331,7 @@ test("a process that cannot be begun is nobody's fault", async () => {
       message: 'the process that computes keys could not be begun',
     });
     await expect(own.check('', [])).rejects.toMatchObject({ code: 'KeysUnavailable' });
-    // Not tried anew for each write.
+    // Not retried for each write.
     await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({
       code: 'KeysUnavailable',
       message: 'the process that computes keys could not be begun just now',

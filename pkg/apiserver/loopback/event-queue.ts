@@ -1,18 +1,18 @@
 import type { AnyObject, ClientEvent, EventStream, StatusError, Stored } from '#pkg/apimachinery/index';
 import type { SharedRepresentation, WatchSink, WatchStream } from '../rest/served-resource.ts';
 
-/** Events a reader may be behind; past that its stream ends, and it goes on from where it was. */
+/** Events that may wait for a reader; above that its stream ends, and it watches again from its last event. */
 const maxWaiting = 10_000;
-/** History is read on when no more than this waits. */
+/** Reading history continues when no more events than this wait. */
 const lowWater = 1000;
 const bookmarkIntervalMs = 60_000;
 
-/** Characters of an object from which on its readers do not decode it in one turn of the event loop. */
+/** Objects from this size on, in characters, are decoded in separate turns of the event loop. */
 const largeText = 100_000;
 
 let lastTurn: Promise<void> = Promise.resolve();
 
-/** After everything else that is due, and after whoever asked before has had a turn. */
+/** Resolves after everything else that is due, and after a turn for each earlier caller. */
 function turnOfItsOwn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve)));
   return lastTurn;
@@ -23,7 +23,7 @@ interface Waiting {
   object: SharedRepresentation;
 }
 
-/** Between the bus, which pushes, and one reader, who takes. */
+/** A queue between the bus, which pushes, and one reader, who pulls. */
 export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T> {
   #waiting: Waiting[] = [];
   #head = 0;
@@ -35,9 +35,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   #error: StatusError | undefined;
   #markFull!: () => void;
   readonly #release: () => void;
-  /**
-   * Resolves when there is more history than is taken at first, or when it is over: there is nothing more to wait for.
-   */
+  /** Resolves when more history waits than is read at first, or when the stream is over. */
   readonly full: Promise<void>;
 
   /** `release` is called once, when the stream is over for whatever reason. */
@@ -57,7 +55,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
   event(type: Waiting['type'], object: SharedRepresentation): void {
     if (this.#over) return;
     this.#waiting.push({ type, object });
-    // Cut off without what it has not taken: it asks again from the last event that it did take.
+    // Ends without the waiting events: the reader watches again from its last event.
     if (this.#length > maxWaiting) this.close();
     this.#wake?.();
   }
@@ -72,7 +70,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
     this.#finish();
   }
 
-  /** The history broke off: what came of it is still told. */
+  /** The history failed: waiting events are still delivered. */
   fail(error: StatusError): void {
     if (!this.#over) this.#error = error;
     this.#finish();
@@ -92,7 +90,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
         if (next !== undefined) {
           this.#told = next.object.revision;
           const text = next.object.text();
-          // Each of many readers decodes it for itself, and looks at all of it.
+          // Each of many readers decodes the whole object.
           if (text.length > largeText) await turnOfItsOwn();
           yield { type: next.type, object: JSON.parse(text) as Stored<T> };
           continue;
@@ -114,7 +112,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
     const next = this.#waiting[this.#head];
     if (next === undefined) return undefined;
     this.#head += 1;
-    // What was taken is let go, though not one by one: that would move the whole array each time.
+    // Removes events already read, but not one by one: that would move the whole array each time.
     if (this.#head === this.#waiting.length || this.#head > lowWater) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
@@ -123,7 +121,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
     return next;
   }
 
-  /** Waits for something to happen; true if nothing did for long. */
+  /** Waits for an event; true if none arrived for long. */
   #isQuiet(): Promise<boolean> {
     return new Promise((resolve) => {
       const done = (isQuiet: boolean): void => {
@@ -136,7 +134,7 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
     });
   }
 
-  /** Moves the reader's position past changes that were none of its. */
+  /** Moves the reader's position past changes that its filter dropped. */
   *#bookmark(): Generator<ClientEvent<T>> {
     const cursor = this.#stream?.cursor ?? 0;
     if (cursor <= this.#told || this.#length > 0) return;

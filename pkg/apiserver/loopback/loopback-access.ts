@@ -6,23 +6,22 @@ import type { ModelRegistry, ServedResource } from '../rest/served-resource.ts';
 export interface LoopbackAccessOptions {
   registry: ModelRegistry;
   authorizer: Authorizer;
-  /** Whose permissions hold. */
+  /** The user whose permissions apply. */
   user: UserInfo;
 }
 
-/** What is asked of a type. */
+/** A request for a type. */
 export interface Access {
   verb: string;
   subresource?: '' | 'status';
   /** Absent for all namespaces, and for a cluster-scoped type. */
   namespace?: string | undefined;
-  /** Of a list or watch: the one that its selector leaves, as over HTTP. */
+  /** For a list or watch: the single name that its selector selects, as over HTTP. */
   name?: string;
 }
 
 /**
- * The checks in front of the storage for requests from within the process: the same questions, in the same order, as
- * over HTTP.
+ * The checks before the storage for requests from within the process: the same checks, in the same order, as over HTTP.
  */
 export class LoopbackAccess {
   readonly #options: LoopbackAccessOptions;
@@ -35,7 +34,7 @@ export class LoopbackAccess {
     return this.#options.user;
   }
 
-  /** @throws StatusError 403, or 404 for a type, version, subresource or namespace that is not there. */
+  /** @throws StatusError 403, or 404 for a type, version, subresource or namespace that does not exist. */
   async open(
     type: ResourceType,
     { verb, subresource = '', namespace = '', name = '' }: Access,

@@ -54,13 +54,13 @@ import { EventQueue } from './event-queue.ts';
 import { LoopbackAccess, type LoopbackAccessOptions } from './loopback-access.ts';
 
 export interface LoopbackClientOptions extends LoopbackAccessOptions {
-  /** Hears what a Warning header would say. */
+  /** Called with the texts of Warning headers. */
   warn?: (text: string) => void;
 }
 
 /**
- * The API from within its own process: the same permissions, checks, storage and bus as over HTTP, without the wire.
- * Nothing is shared with the caller: what goes in and what comes out are copies.
+ * The API from within its own process: the same permissions, checks, storage and bus as over HTTP, but no network.
+ * Arguments and results are copies, so nothing is shared with the caller.
  */
 export class LoopbackClient implements Client {
   readonly #access: LoopbackAccess;
@@ -89,7 +89,7 @@ export class LoopbackClient implements Client {
         namespace: options.namespace,
         name: selectedName(options.fieldSelector),
       });
-      // Everything is taken in one chunk after another, so that no list is ever held by the database for long.
+      // Reads chunk by chunk, so that no list occupies the database for long.
       return gatherList<T>(options, defaultHandlerOptions.maxChunkSize, (chunk) => this.#chunk<T>(served, chunk));
     });
   }
@@ -197,17 +197,17 @@ export class LoopbackClient implements Client {
         (stream) => queue.follow(stream),
         (error: unknown) => queue.fail(isStatusError(error) ? error : newInternalError(error)),
       );
-      // A long history goes at the pace of its reader, who must have the stream by then.
+      // A long history is sent at the reader's pace, so the reader must get the stream before its end.
       await Promise.race([opening, queue.full]);
     } catch (error) {
       queue.close();
-      // Who gave up hears of nothing more, wherever the opening was.
+      // A caller that aborted gets no error, at whatever point the opening was.
       if (signal?.aborted !== true) throw error;
     }
     return queue;
   }
 
-  /** Ends every stream; later calls are 503. To be called before registry and store stop. */
+  /** Ends every stream; later calls are 503. Call it before registry and store stop. */
   close(): void {
     this.#closed = true;
     for (const stream of this.#streams) stream.end();
@@ -315,11 +315,11 @@ export class LoopbackClient implements Client {
   }
 }
 
-/** Of calls that nobody gives up; all of them share it. */
+/** The signal of calls that are never aborted; all of them share it. */
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-/** '' is all namespaces too. */
+/** '' means all namespaces too. */
 function inNamespace(namespace: string | undefined): { namespace?: string } {
   return namespace === undefined || namespace === '' ? {} : { namespace };
 }
@@ -336,8 +336,8 @@ function parsed<T extends AnyObject>({ text }: Representation): Stored<T> {
 }
 
 /**
- * By way of its text, as over the wire: what JSON cannot say is refused or left out, and the caller's object stays its
- * own.
+ * Copies a value through its JSON text, as over the wire: values without JSON form are refused or omitted, and the
+ * caller's object is not shared.
  */
 function copied(value: unknown): JsonValue {
   const bytes = Buffer.from(encodeRequestBody(value));

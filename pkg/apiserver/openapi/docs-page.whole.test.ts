@@ -10,7 +10,7 @@ import {
 } from './document-test-server.ts';
 
 const executablePath = '/usr/bin/chromium';
-// Where there ought to be a browser, its absence is a failure.
+// In CI a missing browser is a failure.
 const runs = existsSync(executablePath) || process.env['CI'] === 'true';
 const args = [
   '--no-sandbox',
@@ -67,7 +67,7 @@ if (!runs) test.skip(`WARNING: THE DOCUMENTATION PAGE IS NOT TESTED: there is no
 
   afterEach(() => page.close());
 
-  /** What the page keeps beyond its own life. */
+  /** The content of the page's persistent storage. */
   function stored(): Promise<string> {
     return page.evaluate(() => {
       const { localStorage, sessionStorage } = globalThis as unknown as Record<string, object>;

@@ -26,9 +26,9 @@ const pageFiles = {
 } as const;
 
 /**
- * `/openapi/v2`, `/openapi/v3`, `/docs` and `/docs/openapi/*.json` as endpoint groups. Open are the page with its
- * files, and the document of the Public group; the other documents need what their paths need (`get` on the path).
- * Discovery is not among them: see `withDiscovery`.
+ * `/openapi/v2`, `/openapi/v3`, `/docs` and `/docs/openapi/*.json` as endpoint groups. The page with its files and the
+ * document of the Public group are open; the other documents require `get` on their path. For discovery see
+ * `withDiscovery`.
  */
 export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGroup[] {
   const documents = new OpenApiDocuments(options);
@@ -46,7 +46,7 @@ export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGro
   ];
 }
 
-/** Clients that ask for protobuf alone go on without on 406; JSON, which they cannot read, would stop them. */
+/** Clients that accept only protobuf continue after a 406; JSON, which they cannot read, would stop them. */
 async function refuseVersion2({ request }: RequestContext): Promise<void> {
   if (negotiate(request.headers.accept, json) === undefined)
     throw newNotAcceptable('there is no OpenAPI v2 document; see /openapi/v3');
@@ -91,7 +91,7 @@ function checkAccept({ request }: RequestContext): void {
     throw newNotAcceptable('only the following media types are accepted: application/json');
 }
 
-/** A router that hands every path below its prefix to one handler, for GET and HEAD. */
+/** A router that passes every path below its prefix to one handler, for GET and HEAD. */
 function getOnly(handle: Handler): Router {
   const router = Router({ strict: true });
   router.use(async (request: Request) => {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { runInTurns, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 
-/** What one version of one model adds to a document: JSON texts, made once. */
+/** The part of a document for one version of one model: JSON texts, created once. */
 export interface DocumentFragment {
   /** By path template. */
   paths: readonly (readonly [string, string])[];
   schemas: readonly (readonly [string, string])[];
   tags: readonly string[];
-  /** Of all texts. */
+  /** Hash of all texts. */
   hash: string;
 }
 
@@ -17,7 +17,10 @@ export interface FragmentParts {
   tags?: readonly JsonObject[];
 }
 
-/** `JSON.stringify` escapes all that could end a string, lone surrogates included: texts of a model stay texts. */
+/**
+ * `JSON.stringify` escapes all characters that could end a string, also lone surrogates, so texts of a model stay
+ * strings.
+ */
 export function* newFragment({ paths, schemas, tags = [] }: FragmentParts): SlicedWork<DocumentFragment> {
   const fragment = {
     paths: yield* texts(paths),
@@ -42,10 +45,10 @@ function* texts(members: Iterable<[string, JsonObject]>): SlicedWork<[string, st
   return made;
 }
 
-/** Makes what a version of a model adds to a document, in slices: a schema may have tens of thousands of parts. */
+/** Creates the part of a document for a model's version, in slices: a schema may have tens of thousands of parts. */
 export type FragmentMaker = (model: Model, version: ModelVersion) => SlicedWork<FragmentParts>;
 
-/** Keeps the fragments of a model for as long as the model itself is kept: a changed model is another. */
+/** Caches the fragments of a model as long as the model object exists: a changed model is a new object. */
 export class FragmentCache {
   private readonly make: FragmentMaker;
   private readonly kept = new WeakMap<Model, Map<string, DocumentFragment | Promise<DocumentFragment>>>();
@@ -54,7 +57,7 @@ export class FragmentCache {
     this.make = make;
   }
 
-  /** A promise only of what has yet to be made; those who ask meanwhile wait for the same. */
+  /** A promise only if it is not created yet; concurrent callers share it. */
   get(model: Model, version: ModelVersion): DocumentFragment | Promise<DocumentFragment> {
     const ofModel = this.kept.get(model) ?? new Map<string, DocumentFragment | Promise<DocumentFragment>>();
     this.kept.set(model, ofModel);
@@ -74,7 +77,7 @@ export class FragmentCache {
   }
 }
 
-/** A JSON object's text in pieces; of two members of one name the later one stays. */
+/** A JSON object's text in pieces; of two members with one name the later wins. */
 export function objectPieces(members: Iterable<readonly [string, string]>): string[] {
   const pieces: string[] = [];
   for (const [name, text] of new Map(members))

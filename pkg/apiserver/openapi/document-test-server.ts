@@ -61,7 +61,7 @@ export function registered(model: Model, facts: Partial<RegisteredModel> = {}): 
   return { model, terminating: false, fromDefinition: true, ...facts };
 }
 
-/** A model of one version, `blog.example.com/v1 Post`, but for what is said. */
+/** A model of one version, by default `blog.example.com/v1 Post`. */
 export function testModel(facts: Partial<Model> = {}, version: Partial<ModelVersion> = {}): Model {
   const first: ModelVersion = {
     name: 'v1',
@@ -111,7 +111,7 @@ export interface DocumentTestServer {
   stop(): Promise<void>;
 }
 
-/** Discovery and documents over HTTP; what is not open needs `Authorization: Bearer pat_good`. */
+/** Serves discovery and documents over HTTP; paths that are not open need `Authorization: Bearer pat_good`. */
 export async function startDocumentServer(
   registry: ModelRegistry,
   endpoints?: EndpointDocuments,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import type { EndpointAudience } from '#pkg/apis/index';
 
-/** What a plugin says of endpoints it has mounted. */
+/** A plugin's documentation of its mounted endpoints. */
 export interface EndpointDocument {
   readonly audience: EndpointAudience;
   /**
@@ -11,10 +11,10 @@ export interface EndpointDocument {
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
-/** The port through which mounted endpoints come into the reference. */
+/** The interface through which mounted endpoints get into the reference. */
 export interface EndpointDocuments {
   documents(): Iterable<EndpointDocument>;
-  /** Grows with every change of `documents()`. */
+  /** Increases with every change of `documents()`. */
   readonly generation: number;
 }
 

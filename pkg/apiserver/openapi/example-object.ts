@@ -8,15 +8,15 @@ import {
   type Scope,
 } from '#pkg/apimachinery/index';
 
-/** Examples are to be read; beyond this many values or levels nobody does. */
+/** Examples are for people, who do not read more values or levels than this. */
 const mostValues = 100;
 const mostLevels = 8;
 const longestText = 64;
 
 /**
- * An object one could post: what the schema requires, what it gives examples or defaults for, and plain fields near the
- * top. It holds to types, enums, bounds and lengths; not to patterns and combinations, which only an `example` in the
- * schema can satisfy.
+ * An example of an object to post: required fields, fields with examples or defaults, and plain fields near the top. It
+ * follows types, enums, bounds and lengths, but not patterns and combinations: only an `example` in the schema can
+ * satisfy those.
  */
 export function exampleObject(schema: JsonSchema, kind: GroupVersionKind, scope: Scope): JsonObject {
   const budget = { left: mostValues };

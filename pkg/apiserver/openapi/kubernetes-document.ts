@@ -8,12 +8,12 @@ import { kubernetesSharedSchemas } from './kubernetes-shared-schemas.ts';
 
 const shared = runAtOnce(newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) }));
 
-/** Where a version's document is, below `/openapi/v3/`: `apis/blog.example.com/v1`, or `api/v1`. */
+/** The path of a version's document below `/openapi/v3/`: `apis/blog.example.com/v1`, or `api/v1`. */
 export function kubernetesDocumentPath({ group, version }: GroupVersion): string {
   return group === '' ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** What one version of a model adds to the document of its group and version. */
+/** The part of one model version in the document of its group and version. */
 export function* kubernetesParts(model: Model, version: ModelVersion): SlicedWork<FragmentParts> {
   const kind = { group: model.group, version: version.name, kind: model.names.kind };
   return {

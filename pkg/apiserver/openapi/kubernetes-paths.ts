@@ -63,8 +63,8 @@ const actionMethods: Record<Action, string> = {
 };
 
 /**
- * Paths and operations of one version. Clients read the kinds and the parameters: kubectl will not write where PATCH
- * does not take fieldValidation.
+ * Paths and operations of one version. Clients use the kinds and the parameters: kubectl refuses to write if PATCH does
+ * not accept fieldValidation.
  */
 export function kubernetesPaths(model: Model, { name: version, subresources }: ModelVersion): [string, JsonObject][] {
   const { everywhere, collection, object } = resourcePaths(model, version);

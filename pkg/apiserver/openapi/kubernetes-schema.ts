@@ -23,8 +23,8 @@ const extensions = [
 ] as const satisfies readonly (keyof JsonSchema)[];
 
 /**
- * Clients that know Kubernetes look for these names. No model's schema can have one but in a group made to: then the
- * shared one wins.
+ * Kubernetes clients look for these names. A model's schema can have one of them only in a group named for it; the
+ * shared schema then wins.
  */
 export const objectMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 export const listMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
@@ -80,7 +80,7 @@ function kubernetesNode(source: JsonSchema, common: JsonObject): JsonObject {
   return source['x-kubernetes-embedded-resource'] === true ? withObjectFields(common, metadata) : common;
 }
 
-/** The reference and nothing beside it: `kubectl explain` follows no other form. */
+/** Only the reference: `kubectl explain` follows no other form. */
 function metadata(): JsonObject {
   return { allOf: [reference(objectMetaName)] };
 }

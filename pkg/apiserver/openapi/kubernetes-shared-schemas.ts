@@ -45,7 +45,7 @@ const managedFields: JsonObject = {
   },
 };
 
-/** Metadata, field by field: `kubectl explain --recursive` walks it. Source: meta/v1 ObjectMeta. */
+/** Metadata with all fields, for `kubectl explain --recursive`. Source: meta/v1 ObjectMeta. */
 const objectMeta: JsonObject = {
   type: 'object',
   description: 'Metadata that every object has.',
@@ -138,7 +138,7 @@ const scale: JsonObject = {
   'x-kubernetes-group-version-kind': [kindExtension(scaleKind)],
 };
 
-/** Schemas that the documents of all groups hold. */
+/** Schemas in the documents of all groups. */
 export const kubernetesSharedSchemas: Readonly<Record<string, JsonObject>> = {
   [objectMetaName]: objectMeta,
   [ownerReferenceName]: ownerReference,

@@ -22,7 +22,7 @@ function object(value: JsonValue | undefined): JsonObject {
   return value;
 }
 
-/** What a `$ref` means; undefined where it leads nowhere. */
+/** The target of a `$ref`; undefined if there is none. */
 function resolved(document: JsonObject, value: JsonValue | undefined): JsonValue | undefined {
   if (!isJsonObject(value) || typeof value['$ref'] !== 'string') return value;
   let place: JsonValue | undefined = document;
@@ -63,7 +63,7 @@ function operations(document: JsonObject): Operation[] {
   );
 }
 
-/** What OpenAPI demands of any document, as far as a hand can check it. */
+/** Checks the rules of OpenAPI for any document, as far as is simple. */
 function faults(document: JsonObject): string[] {
   const found: string[] = [];
   for (const reference of everyReference(document, new Set()))
@@ -73,7 +73,7 @@ function faults(document: JsonObject): string[] {
   if (new Set(tags).size !== tags.length) found.push('a tag is there twice');
   for (const { path, method, operation, parameters } of operations(document)) {
     const at = `${method} ${path}`;
-    // Kubernetes' clients need none.
+    // Kubernetes' clients do not need an operationId.
     const id = text(operation['operationId'] ?? at);
     if (ids.has(id)) found.push(`${at}: ${id} is there twice`);
     ids.add(id);

@@ -9,17 +9,18 @@ import { referenceDocument, referenceParts, showsModels, type ReferenceName } fr
 
 export interface OpenApiDocumentsOptions {
   registry: ModelRegistry;
-  /** Documents are another's after an upgrade, though the models are the same. */
+  /** An upgrade changes the documents even if the models are the same. */
   svcVersion: string;
-  /** By which clients know the server. Default: where a document was fetched. */
+  /** The URL of the server for clients. Default: where a document was fetched. */
   publicUrl?: string | undefined;
-  /** What plugins mount. Default: nothing. */
+  /** Endpoints of plugins. Default: none. */
   endpoints?: EndpointDocuments;
 }
 
 /**
- * The OpenAPI documents of a registry as it is now. Each is made when first asked for and kept until the registry
- * changes; the part of a model is kept as long as the model, and made with pauses in which other requests run.
+ * The OpenAPI documents of a registry's present models. Each is created at its first request and kept until the
+ * registry changes; the part of a model is kept as long as the model, and created with pauses in which other requests
+ * run.
  */
 export class OpenApiDocuments {
   private readonly options: OpenApiDocumentsOptions & Required<Pick<OpenApiDocumentsOptions, 'endpoints'>>;
@@ -32,7 +33,7 @@ export class OpenApiDocuments {
     this.options = { endpoints: noEndpointDocuments, ...options };
   }
 
-  /** `/openapi/v3`: which documents there are for Kubernetes' clients, with their hashes. */
+  /** `/openapi/v3`: the list of documents for Kubernetes' clients, with their hashes. */
   index(): Promise<ServedDocument> {
     const state = this.current();
     return keep(state, 'index', async () => {
@@ -79,7 +80,7 @@ export class OpenApiDocuments {
     );
   }
 
-  /** What was made for an older registry is dropped with it. */
+  /** Drops the documents of an older registry. */
   private current(): RegistryState {
     const { registry, endpoints } = this.options;
     const generation = `${registry.generation}/${endpoints.generation}`;
@@ -92,11 +93,11 @@ export class OpenApiDocuments {
 }
 
 /**
- * The registry at one generation, in an order that does not depend on that of registration: replicas give the same
+ * The registry at one generation. The order does not depend on the order of registration, so replicas create the same
  * text.
  */
 interface RegistryState {
-  /** By the path of the document. */
+  /** Keyed by the path of the document. */
   versions: ReadonlyMap<string, DiscoveredVersion>;
   made: Map<string, Promise<ServedDocument>>;
 }
@@ -108,7 +109,7 @@ function newState(models: readonly RegisteredModel[]): RegistryState {
   return { versions: new Map(versions), made: new Map() };
 }
 
-/** One making serves all who ask meanwhile. */
+/** Concurrent requests share one creation. */
 function keep({ made }: RegistryState, key: string, make: () => Promise<ServedDocument>): Promise<ServedDocument> {
   const known = made.get(key);
   if (known !== undefined) return known;

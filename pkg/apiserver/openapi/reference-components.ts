@@ -185,12 +185,12 @@ const failures = {
   504: 'The request took too long, or asks for a state of the future; Retry-After says when to come again.',
 } as const;
 
-/** Every failure in both its forms, by status code. */
+/** Every failure in both forms, by status code. */
 export function failureResponses(...codes: (keyof typeof failures)[]): JsonObject {
   return Object.fromEntries(codes.map((code) => [String(code), { $ref: `#/components/responses/Failure${code}` }]));
 }
 
-/** `components` but for the schemas: the same in every document. */
+/** `components` without the schemas: the same in every document. */
 export const referenceComponents: Readonly<Record<'parameters' | 'responses' | 'securitySchemes', JsonObject>> = {
   parameters: referenceParameters,
   responses: Object.fromEntries(

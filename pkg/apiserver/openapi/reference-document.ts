@@ -53,12 +53,12 @@ export function isReferenceName(name: string): name is ReferenceName {
   return Object.hasOwn(abouts, name);
 }
 
-/** Does the document show the objects of models? */
+/** Whether the document contains the objects of models. */
 export function showsModels(name: ReferenceName): boolean {
   return abouts[name].withModels;
 }
 
-/** What one version of a model adds to the reference. */
+/** The part of one model version in the reference. */
 export function* referenceParts(model: Model, version: ModelVersion): SlicedWork<FragmentParts> {
   const kind = { group: model.group, version: version.name, kind: model.names.kind };
   const object = yield* referenceObjectSchema(
@@ -78,14 +78,14 @@ export function* referenceParts(model: Model, version: ModelVersion): SlicedWork
 
 export interface ReferenceInput {
   svcVersion: string;
-  /** By which clients know the server. */
+  /** The URL of the server for clients. */
   publicUrl?: string | undefined;
-  /** Of all models, or none where the document does not show them. */
+  /** Of all models, or empty if the document does not contain them. */
   fragments: readonly DocumentFragment[];
   endpoints: Iterable<EndpointDocument>;
 }
 
-/** Puts a document together from texts that are there already: no part is parsed or copied. */
+/** Joins existing texts to a document: no part is parsed or copied. */
 export function referenceDocument(
   name: ReferenceName,
   { svcVersion, publicUrl, fragments, endpoints }: ReferenceInput,

@@ -9,15 +9,15 @@ const longestExample = 16_384;
 const watchParameters = ['watch', 'allowWatchBookmarks', 'sendInitialEvents', 'timeoutSeconds', 'lastEventId'] as const;
 const writeParameters = ['dryRun', 'fieldValidation', 'fieldManager', 'idempotencyKey', 'fence'] as const;
 
-/** `blog.example.com/v1 Post`: under this an operation is found on the page. */
+/** `blog.example.com/v1 Post`: the page groups operations by this tag. */
 export function tagName({ group, version, kind }: GroupVersionKind): string {
   return `${group === '' ? '' : `${group}/`}${version} ${kind}`;
 }
 
 /**
- * `listPost_blog_example_com_v1`: unique in the document, though kinds of other groups and versions share it, and
- * stable, whatever else is registered. A dot becomes `_` and a hyphen `__`; what is no plain operation of the kind has
- * a capitalized word at its end.
+ * `listPost_blog_example_com_v1`: unique in a document with kinds of many groups and versions, and independent of other
+ * registrations. A dot becomes `_` and a hyphen `__`; other operations than the plain ones of a kind have a capitalized
+ * word at the end.
  */
 export function operationId(verb: string, { group, version, kind }: GroupVersionKind, part = ''): string {
   const place = [...(group === '' ? [] : group.split('.')), version].map(identifier).join('_');
@@ -38,7 +38,7 @@ export class ReferenceOperations {
     this.kind = { group: model.group, version: version.name, kind: model.names.kind };
     this.schema = schemaName(this.kind);
     const example = exampleObject(version.schema, this.kind, model.scope);
-    // A schema may hold a default of any size.
+    // A schema may have a default of any size.
     this.example = JSON.stringify(example).length > longestExample ? {} : { example };
   }
 

@@ -101,7 +101,7 @@ export function parameterReferences(...names: ReferenceParameter[]): JsonObject[
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** The two parameters whose values are a model's own: they name its fields. */
+/** The two parameters that differ by model: their values are names of its fields. */
 export function fieldParameters(indexes: readonly IndexDefinition[]): JsonObject[] {
   const all = [...builtinIndexes, ...indexes];
   const sortable = all.filter(({ multi }) => !multi).map(({ name }) => name);

@@ -9,17 +9,17 @@ import {
 import { toOpenApiSchema, withObjectFields } from './to-open-api-schema.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 
-/** Kept, because they tell a client what the server does: how lists merge, and rules in CEL. */
+/** Kept because they tell clients how the server merges lists, and the rules in CEL. */
 const keptExtensions = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-validations'] as const;
 const scalars: ReadonlySet<JsonValue | undefined> = new Set(['string', 'integer', 'number', 'boolean']);
 
-/** A model's schema as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is. */
+/** A model's schema as JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export function* referenceObjectSchema(schema: JsonSchema, description: string): SlicedWork<JsonObject> {
   const { description: own, ...converted } = withObjectFields(yield* toOpenApiSchema(schema, referenceNode), metadata);
   return { description: own ?? description, required: ['apiVersion', 'kind', 'metadata'], ...withRequired(converted) };
 }
 
-/** The envelope of a list, with the kind's own items. */
+/** A list with items of the kind. */
 export function referenceListSchema(item: GroupVersionKind, listKind: string): JsonObject {
   return {
     description: `A list of ${item.kind}.`,
@@ -54,7 +54,7 @@ function mayBeObject({ type }: JsonSchema): boolean {
   return type === undefined || type === 'object';
 }
 
-/** There, a bound that is excluded is a number of its own. */
+/** In JSON Schema 2020-12 an exclusive bound is a number, not a flag. */
 function exclusive(source: JsonSchema, common: JsonObject): void {
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],
@@ -66,7 +66,7 @@ function exclusive(source: JsonSchema, common: JsonObject): void {
   }
 }
 
-/** The server's patterns are RE2; one that means nothing to ECMAScript must not break the client's validator. */
+/** The server's patterns are RE2; one that is invalid in ECMAScript must not break the client's validator. */
 function portablePattern(common: JsonObject): void {
   const { pattern } = common;
   if (typeof pattern !== 'string') return;
@@ -82,13 +82,13 @@ function embedded(common: JsonObject): JsonObject {
   return withRequired(withObjectFields(common, metadata));
 }
 
-/** What a schema says of its names holds beside what holds for all. */
+/** A schema's restrictions of names apply in addition to the rules for all objects. */
 function metadata(own: JsonValue | undefined): JsonObject {
   const restrictions = isJsonObject(own) && isJsonObject(own['properties']) ? [{ properties: own['properties'] }] : [];
   return { allOf: [reference('ObjectMeta'), ...restrictions] };
 }
 
-/** Null passes whatever else is said of the value. */
+/** Allows null in addition to the schema. */
 function nullable(schema: JsonObject): JsonObject {
   const { type, enum: values, ...others } = schema;
   const combines = ['allOf', 'anyOf', 'oneOf', 'not'].some((keyword) => Object.hasOwn(others, keyword));

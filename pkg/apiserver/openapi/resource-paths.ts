@@ -1,8 +1,8 @@
 import type { Model } from '#pkg/apimachinery/index';
 
-/** Where a model's objects are found, as path templates. */
+/** The paths of a model's objects, as path templates. */
 export interface ResourcePaths {
-  /** Over all namespaces; undefined for a cluster-scoped model. */
+  /** For all namespaces; undefined for a cluster-scoped model. */
   everywhere: string | undefined;
   collection: string;
   object: string;

@@ -7,8 +7,8 @@ import {
 } from '#pkg/apimachinery/index';
 
 /**
- * Keywords that mean the same in every dialect. What a definition may hold besides (`$ref`, anything unknown) reaches
- * no document.
+ * Keywords with the same meaning in every dialect. Any other keyword of a definition (`$ref`, unknown ones) is left out
+ * of documents.
  */
 const plainKeywords = [
   'type',
@@ -32,13 +32,14 @@ const plainKeywords = [
 ] as const satisfies readonly (keyof JsonSchema)[];
 
 /**
- * Makes one node of the other dialect: `common` holds what is the same in both, with the parts below already converted.
+ * Converts one node to another dialect: `common` has the part that is the same in both, with children already
+ * converted.
  */
 export type Dialect = (source: JsonSchema, common: JsonObject) => JsonObject;
 
 /**
- * A structural schema in another dialect, in slices; null keywords count as absent. Recursion is bounded by the depth
- * that definitions may have.
+ * A structural schema in another dialect, in slices; null keywords count as absent. The depth limit of definitions
+ * bounds the recursion.
  */
 export function* toOpenApiSchema(source: JsonSchema, dialect: Dialect): SlicedWork<JsonObject> {
   yield;
@@ -57,7 +58,7 @@ export function* toOpenApiSchema(source: JsonSchema, dialect: Dialect): SlicedWo
     const converted: [string, JsonObject][] = [];
     for (const [name, schema] of Object.entries(properties))
       converted.push([name, yield* toOpenApiSchema(schema, dialect)]);
-    // One of them may be named `__proto__`.
+    // A property may be named `__proto__`.
     common['properties'] = Object.fromEntries(converted);
   }
   if (typeof additionalProperties === 'boolean') common['additionalProperties'] = additionalProperties;
@@ -76,7 +77,7 @@ export function* toOpenApiSchema(source: JsonSchema, dialect: Dialect): SlicedWo
 }
 
 /**
- * An object schema with the fields every object has. `metadata` is a schema made of what the model says of its
+ * An object schema with the fields of every object. `metadata` creates their schema from the model's own schema of
  * metadata, which may restrict names.
  */
 export function withObjectFields(schema: JsonObject, metadata: (own: JsonValue | undefined) => JsonObject): JsonObject {

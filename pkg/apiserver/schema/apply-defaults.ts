@@ -5,17 +5,17 @@ import { cloneJson } from './json-value.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 
 /**
- * Fills in defaults, in place, wherever the parent exists; a null that is not allowed becomes the default or goes.
+ * Sets defaults in place, if the parent exists; a null that is not allowed is replaced by the default, or removed.
  *
- * A null item of a list has nowhere to go: it becomes the items' default, or stays for validation to refuse. The root's
- * metadata is not touched; a default of null is none. Source: apiextensions-apiserver, structural defaulting.
- * @throws DefaultsTooLarge past the budget; the object is half done then.
+ * A null item of a list cannot be removed: it is replaced by the items' default, or stays for validation to refuse. The
+ * root's metadata is not changed; a default of null is ignored. Source: apiextensions-apiserver, structural defaulting.
+ * @throws DefaultsTooLarge above the budget; the object is then only partly changed.
  */
 export function applyResourceDefaults(object: JsonObject, schema: JsonSchema, budget = new DefaultBudget()): void {
   defaultObject(object, schema, { root: true, budget });
 }
 
-/** The same for a value that is not a resource of its own. */
+/** The same for a value that is not a resource itself. */
 export function applyValueDefaults(value: JsonValue, schema: JsonSchema, budget = new DefaultBudget()): void {
   if (isJsonObject(value)) {
     defaultObject(value, schema, { root: false, budget });

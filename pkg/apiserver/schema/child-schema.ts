@@ -21,9 +21,7 @@ export function propertySchema(schema: JsonSchema, key: string): JsonSchema | un
   return properties && key !== '__proto__' && Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
-/**
- * The schema a field's value must follow: `'any'` where every value is welcome, undefined where the field is unknown.
- */
+/** The schema of a field's value: `'any'` if every value is allowed, undefined if the field is unknown. */
 export function childSchema(schema: JsonSchema, key: string): JsonSchema | 'any' | undefined {
   const property = propertySchema(schema, key);
   if (property !== undefined) return property;

@@ -2,7 +2,7 @@ import { fieldError, isJsonObject, type JsonSchema, type SlicedWork, type Status
 import { propertySchema } from './child-schema.ts';
 import { isSet } from './schema-keywords.ts';
 
-/** What a combination may not say: it only restricts values, the node around it says what they are. */
+/** Keywords that a combination must not have: it only restricts values, and the node around it declares them. */
 const OUTSIDE_ONLY = [
   'type',
   'title',
@@ -18,24 +18,24 @@ const OUTSIDE_ONLY = [
   'x-kubernetes-map-type',
 ] as const;
 
-/** Of one node: a client reads no more, and a schema may lack thousands. */
+/** Limit of causes for one node: more are of no use, and a schema may lack thousands. */
 const MOST_CAUSES = 100;
 
 export interface Branch {
   schema: unknown;
   path: string;
-  /** Why this is no schema at all. */
+  /** Why this is not a schema. */
   fault?: string;
-  /** One of the two types of an int-or-string, where a type is allowed. */
+  /** Whether it is one of the two types of an int-or-string, where a type is allowed. */
   typed: boolean;
-  /** Says something of the same value as the node, not of a field or an item. */
+  /** Whether it applies to the same value as the node, not to a field or an item. */
   same: boolean;
 }
 
 export interface BranchOptions {
-  /** Fields and items too, which inside a combination are parts of it. */
+  /** Whether to include fields and items, which inside a combination are parts of it. */
   nested?: boolean;
-  /** The node is an int-or-string: generators write `anyOf: [{type: integer}, {type: string}]` beside it. */
+  /** Whether the node is an int-or-string: generators add `anyOf: [{type: integer}, {type: string}]` to it. */
   intOrString?: boolean;
 }
 
@@ -84,16 +84,14 @@ export function nestedCauses(schema: Record<string, unknown>, path: string, type
   return said.map((keyword) => fieldError.forbidden(`${path}.${keyword}`, 'must be empty to be structural'));
 }
 
-/**
- * As a Go struct would be: absent, '' or false. Only `additionalProperties` and `default` mean something when false.
- */
+/** Empty as in a Go struct: absent, '' or false. For `additionalProperties` and `default`, '' and false are values. */
 function isEmpty(keyword: (typeof OUTSIDE_ONLY)[number], value: unknown): boolean {
   return (
     !isSet(value) || ((value === '' || value === false) && keyword !== 'default' && keyword !== 'additionalProperties')
   );
 }
 
-/** Every field and item a combination speaks of must be declared by the node around it. */
+/** Every field and item in a combination must be declared by the node around it. */
 export function* completenessCauses(schema: JsonSchema, path: string): SlicedWork<StatusCause[]> {
   const causes: StatusCause[] = [];
   for (const branch of combinationBranches(schema, path))

@@ -1,7 +1,7 @@
 import { maxJsonValues, StatusError, type JsonSchema } from '#pkg/apimachinery/index';
 import { countValues } from './json-value.ts';
 
-/** In bytes of JSON: what the defaults of a schema may add to one object. */
+/** Bytes of JSON that the defaults of a schema may add to one object. */
 export const maxDefaultsSize = 1 << 20;
 
 export interface DefaultBudgetOptions {
@@ -11,7 +11,7 @@ export interface DefaultBudgetOptions {
   size?: number;
 }
 
-/** The defaults of a schema multiply an object beyond what is allowed; the object is half done then. 413. */
+/** 413: the defaults of a schema make an object larger than allowed; the object is then only partly changed. */
 export class DefaultsTooLarge extends StatusError {
   constructor() {
     super(
@@ -23,8 +23,8 @@ export class DefaultsTooLarge extends StatusError {
 }
 
 /**
- * What defaults may still add to one object: a few bytes of a body can ask for a large default each, as `[{}, {}, {}]`
- * does.
+ * What defaults may still add to one object: a few bytes of a body, such as `[{}, {}, {}]`, can add a large default
+ * each.
  */
 export class DefaultBudget {
   #values: number;
@@ -35,10 +35,7 @@ export class DefaultBudget {
     this.#size = size;
   }
 
-  /**
-   * To be asked before the default is copied; `key` where it comes under one that was not there. @throws
-   * DefaultsTooLarge
-   */
+  /** Call before copying a default; `key` if it is set under a new key. @throws DefaultsTooLarge */
   spend(schema: JsonSchema, key?: string): void {
     const cost = costOf(schema);
     this.#values -= cost.values + (key === undefined ? 0 : 1);
@@ -47,7 +44,7 @@ export class DefaultBudget {
   }
 }
 
-/** Schemas do not change, and a default is filled in many times. */
+/** Schemas do not change, and a default is set many times. */
 const costs = new WeakMap<JsonSchema, { values: number; size: number }>();
 
 function costOf(schema: JsonSchema): { values: number; size: number } {

@@ -8,14 +8,14 @@ import { ValidationWalk, type WalkMeters } from './validation-walk.ts';
 
 const MOST_CAUSES = 10;
 
-/** What the defaults of one schema may cost to check, all together. */
+/** The limits of checking all defaults of one schema. */
 export interface DefaultCheck {
   leaves: LeafValidators;
   meters: WalkMeters;
   budget: DefaultBudget;
 }
 
-/** A default must be a value its own schema accepts, with no field the schema does not know. */
+/** A default must be valid by its own schema, without fields that the schema does not know. */
 export function* defaultCauses(
   schema: JsonSchema,
   path: string,

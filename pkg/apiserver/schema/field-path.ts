@@ -1,4 +1,4 @@
-/** A key may hold megabytes and is repeated in every cause below it. */
+/** A key may have megabytes, and every cause below it repeats it. */
 const LONGEST_SHOWN_KEY = 320;
 
 /** `spec` + `title` = `spec.title`; keys longer than 320 characters are shortened. */

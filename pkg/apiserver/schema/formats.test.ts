@@ -58,7 +58,7 @@ describe('formats', () => {
     expect(bad.filter((value) => check?.(value))).toEqual([]);
   });
 
-  // A check whose time is not linear would run into the test's time limit here.
+  // A check in more than linear time would exceed the test's time limit here.
   test('each has an answer to a megabyte of anything', () => {
     const texts = ['a', '1', ' ', '.', '-', ':', '1h', 'A=', '@', '%41', '"', 'a.', '\ud800', '\u0000'].map((part) =>
       part.repeat(1_000_000 / part.length),

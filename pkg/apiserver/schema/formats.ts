@@ -54,7 +54,7 @@ function matches(expression: RegExp): (text: string) => boolean {
   return (text) => expression.test(text);
 }
 
-/** Empty counts: Go writes an empty `[]byte` so. */
+/** Empty is valid: Go writes an empty `[]byte` as ''. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
@@ -109,7 +109,7 @@ function isHostname(text: string): boolean {
     );
 }
 
-/** An address alone, `local@domain`, without a display name. */
+/** An address only, `local@domain`, without a display name. */
 function isEmail(text: string): boolean {
   const at = text.lastIndexOf('@');
   if (at < 1 || text.length > 320) return false;
@@ -123,7 +123,7 @@ function isEmail(text: string): boolean {
 
 /** Absolute, or a path from the root. Source: Go's url.ParseRequestURI. */
 function isUri(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- searches for control characters
   if (/[\u0000-\u0020\u007f<>"\\^`{|}]/.test(text) || /%(?![0-9a-fA-F]{2})/.test(text)) return false;
   if (text.startsWith('/')) return true;
   const colon = text.indexOf(':');
@@ -131,7 +131,7 @@ function isUri(text: string): boolean {
   return !text.startsWith('//', colon + 1) || isAuthority(text.slice(colon + 3));
 }
 
-/** The host and port after `//`, up to the path; an empty one is that of `file:///etc`. */
+/** The host and port after `//`, up to the path; empty in `file:///etc`. */
 function isAuthority(rest: string): boolean {
   const authority = rest.split(/[/?#]/, 1)[0] ?? '';
   const host = authority.slice(authority.lastIndexOf('@') + 1);

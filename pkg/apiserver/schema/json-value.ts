@@ -70,7 +70,7 @@ export function canonicalJson(value: JsonValue | undefined): string {
 }
 
 /**
- * Is this a value JSON can carry, nested at most `depth` levels? False for cycles, functions, undefined, NaN and class
+ * Whether this is a JSON value, nested at most `depth` levels. False for cycles, functions, undefined, NaN and class
  * instances.
  */
 export function isJsonValue(value: unknown, depth = 100): value is JsonValue {

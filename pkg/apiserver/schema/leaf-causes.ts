@@ -4,7 +4,7 @@ import { childPath } from './field-path.ts';
 
 const MOST_SHOWN = 200;
 
-/** A failed rule in the words of Kubernetes. Source: k8s.io/kube-openapi/pkg/validation/errors. */
+/** A failed rule in Kubernetes' wording. Source: k8s.io/kube-openapi/pkg/validation/errors. */
 export function leafCause(error: ErrorObject, schema: JsonSchema, value: JsonValue, path: string): StatusCause {
   const params = error.params as Record<string, unknown>;
   const size = sizeOf(value);
@@ -50,7 +50,7 @@ export function enumCause(schema: JsonSchema, value: JsonValue, path: string): S
   return fieldError.notSupported(path, shown(value), (schema.enum ?? []).slice(0, MOST_SHOWN).map(shown));
 }
 
-/** A failed combination has one cause, on the field: which branch was meant is not for us to guess. */
+/** A failed combination has one cause, on the field: the server cannot know which branch was meant. */
 export function combinationCause(path: string, text: string): StatusCause {
   return fieldError.invalid(path, '', `"${path}" must ${text}`);
 }
@@ -86,7 +86,7 @@ function sizeOf(value: JsonValue): number {
   return Array.isArray(value) ? value.length : isJsonObject(value) ? Object.keys(value).length : 0;
 }
 
-/** Shortened before it is turned into text: a value may hold megabytes, and many rules may fail on it. */
+/** Shortened before it becomes text: a value may have megabytes, and many rules may fail on it. */
 function shown(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.length > MOST_SHOWN ? `${value.slice(0, MOST_SHOWN)}...` : value;
   return typeof value === 'object' && value !== null ? typeName(value) : value;

@@ -62,9 +62,9 @@ function checkOf(keyword: string, rule: unknown, slot: MeterSlot): LeafCheck | u
     case 'maxProperties':
       return (value) => !isJsonObject(value) || Object.keys(value).length <= limit;
     case 'required': {
-      // Each once: an object of one field can be asked for it a hundred thousand times.
+      // Without duplicates: otherwise one field could be checked a hundred thousand times.
       const keys = [...new Set(rule as string[])];
-      // Own properties only: a required field named `constructor` is not there because every object inherits one.
+      // Own properties only: every object inherits a `constructor`.
       return (value) => !isJsonObject(value) || keys.every((key) => Object.hasOwn(value, key));
     }
     default:
@@ -80,7 +80,7 @@ function isOfType(value: JsonValue, type: unknown): boolean {
   return typeof value === type;
 }
 
-/** As JSON Schema counts the length of a text. */
+/** The length of a text as JSON Schema counts it. */
 function codePoints(text: string): number {
   let count = text.length;
   for (let i = 0; i + 1 < text.length; i += 1) {
@@ -91,7 +91,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** In constant time; Ajv searches the whole list for every value. */
+/** Constant time; Ajv searches the whole list for every value. */
 export function isOneOf(values: JsonValue[]): LeafCheck {
   const scalars = new Set(values);
   const others = new Set(values.filter((value) => typeof value === 'object' && value !== null).map(canonicalJson));
@@ -99,7 +99,7 @@ export function isOneOf(values: JsonValue[]): LeafCheck {
     scalars.has(value) || (others.size > 0 && typeof value === 'object' && others.has(canonicalJson(value)));
 }
 
-/** As in Kubernetes, to nine digits: 0.3 is a multiple of 0.1, though no binary fraction says so. */
+/** As in Kubernetes, to nine digits: 0.3 is a multiple of 0.1, although their binary fractions are not. */
 export function isMultipleOf(factor: number, value: number): boolean {
   const quotient = factor < 1 ? (1 / factor) * value : value / factor;
   return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));

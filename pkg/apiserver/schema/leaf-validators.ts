@@ -4,7 +4,7 @@ import { numberFormats, stringFormats } from './formats.ts';
 import { isMultipleOf, isOneOf, leafCheckOf, type LeafCheck } from './leaf-checks.ts';
 import { compilePattern, PatternMeter, type MeterSlot } from './linear-pattern.ts';
 
-/** Keywords whose meaning is the same in JSON Schema. */
+/** Keywords with the same meaning in JSON Schema. */
 const SAME_KEYWORDS = [
   'enum',
   'pattern',
@@ -19,15 +19,15 @@ const SAME_KEYWORDS = [
 ] as const;
 
 /**
- * The rules of single schema nodes, without what lies below them: whether a value passes is checked here, in what it
- * fails Ajv tells.
+ * The rules of single schema nodes, without their children: `passes` decides whether a value is valid, and Ajv finds
+ * the failed rules.
  *
- * A node is prepared when the first value reaches it. Ajv compiles those that a value failed, equal ones once:
- * compiling a large schema at a stroke would hold the event loop for most of a second. What goes over nodes is
- * ValidationWalk. The schema must be a legal one (validateStructuralSchema), else preparing it throws.
+ * A node is prepared when the first value reaches it. Ajv compiles only nodes that a value failed, equal ones once:
+ * compiling a large schema at once would block the event loop for most of a second. ValidationWalk visits the nodes.
+ * The schema must be valid (validateStructuralSchema), else preparing it throws.
  */
 export class LeafValidators {
-  /** Of the walk that asks at present: checks are prepared once and used by many walks. */
+  /** The meter of the walk that is running: many walks share the prepared checks. */
   readonly #slot: MeterSlot = { meter: new PatternMeter() };
   readonly #checks = new WeakMap<JsonSchema, LeafCheck | 'none'>();
   readonly #ajv = newAjv(this.#slot);
@@ -44,7 +44,7 @@ export class LeafValidators {
     return check === 'none' || check(value);
   }
 
-  /** Every rule of the node that the value fails. */
+  /** The rules of the node that the value fails. */
   failures(schema: JsonSchema, value: JsonValue, meter: PatternMeter): ErrorObject[] {
     this.#slot.meter = meter;
     if (isFloatForInteger(schema, value)) return [typeError];
@@ -64,7 +64,7 @@ export class LeafValidators {
 
 const typeError: ErrorObject = { keyword: 'type', instancePath: '', schemaPath: '#/type', params: {} };
 
-/** To Ajv 1e21 is an integer. */
+/** Ajv accepts 1e21 as an integer. */
 function isFloatForInteger(schema: JsonSchema, value: JsonValue): boolean {
   const isWhole = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
   return isWhole && (schema.type === 'integer' || schema['x-kubernetes-int-or-string'] === true);
@@ -91,12 +91,12 @@ export function rulesOf(schema: JsonSchema): SchemaObject {
 function newAjv(slot: MeterSlot): Ajv {
   const regExp = (source: string): { test: (text: string) => boolean } => {
     const pattern = compilePattern(source);
-    // Ajv tells patterns apart by this text; without it the first one would stand for all.
+    // Ajv identifies patterns by this text; without it, it would use the first one for all.
     return { test: (text) => slot.meter.test(pattern, text), toString: () => source } as {
       test: (text: string) => boolean;
     };
   };
-  // Own properties only: a required field named `constructor` is not there because every object inherits one.
+  // Own properties only: every object inherits a `constructor`.
   const ajv = new Ajv({
     strict: false,
     allErrors: true,

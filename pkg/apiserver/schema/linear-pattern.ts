@@ -1,28 +1,28 @@
 import { RE2JS } from 're2js';
 
 /**
- * Largest program a pattern may compile to, and longest source: together they bound the time of compiling one.
+ * Largest program a pattern may compile to, and longest source: together they limit the time of compiling one.
  * `[a-z]{0,63}` compiles to about 130.
  */
 const LARGEST_PROGRAM = 2000;
 const LONGEST_SOURCE = 4096;
 
 /**
- * Work is the size of a pattern's program times the length of the text; the worst patterns take 40 ns for one, most a
- * hundredth of it. One text cannot be matched in pieces: 2 million are a tenth of a second at worst, and 15 000
- * characters under `[a-z]{0,63}`.
+ * Work is the size of a pattern's program times the length of the text. A unit takes 40 ns for the worst patterns, for
+ * most a hundredth of that. Matching one text cannot be sliced: 2 million units take a tenth of a second at worst, and
+ * are 15 000 characters under `[a-z]{0,63}`.
  */
 const MOST_WORK_A_TEXT = 2_000_000;
-/** Of one validation, which makes pauses between texts: two seconds at worst. */
+/** Limit of one validation, which pauses between texts: two seconds at worst. */
 const MOST_WORK = 50_000_000;
-/** After as much, it is time for a pause. */
+/** Work after which the validation pauses. */
 const WORK_A_SLICE = 100_000;
 
 const MOST_CACHED = 500;
 
 export interface LinearPattern {
   readonly expression: RE2JS;
-  /** Size of the compiled program: the work one character may cost. */
+  /** Size of the compiled program: the work of one character. */
   readonly size: number;
 }
 
@@ -31,8 +31,7 @@ const cache = new Map<string, LinearPattern>();
 /**
  * Compiles a schema's `pattern` for RE2, whose time is linear in the text: no pattern can hang the server.
  *
- * @throws Error that says in words what is wrong: not RE2 syntax (lookarounds and back references are not), or too
- * large.
+ * @throws Error that describes the problem: not RE2 syntax (no lookarounds, no back references), or too large.
  */
 export function compilePattern(source: string): LinearPattern {
   const known = cache.get(source);
@@ -47,7 +46,7 @@ export function compilePattern(source: string): LinearPattern {
   return compiled;
 }
 
-/** Counts the work of one validation; past a limit nothing matches, and `refusal` says why. */
+/** Counts the work of one validation; above a limit nothing matches, and `refusal` has the reason. */
 export class PatternMeter {
   #work = 0;
   #refusal: string | undefined;
@@ -68,7 +67,7 @@ export class PatternMeter {
     return this.#refusal === undefined && pattern.expression.test(text);
   }
 
-  /** Is it time for a pause? Once for each. */
+  /** Whether the validation should pause; true once per pause. */
   takePause(): boolean {
     if (this.#sincePause < WORK_A_SLICE) return false;
     this.#sincePause = 0;
@@ -76,7 +75,7 @@ export class PatternMeter {
   }
 }
 
-/** The meter of whichever validation asks at present: compiled checks are shared by all. */
+/** The meter of the validation that is running: all validations share the compiled checks. */
 export interface MeterSlot {
   meter: PatternMeter;
 }

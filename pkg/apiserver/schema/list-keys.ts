@@ -10,8 +10,7 @@ import { canonicalJson } from './json-value.ts';
 export type ItemKey = (item: JsonValue) => string;
 
 /**
- * How items of this list are told apart: by their keys (map), by themselves (set); undefined where order is all
- * (atomic).
+ * The identity of items in this list: their keys (map), the whole item (set); undefined if only order counts (atomic).
  */
 export function itemKeyOf(schema: JsonSchema): ItemKey | undefined {
   if (schema['x-kubernetes-list-type'] === 'set') return canonicalJson;
@@ -19,14 +18,14 @@ export function itemKeyOf(schema: JsonSchema): ItemKey | undefined {
   return (item) => canonicalJson(keysOf(item, schema));
 }
 
-/** What a duplicate is reported as: the item of a set, the keys of a map's item. */
+/** The value of a duplicate in its cause: the item of a set, the keys of a map's item. */
 export function duplicateValue(item: JsonValue, schema: JsonSchema): JsonValue {
   return schema['x-kubernetes-list-type'] === 'map' ? keysOf(item, schema) : item;
 }
 
 const ITEMS_A_SLICE = 64;
 
-/** The key of each item, in their order. */
+/** The key of each item, in order. */
 export function* keysInList(list: readonly JsonValue[], keyOf: ItemKey): SlicedWork<string[]> {
   const keys: string[] = [];
   for (const item of list) {
@@ -36,7 +35,7 @@ export function* keysInList(list: readonly JsonValue[], keyOf: ItemKey): SlicedW
   return keys;
 }
 
-/** Keys that are there twice or more. */
+/** Keys that occur more than once. */
 export function repeatedKeys(keys: readonly string[]): Set<string> {
   const seen = new Set<string>();
   const twice = new Set<string>();

@@ -3,7 +3,7 @@ import { propertySchema } from './child-schema.ts';
 
 const SCALARS: ReadonlySet<string | undefined> = new Set(['boolean', 'integer', 'number', 'string']);
 
-/** Faults of `x-kubernetes-list-type`, `-list-map-keys` and `-map-type`. Source: apiextensions-apiserver, listtype. */
+/** Errors in `x-kubernetes-list-type`, `-list-map-keys` and `-map-type`. Source: apiextensions-apiserver, listtype. */
 export function listSchemaCauses(schema: JsonSchema, path: string): StatusCause[] {
   const listType = schema['x-kubernetes-list-type'] ?? undefined;
   const mapType = schema['x-kubernetes-map-type'] ?? undefined;

@@ -1,4 +1,4 @@
-/** ISBN-10 or ISBN-13; spaces and hyphens between the digits are free. */
+/** ISBN-10 or ISBN-13; spaces and hyphens between the digits are allowed. */
 export function isBookNumber(text: string): boolean {
   return isShortBookNumber(text) || isLongBookNumber(text);
 }
@@ -14,7 +14,7 @@ export function isLongBookNumber(text: string): boolean {
   return /^97[89]\d{10}$/.test(digits) && weightedSum(digits, (index) => (index % 2 === 0 ? 1 : 3)) % 10 === 0;
 }
 
-/** 13 to 19 digits whose check digit is right. Source: ISO/IEC 7812, Luhn. */
+/** 13 to 19 digits with a valid check digit. Source: ISO/IEC 7812, Luhn. */
 export function isCardNumber(text: string): boolean {
   const digits = withoutSeparators(text);
   if (!/^\d{13,19}$/.test(digits)) return false;

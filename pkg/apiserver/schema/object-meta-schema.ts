@@ -5,8 +5,8 @@ const time: JsonSchema = { type: 'string', format: 'date-time', nullable: true }
 const texts: JsonSchema = { type: 'object', additionalProperties: text };
 
 /**
- * Metadata of a resource embedded in another (`x-kubernetes-embedded-resource`): fields outside it are pruned, wrong
- * types refused. Times may be null, as Go programs write them. Source: metav1.ObjectMeta.
+ * Metadata of a resource embedded in another (`x-kubernetes-embedded-resource`): unknown fields are pruned, wrong types
+ * refused. Times may be null, as Go programs write them. Source: metav1.ObjectMeta.
  */
 export const objectMetaSchema: JsonSchema = {
   type: 'object',

@@ -3,14 +3,14 @@ import { childSchema, isEmbeddedResource, isResourceField, preservesUnknownField
 import { childPath, itemPath } from './field-path.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 
-/** Paths named in one answer; pruning itself goes on past them. */
+/** Paths listed in one answer; pruning itself continues beyond. */
 const mostPaths = 100;
 
 /**
- * Removes fields the schema does not know, in place, and names the first 100 by JSON path.
+ * Removes unknown fields in place, and returns the JSON paths of the first 100.
  *
  * `apiVersion`, `kind` and `metadata` of the root stay whatever the schema says. Under
- * `x-kubernetes-preserve-unknown-fields` unknown fields stay, and what is declared there is pruned by its own schema.
+ * `x-kubernetes-preserve-unknown-fields` unknown fields stay, and declared fields are pruned by their own schema.
  * `additionalProperties: true` keeps whole values.
  */
 export function pruneResource(object: JsonObject, schema: JsonSchema): string[] {
@@ -19,7 +19,7 @@ export function pruneResource(object: JsonObject, schema: JsonSchema): string[] 
   return pruning.unknown;
 }
 
-/** The same for a value that is not a resource of its own, such as a default. */
+/** The same for a value that is not a resource itself, such as a default. */
 export function pruneValue(value: JsonValue, schema: JsonSchema): string[] {
   const pruning = new Pruning();
   pruning.value(value, schema);
@@ -27,9 +27,9 @@ export function pruneValue(value: JsonValue, schema: JsonSchema): string[] {
 }
 
 class Pruning {
-  /** Paths of what was removed. */
+  /** Paths of removed fields. */
   readonly unknown: string[] = [];
-  /** To where the walk is; written out only for what is removed. */
+  /** The path of the current value; formatted only for removed fields. */
   readonly #way: (string | number)[] = [];
 
   value(value: JsonValue, schema: JsonSchema): void {
@@ -59,7 +59,7 @@ class Pruning {
   }
 
   #step(to: string | number, value: JsonValue, schema: JsonSchema): void {
-    // Nothing is below a text or a number.
+    // A scalar has no children.
     if (typeof value !== 'object' || value === null) return;
     this.#way.push(to);
     this.value(value, schema);

@@ -24,9 +24,7 @@ interface RealSchema {
   schema: JsonSchema;
 }
 
-/**
- * Definitions and objects of public projects, kept beside the repository; without them there is nothing to test here.
- */
+/** Definitions and objects of public projects, stored outside the repository; without them these tests are skipped. */
 const data = new URL('../../../../shared/data/', import.meta.url);
 const here = existsSync(data) ? describe : describe.skip;
 

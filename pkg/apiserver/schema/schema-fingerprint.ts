@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
 import { canonicalJson } from './json-value.ts';
 
-/** Keywords for people. A field may have one of these names: only keywords are left out, not fields. */
+/** Documentation keywords. A field may have one of these names: only keywords are left out, not fields. */
 const DOCUMENTATION: ReadonlySet<string> = new Set([
   'description',
   'title',
@@ -13,19 +13,21 @@ const DOCUMENTATION: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Hash of everything in the schema that decides pruning, defaulting and validation: SHA-256, 64 hex digits.
+ * Hash of everything in the schema that affects pruning, defaulting and validation: SHA-256, 64 hex digits.
  *
- * Equal fingerprints mean that an object accepted under one schema is stored the same under the other. Texts for people
- * are left out, the order of keys does not matter.
+ * Equal fingerprints mean that an object accepted under one schema is stored the same under the other. Documentation is
+ * left out; the order of keys does not matter.
  */
 export function schemaFingerprint(schema: JsonSchema): string {
-  // Interfaces have no index signature; this one is JSON all the same.
+  // Interfaces have no index signature, but this one is JSON.
   return createHash('sha256')
     .update(essential(schema as JsonObject))
     .digest('hex');
 }
 
-/** The canonical JSON of what matters; made at a stroke, since a schema may have tens of thousands of parts. */
+/**
+ * The canonical JSON of the relevant keywords; built in one pass, since a schema may have tens of thousands of parts.
+ */
 function essential(schema: JsonObject): string {
   return members(schema, (keyword, value) =>
     DOCUMENTATION.has(keyword) || value === undefined || value === null ? undefined : essentialValue(keyword, value),
@@ -53,7 +55,7 @@ function part(value: JsonValue | undefined): string {
   return isJsonObject(value) ? essential(value) : canonicalJson(value);
 }
 
-/** A JSON object in the order of its keys, without those for which there is no text. */
+/** A JSON object with sorted keys, without members whose text is undefined. */
 function members(
   object: JsonObject,
   textOf: (key: string, value: JsonValue | undefined) => string | undefined,

@@ -4,7 +4,7 @@ import { compilePattern } from './linear-pattern.ts';
 
 type Kind = 'boolean' | 'count' | 'number' | 'string' | 'strings' | 'values' | 'rules';
 
-/** The keywords whose value is not itself made of schemas. Unknown ones are ignored, as Kubernetes drops them. */
+/** The keywords whose value is not made of schemas. Unknown ones are ignored, as Kubernetes drops them. */
 const KEYWORDS: readonly (readonly [name: string, kind: Kind])[] = [
   ['type', 'string'],
   ['format', 'string'],
@@ -52,12 +52,12 @@ const EXPECTED: Record<Kind, { is: (value: unknown) => boolean; name: string }> 
   },
 };
 
-/** What Kubernetes' schemas leave out of OpenAPI. */
+/** OpenAPI keywords that Kubernetes' schemas do not support. */
 const UNSUPPORTED = ['$ref', 'definitions', 'dependencies', 'patternProperties', 'additionalItems'] as const;
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const;
 
-/** Faults of a node's own keywords, each seen for itself. */
+/** Errors in a node's own keywords, each checked by itself. */
 export function keywordCauses(schema: Record<string, unknown>, path: string): StatusCause[] {
   const mistyped = KEYWORDS.filter(([name, kind]) => isSet(schema[name]) && !EXPECTED[kind].is(schema[name]));
   if (mistyped.length > 0) {
@@ -101,7 +101,7 @@ export function keywordCauses(schema: Record<string, unknown>, path: string): St
   return causes;
 }
 
-/** Null counts as absent: Go's decoder takes it so. */
+/** Null counts as absent, as in Go's decoder. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

@@ -5,7 +5,7 @@ import { cloneJson } from './json-value.ts';
 import { compileSchemaValidator } from './schema-validator.ts';
 import { validateStructuralSchema } from './structural-schema.ts';
 
-/** A schema together with values that follow it. */
+/** A schema with values that are valid by it. */
 interface Sample {
   schema: JsonSchema;
   value: fc.Arbitrary<JsonValue>;
@@ -54,7 +54,7 @@ const sample: fc.Arbitrary<Sample> = fc.letrec<{ node: Sample }>((tie) => ({
   ),
 })).node;
 
-/** Whatever JSON.parse may give, names of prototypes included. */
+/** Any result of JSON.parse, including prototype keys. */
 const hostile = fc
   .letrec<{ value: JsonValue }>((tie) => ({
     value: fc.oneof(

@@ -624,7 +624,7 @@ describe('SchemaValidator.validating with what stood there before', () => {
       };
       value = { big: { a: 1 }, deep: value };
     }
-    // The members are equal, but for one: none of the levels is, and each is compared.
+    // All members are equal except one, so no level is equal, and each is compared.
     const change = (of: JsonValue): JsonValue =>
       JSON.parse(JSON.stringify(of).replace('"deep":2', '"deep":3')) as JsonValue;
     let slices = 0;

@@ -18,41 +18,40 @@ import { ValidationWalk } from './validation-walk.ts';
 import { VisitMeter } from './visit-meter.ts';
 
 /**
- * What one version's schema does to its objects. Its work is bounded, and that of validation, which is most, comes in
- * slices too.
+ * Prunes, defaults and validates objects by one version's schema. Its work is bounded; validation, the largest part,
+ * can run in slices.
  */
 export interface SchemaValidator {
   /**
-   * Removes fields the schema does not know, in place.
+   * Removes unknown fields in place.
    *
    * @returns their JSON paths (`spec.bogus`, `spec.list[0].x`), at most 100.
    */
   prune(object: JsonObject): string[];
   /**
-   * Fills in defaults, in place; a null that is not allowed becomes the default or goes. Without a budget the standard
-   * one is meant.
-   * @throws DefaultsTooLarge, a StatusError 413, past the budget; the object is half done then.
+   * Sets defaults in place; a null that is not allowed is replaced by the default, or removed. Default: a standard
+   * budget.
+   * @throws DefaultsTooLarge, a StatusError 413, above the budget; the object is then only partly changed.
    */
   applyDefaults(object: JsonObject, budget?: DefaultBudget): void;
   /**
    * Causes of a 422, at most 100; none if the object is valid. The object is not changed.
    *
-   * With `old`, what was invalid before and did not change passes (see ValidationWalk for the rules of that).
+   * With `old`, values that were invalid before and did not change pass (rules: see ValidationWalk).
    */
   validate(object: JsonObject, old?: JsonObject): StatusCause[];
   /** The same in slices; neither object may change meanwhile. */
   validating(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]>;
-  /** The same for the `status` part alone: a spec that is invalid does not keep a controller from reporting. */
+  /** The same for the `status` only: an invalid spec must not prevent a controller from writing status. */
   validatingStatus(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]>;
   /** True if the schema or a part of it carries `x-kubernetes-validations`, which are not enforced. */
   readonly hasRules: boolean;
 }
 
 /**
- * Makes the validator of a schema that `validateStructuralSchema` finds no fault with, and that does not change from
- * then on.
+ * Creates the validator of a schema that `validateStructuralSchema` accepts and that does not change afterwards.
  *
- * It costs nothing now: rules are compiled as the first objects need them. Objects must not be nested deeper than the
+ * Creating it is cheap: rules are compiled when the first objects need them. Objects must not be nested deeper than the
  * decoder allows (100).
  */
 export function compileSchemaValidator(schema: JsonSchema): SchemaValidator {
@@ -98,12 +97,12 @@ class StructuralSchemaValidator implements SchemaValidator {
 
   *#walk(visit: (walk: ValidationWalk) => SlicedWork<void>): SlicedWork<StatusCause[]> {
     this.#leaves ??= new LeafValidators();
-    // Of this validation alone: others may go on between its slices.
+    // Separate meters for each validation: others may run between its slices.
     const meters = { visits: new VisitMeter(), patterns: new PatternMeter() };
     const walk = new ValidationWalk(this.#leaves, { meters });
     yield* visit(walk);
     if (meters.visits.exhausted) return [fieldError.invalid('', 'object', meters.visits.refusal)];
-    // Past the limit `not: {pattern}` would pass unchecked, so the object as a whole is refused.
+    // Above the limit `not: {pattern}` would pass unchecked, so the whole object is refused.
     if (meters.patterns.refusal !== undefined) return [fieldError.invalid('', 'object', meters.patterns.refusal)];
     return walk.causes;
   }

@@ -19,7 +19,7 @@ import { VisitMeter } from './visit-meter.ts';
 const MOST_CAUSES = 100;
 const DEEPEST = 100;
 
-/** These would reach an object's prototype, and never arrive in one. */
+/** Names that would reach an object's prototype; no object contains them. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 type Level = 'root' | 'field' | 'item';
@@ -31,16 +31,18 @@ interface Place {
   defaults: DefaultRule;
 }
 
-/** Defaults reach only `name` and `labels` of an embedded resource's metadata, and nothing in the resource's own. */
+/**
+ * Defaults apply only to `name` and `labels` of an embedded resource's metadata, and to nothing in the resource's own.
+ */
 type DefaultRule = 'allowed' | 'names-only' | 'forbidden';
 
 /**
- * Is this a legal structural schema? One cause a fault, at most 100, in field paths below `fieldPath`.
+ * Checks that this is a valid structural schema. One cause per error, at most 100, with field paths below `fieldPath`.
  *
- * Accepts what Kubernetes accepts: every field typed, combinations that only restrict, defaults that are valid
- * themselves, consistent list keys. Beyond it: patterns must be RE2 of bounded size, names that reach prototypes are
- * refused, and so is nesting deeper than 100 or a schema larger than SchemaBudget allows. Null keywords count as
- * absent, unknown ones are ignored. Source: apiextensions-apiserver, pkg/apiserver/schema/validation.go.
+ * Accepts what Kubernetes accepts: every field typed, combinations that only restrict, valid defaults, consistent list
+ * keys. In addition, patterns must be RE2 of bounded size, and prototype keys, nesting deeper than 100 and a schema
+ * above the SchemaBudget are refused. Null keywords count as absent, unknown ones are ignored. Source:
+ * apiextensions-apiserver, pkg/apiserver/schema/validation.go.
  */
 export function validateStructuralSchema(schema: unknown, fieldPath: string): StatusCause[] {
   return runAtOnce(validatingStructuralSchema(schema, fieldPath));
@@ -63,7 +65,7 @@ class StructuralCheck {
   readonly #budget = new SchemaBudget();
   #spent = false;
 
-  /** Checks a node with all below it. */
+  /** Checks a node and all nodes below it. */
   *node(raw: unknown, place: Place): SlicedWork<void> {
     const before = this.causes.length;
     yield;
@@ -74,7 +76,7 @@ class StructuralCheck {
       ]);
       return;
     }
-    // Only read as one after its keywords were found to be of the right types.
+    // Typed only after its keywords have the right types.
     const schema: JsonSchema = raw;
     if (!this.#readable(raw, place.path)) return;
     this.#add(typeCauses(schema, place));
@@ -82,7 +84,7 @@ class StructuralCheck {
     yield* this.#fields(schema, place);
     yield* this.#items(schema, place);
     yield* this.#combinations(schema, place);
-    // These three read the parts below as schemas, so those must be.
+    // These checks read the parts below as schemas, so the parts must be valid.
     if (this.causes.length > before) return;
     this.#add(listSchemaCauses(schema, place.path));
     this.#add(yield* completenessCauses(schema, place.path));
@@ -93,7 +95,7 @@ class StructuralCheck {
     this.causes.push(...causes.slice(0, MOST_CAUSES));
   }
 
-  /** False once a limit is passed; the first part past it is the cause, the others are not looked at. */
+  /** False above a limit; the first part above it is the cause, the others are not checked. */
   #affordable(raw: unknown, { path, depth }: { path: string; depth: number }): boolean {
     if (this.#spent || this.causes.length >= MOST_CAUSES) return false;
     const pattern = isJsonObject(raw) ? raw['pattern'] : undefined;
@@ -111,7 +113,7 @@ class StructuralCheck {
     return false;
   }
 
-  /** Keywords of the right types, and rules the budget still holds. */
+  /** Whether the keywords have the right types, and the rules fit into the budget. */
   #readable(raw: Record<string, unknown>, path: string): boolean {
     const causes = keywordCauses(raw, path);
     this.#add(causes);
@@ -212,7 +214,7 @@ function typeCauses(schema: JsonSchema, { path, level }: Place): StatusCause[] {
   return causes;
 }
 
-/** apiVersion, kind and metadata are the server's: a schema may only restrict the names. */
+/** The server defines apiVersion, kind and metadata: a schema may only restrict the names. */
 function resourceCauses(schema: JsonSchema, { path, level }: Place): StatusCause[] {
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
   const properties = isJsonObject(schema.properties)

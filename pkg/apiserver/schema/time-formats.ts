@@ -6,7 +6,7 @@ export function isCalendarDate(text: string): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
 }
 
-/** `2024-02-29T23:59:59.5Z`, with an offset or Z; no leap second, as Go knows none. Source: RFC 3339 date-time. */
+/** `2024-02-29T23:59:59.5Z`, with an offset or Z; no leap second, as in Go. Source: RFC 3339 date-time. */
 export function isDateTime(text: string): boolean {
   const match = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}):(\d{2}))$/.exec(text);
   if (match === null) return false;
@@ -20,7 +20,7 @@ export function isDateTime(text: string): boolean {
   return inRange && isCalendarDate(date);
 }
 
-/** Go's `1h30m`, `-1.5s`, `0`, and the words `3 days`. Source: kube-openapi strfmt.ParseDuration. */
+/** Go's `1h30m`, `-1.5s`, `0`, and forms like `3 days`. Source: kube-openapi strfmt.ParseDuration. */
 export function isDuration(text: string): boolean {
   if (text.length > 128) return false;
   if (

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 
-/** Does any part of the schema carry rules (`x-kubernetes-validations`)? */
+/** Whether any part of the schema has rules (`x-kubernetes-validations`). */
 export function hasValidationRules(schema: JsonSchema): boolean {
   if ((schema['x-kubernetes-validations'] ?? []).length > 0) return true;
   for (const name of Object.keys(schema.properties ?? {}))

@@ -19,35 +19,35 @@ import type { VisitMeter } from './visit-meter.ts';
 
 const MOST_CAUSES = 100;
 
-/** Values looked at between two pauses. */
+/** Values checked between two pauses. */
 const VALUES_A_SLICE = 64;
 
-/** What the work of a walk is counted with; walks that one walk begins share its meters. */
+/** The meters of a walk; the walks that it starts share them. */
 export interface WalkMeters {
   visits: VisitMeter;
   patterns: PatternMeter;
 }
 
-/** Only the count matters where a combination is tried. */
+/** Trying a combination only needs the count of causes. */
 const UNNAMED: StatusCause = { reason: 'FieldValueInvalid', message: '' };
 
 interface Site {
   schema: JsonSchema;
   value: JsonValue;
-  /** What stood here before; undefined if nothing did, or if it cannot be told (items of an atomic list). */
+  /** The old value at this place; undefined if there was none, or if it is unknown (items of an atomic list). */
   old: JsonValue | undefined;
   path: string;
 }
 
 /**
- * One validation of one value: goes down schema and value together and gathers at most 100 causes.
+ * One validation of one value: walks schema and value together and collects at most 100 causes.
  *
  * Ratcheting, as in Kubernetes: causes found at or below a value equal to the old one at its place are dropped. Fields
  * are matched by name, items of `map` lists by their keys, items of other lists not at all (the list as a whole is). A
  * rule on a parent (required, counts, allOf, anyOf, oneOf, not) therefore passes only if the whole parent is unchanged;
  * inside a combination nothing is matched. Duplicates pass if the old list had them too.
  *
- * The work comes in slices, since a large object takes long; value and old value must not change meanwhile.
+ * The work runs in slices, since a large object takes long; value and old value must not change meanwhile.
  */
 export class ValidationWalk {
   readonly causes: StatusCause[] = [];
@@ -55,18 +55,18 @@ export class ValidationWalk {
   readonly #meters: WalkMeters;
   readonly #most: number;
   #values = 0;
-  /** Is what is visited a part of a combination? Visits count then: without combinations each value has but one. */
+  /** Whether the walk is inside a combination. Only then visits are counted: otherwise each value has just one. */
   #combined: boolean;
 
   constructor(leaves: LeafValidators, { meters, most = MOST_CAUSES }: { meters: WalkMeters; most?: number }) {
     this.#leaves = leaves;
     this.#meters = meters;
     this.#most = most;
-    // A walk that only tries is one of a combination.
+    // A walk with one wanted cause tries a part of a combination.
     this.#combined = most === 1;
   }
 
-  /** A whole resource: its apiVersion, kind and metadata follow only what the schema declares of them. */
+  /** Visits a whole resource: only declared parts of its apiVersion, kind and metadata are checked. */
   visitRoot(schema: JsonSchema, object: JsonObject, old: JsonObject | undefined): SlicedWork<void> {
     return this.#visit({ schema, value: object, old, path: '' }, true);
   }
@@ -75,14 +75,14 @@ export class ValidationWalk {
     return this.#visit(site, false);
   }
 
-  /** Past the limit of visits too: whoever asked for the walk then refuses the whole. */
+  /** Also true above the limit of visits: the caller of the walk then refuses the whole object. */
   get #full(): boolean {
     return (
       this.causes.length >= this.#most || this.#meters.visits.exhausted || this.#meters.patterns.refusal !== undefined
     );
   }
 
-  /** A walk that only tries stops at the first failure and needs no words. */
+  /** A walk that only tries stops at the first failure and needs no message. */
   #add(makeCause: () => StatusCause): void {
     if (!this.#full) this.causes.push(this.#most === 1 ? UNNAMED : makeCause());
   }
@@ -91,12 +91,12 @@ export class ValidationWalk {
     if (this.#full) return;
     if (++this.#values % VALUES_A_SLICE === 0 || this.#meters.patterns.takePause()) yield;
     if (this.#combined) this.#meters.visits.count(site.value);
-    // Whatever is wrong with it was wrong before: a long text need not be matched again.
+    // An unchanged scalar needs no check: for example, a long text need not be matched again.
     if (site.value === site.old && typeof site.value !== 'object') return;
     const before = this.causes.length;
     yield* this.#check(site, root);
     if (this.causes.length === before || site.old === undefined) return;
-    // All that is in a container is compared, on every level anew.
+    // Compares all of a container's content, again on every level.
     if (typeof site.value === 'object') yield;
     if (equalJson(site.value, site.old)) this.causes.length = before;
   }
@@ -107,7 +107,7 @@ export class ValidationWalk {
       this.#checkNull(site);
       return;
     }
-    // The whole of a container is compared with each of them, on every level anew.
+    // Compares the whole container with each of them, again on every level.
     if (schema.enum && typeof value === 'object') yield;
     if (!this.#checkLeaf(site)) return;
     if (Array.isArray(value)) yield* this.#checkItems(site, value);
@@ -121,7 +121,7 @@ export class ValidationWalk {
     else if (schema.enum && !schema.enum.includes(null)) this.#add(() => enumCause(schema, value, path));
   }
 
-  /** False if the value is of another type: then nothing else said of it would help. */
+  /** False if the value has the wrong type: then no other rule applies. */
   #checkLeaf({ schema, value, path }: Site): boolean {
     if (this.#leaves.passes(schema, value, this.#meters.patterns)) return true;
     if (this.#most === 1) {
@@ -220,12 +220,12 @@ export class ValidationWalk {
       this.#add(() => combinationCause(path, 'not validate the schema (not)'));
   }
 
-  /** How many of the schemas the value passes; no more than `enough` are looked for. */
+  /** The number of schemas that accept the value; stops at `enough`. */
   *#passing(schemas: readonly JsonSchema[], value: JsonValue, enough = Infinity): SlicedWork<number> {
     let count = 0;
     for (const schema of schemas) {
       const attempt = new ValidationWalk(this.#leaves, { meters: this.#meters, most: 1 });
-      // A walk of its own makes its pauses by its own count, which may be short.
+      // Each attempt counts its own values for pauses, and may be short.
       if (++this.#values % VALUES_A_SLICE === 0) yield;
       yield* attempt.visit({ schema, value, old: undefined, path: '' });
       if (attempt.causes.length === 0) count += 1;

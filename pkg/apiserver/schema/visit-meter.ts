@@ -1,12 +1,12 @@
 import type { JsonValue } from '#pkg/apimachinery/index';
 
 /**
- * Values that one validation may try parts of combinations on: two parts on each of a hundred thousand items. All of it
- * takes some hundred milliseconds.
+ * Values that one validation may check against parts of combinations: two parts on each of a hundred thousand items.
+ * All of it takes a few hundred milliseconds.
  */
 const MOST_VISITS = 200_000;
 
-/** Characters that the rules of a node go through in the time of one visit. */
+/** Characters that a node's rules process in the time of one visit. */
 const CHARACTERS_PER_VISIT = 64;
 
 /**
@@ -22,7 +22,7 @@ export class VisitMeter {
     return this.#visits > MOST_VISITS;
   }
 
-  /** Members count with the value that holds them, whether they are looked at or not. */
+  /** Members count with the value that contains them, even if they are not visited. */
   count(value: JsonValue): void {
     if (typeof value === 'string') this.#visits += 1 + Math.floor(value.length / CHARACTERS_PER_VISIT);
     else if (Array.isArray(value)) this.#visits += 1 + value.length;

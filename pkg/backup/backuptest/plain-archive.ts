@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
-/**
- * A backup taken apart into its lines and rows, for a test to forge it, and put together again with a checksum that
- * fits.
- */
+/** A backup parsed into lines and rows, which a test can forge and write again with a valid checksum. */
 export interface PlainTable {
   line: Record<string, unknown>;
   rows: Buffer;

@@ -2,8 +2,8 @@ import { sql, type Kysely } from 'kysely';
 import type { BackedUpSchema } from '../backed-up-schema.ts';
 
 /**
- * A schema with whatever the program's own have: references in a circle, generated and identity columns, rows of
- * migrations, tables of runtime.
+ * A schema with all features of the program's own schemas: circular references, generated and identity columns, rows
+ * from migrations, runtime tables.
  */
 export const shop: BackedUpSchema = {
   name: 'shop',
@@ -19,7 +19,7 @@ export const shop: BackedUpSchema = {
   contents: {
     '0001_base': {
       tables: { customers: ['id', 'name', 'best'], receipts: ['id', 'text', 'customer'], kinds: ['id', 'name'] },
-      // Nothing is taken from the last.
+      // No value of the last one is used.
       sequences: ['customers_id_seq', 'kinds_id_seq', 'vouchers'],
     },
     '0002_notes': { tables: { customers: ['id', 'name', 'best', 'note'] } },
@@ -59,7 +59,7 @@ async function makeBase(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-/** Rows of every kind, and two tables of runtime. */
+/** Rows of every kind, and two runtime tables. */
 export const filled = `
   INSERT INTO shop.customers (name, note) VALUES (E'tab\\there, line\\nbreak, \\\\. and \\\\N', NULL), ('quote '' " ünï 😀', ''), ('', 'x');
   INSERT INTO shop.receipts VALUES (1, NULL, 2), (2, 'said', 3);
@@ -82,10 +82,7 @@ export const filled = `
   CREATE TABLE shop.m_2 (gone text);
   CREATE TABLE shop.m_3 (body text)`;
 
-/**
- * How its tables are made, and what is in them; left out: order of columns' numbers, which a dropped column leaves its
- * gap in.
- */
+/** The definition and content of its tables, without column numbers, in which a dropped column leaves a gap. */
 export const structure = `
   SELECT c.relname || ' ' || c.relkind::text || ' ' || coalesce(array_to_string(c.reloptions, ','), '') AS line FROM pg_class c WHERE c.relnamespace = 'shop'::regnamespace AND c.relname <> 'm_2'
   UNION ALL SELECT a.attrelid::regclass || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || a.attcollation || coalesce(pg_get_expr(d.adbin, d.adrelid), '') FROM pg_attribute a

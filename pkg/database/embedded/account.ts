@@ -1,8 +1,8 @@
 import { runProgram, type Account } from './run-program.ts';
 
 /**
- * Who PostgreSQL runs as when we are root, which it refuses to run as: `postgres` where that user exists, else
- * `nobody`. Undefined when we are not root: then PostgreSQL runs as ourselves. Nothing is added to the system.
+ * The account of PostgreSQL if this process is root, which PostgreSQL refuses: `postgres` if that user exists, else
+ * `nobody`. Undefined if this process is not root: PostgreSQL then runs as the same user. No user is created.
  */
 export async function postgresAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -18,7 +18,7 @@ async function lookUp(name: string): Promise<Account | undefined> {
   }
 }
 
-/** Whether the account can enter a folder, asked of the kernel, so that every parent, access list and mount counts. */
+/** Whether the account can enter a folder. The kernel decides, so all parents, ACLs and mounts count. */
 export async function canEnter(folder: string, account: Account | undefined): Promise<boolean> {
   try {
     await runProgram('test', ['-x', folder], account);

@@ -26,23 +26,22 @@ const POINTER = 'pgdata-location';
 const SYSTEM_FOLDER = '/var/lib/svc';
 
 /**
- * Superuser of every cluster made here; local connections are trusted, who may make them is decided by the socket's
- * folder.
+ * Superuser of every cluster created here. Local connections are trusted; the socket's folder decides who can connect.
  */
 export const CLUSTER_USER = 'svc';
 
-/** Makes the data folder where it is missing and returns its real path. */
+/** Creates the data folder if it is missing and returns its real path. */
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const made = await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  // PostgreSQL's own user has to pass through; it still cannot list the folder.
+  // PostgreSQL's user must be able to enter it; it still cannot list the folder.
   if (made !== undefined && process.getuid?.() === 0) await chmod(dataDir, 0o711);
   return realpath(dataDir);
 }
 
 /**
- * The folder that holds the clusters: the data folder itself, or, when PostgreSQL's user cannot enter that (a data
- * folder under /root), a folder of its own under /var/lib/svc, which the file `pgdata-location` in the data folder then
- * names for good.
+ * The folder that holds the clusters: the data folder, or, if PostgreSQL's user cannot enter it (for example under
+ * /root), a folder under /var/lib/svc. The file `pgdata-location` in the data folder then names that folder
+ * permanently.
  */
 export async function locateHome(dataDir: string, account: Account | undefined): Promise<string> {
   const pointer = await readFile(join(dataDir, POINTER), 'utf8').catch(ignoreMissing);
@@ -69,7 +68,7 @@ async function makeRootFolder(folder: string): Promise<void> {
     throw new DatabaseError(`${folder} must belong to root and be writable by nobody else.`);
 }
 
-/** Written only once there is a cluster to point to, so a pointer without one means a lost cluster. */
+/** Written only after the cluster exists, so a pointer without a cluster means that the cluster is lost. */
 export async function rememberHome(dataDir: string, home: string, log: DatabaseLog): Promise<void> {
   if (home === dataDir) return;
   const pointer = join(dataDir, POINTER);
@@ -81,16 +80,16 @@ export async function rememberHome(dataDir: string, home: string, log: DatabaseL
   );
 }
 
-/** Major versions of which a finished cluster is there. */
+/** Major versions with a complete cluster. */
 export async function listMajors(home: string): Promise<number[]> {
   const names = await readdir(home);
   return names.flatMap((name) => (/^pgdata-\d+$/.test(name) ? [Number(name.slice('pgdata-'.length))] : []));
 }
 
 /**
- * Who a cluster runs as: its owner, when it exists and we are root, so that the choice between `postgres` and `nobody`
- * is made once. Throws DatabaseError when we are not root and it belongs to somebody else, or its user cannot enter the
- * folder.
+ * The account of a cluster: its owner, if it exists and this process is root, so that the choice between `postgres` and
+ * `nobody` is made once. Throws DatabaseError if this process is not root and another user owns the cluster, or if its
+ * user cannot enter the folder.
  */
 export async function clusterAccount(
   home: string,
@@ -123,8 +122,8 @@ export interface ClusterOptions {
 }
 
 /**
- * The folder of the cluster for these programs, initialised when it is missing: elsewhere first, then renamed, so a
- * killed initdb leaves nothing half-made.
+ * The folder of the cluster for these programs; initialised first if it is missing. initdb writes to a draft folder
+ * that is then renamed, so a killed initdb leaves no partial cluster.
  */
 export async function ensureCluster(options: ClusterOptions): Promise<string> {
   const { home, binaries, account } = options;

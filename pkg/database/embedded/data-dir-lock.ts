@@ -4,14 +4,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseError } from '../database-error.ts';
 
-/** BSD and macOS: take an exclusive flock while opening; Node's constants lack it. */
+/** BSD and macOS: open with an exclusive flock; Node's constants lack it. */
 const O_EXLOCK = 0x20;
 
 /**
- * Keeps a second server off a data folder. The kernel holds the lock and drops it with the process, however that ends,
- * so no process id has to be trusted: on Linux a socket in the abstract namespace, named after the folder's device and
- * inode; elsewhere flock. Not seen by another container with a network of its own: there PostgreSQL's own
- * `postmaster.pid` is the only guard.
+ * Prevents a second server on a data folder. The kernel holds the lock and releases it when the process ends, so no
+ * stored process id is needed. On Linux it is a socket in the abstract namespace, named after the folder's device and
+ * inode; elsewhere flock. A container with its own network does not see it: there only PostgreSQL's own
+ * `postmaster.pid` protects.
  */
 export class DataDirLock {
   readonly #ownerFile: string;
@@ -22,7 +22,7 @@ export class DataDirLock {
     this.#unlock = unlock;
   }
 
-  /** Throws DatabaseError, naming process and folder, when another process holds it. */
+  /** Throws DatabaseError with process and folder if another process holds it. */
   static async acquire(dataDir: string): Promise<DataDirLock> {
     const ownerFile = join(dataDir, 'owner.pid');
     const unlock =

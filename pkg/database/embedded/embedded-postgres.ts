@@ -30,10 +30,10 @@ const WAL_SEGMENT_BYTES = 16 * 1024 * 1024;
 const LOG_CHECK_MS = 30_000;
 
 export interface EmbeddedPostgresOptions {
-  /** Made when missing. Holds `pgdata-<major>`, `postgres.log` and the lock. */
+  /** Created if missing. Contains `pgdata-<major>`, `postgres.log` and the lock. */
   readonly dataDir: string;
   readonly log: DatabaseLog;
-  /** PostgreSQL settings over the durable defaults; tests switch `fsync` off. */
+  /** PostgreSQL settings that override the durable defaults; tests switch `fsync` off. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -41,8 +41,8 @@ export interface EmbeddedPostgresOptions {
  * PostgreSQL as part of this program, for one machine and for tests: a cluster in the data folder, reached through a
  * unix socket that only its own user (and root) can open. Run as root, PostgreSQL runs as `postgres` or `nobody`.
  *
- * It outlives a killed server and is adopted by the next one; while we live and it dies, it is started again on the
- * same socket. The caller stops it last, after everything that uses it.
+ * If the server is killed, PostgreSQL continues and the next server adopts it. If PostgreSQL dies, it is restarted on
+ * the same socket. The caller stops it last, after everything that uses it.
  */
 export class EmbeddedPostgres {
   readonly connection: pg.ClientConfig;
@@ -71,8 +71,8 @@ export class EmbeddedPostgres {
   }
 
   /**
-   * Starts PostgreSQL, or adopts the one a killed server left behind. Throws DatabaseError, with nothing left running,
-   * when it cannot.
+   * Starts PostgreSQL, or adopts one that a killed server left running. Throws DatabaseError if it cannot, with nothing
+   * left running.
    */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     if (process.platform === 'win32')
@@ -98,7 +98,7 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Stops PostgreSQL within 30 s, cutting off who is still connected. Idempotent. */
+  /** Stops PostgreSQL within 30 s and disconnects clients. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#shutDown();
     return this.#stopped;
@@ -167,10 +167,7 @@ async function prepareLauncher(dataDir: string, options: EmbeddedPostgresOptions
   return new PostmasterLauncher({ dataDir, pgdata, postgres: binaries.postgres, account, settings, log, connectionTo });
 }
 
-/**
- * PostgreSQL does not start without room for a segment of its write-ahead log, which may be on another disk than the
- * tables.
- */
+/** PostgreSQL needs room for a WAL segment to start; the WAL may be on another disk than the tables. */
 async function hasFullDisk(pgdata: string): Promise<boolean> {
   const free = await Promise.all(
     [pgdata, join(pgdata, 'pg_wal')].map((path) =>
@@ -183,7 +180,7 @@ async function hasFullDisk(pgdata: string): Promise<boolean> {
   return Math.min(...free) < WAL_SEGMENT_BYTES;
 }
 
-/** Everything said, so that no PG* variable of the shell is asked. */
+/** Complete, so that no PG* variable of the shell is used. */
 export function connectionTo(socketDirectory: string): pg.ClientConfig {
   return { host: socketDirectory, port: PORT, user: CLUSTER_USER, database: 'postgres', password: '', ssl: false };
 }

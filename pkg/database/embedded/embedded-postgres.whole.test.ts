@@ -26,7 +26,7 @@ import { EmbeddedPostgres } from './embedded-postgres.ts';
 import { findNativePackage } from './native-package.ts';
 import { isPostmaster, readPidFile } from './pid-file.ts';
 
-/** Survives a kill of PostgreSQL, not of the machine. */
+/** Data survives a kill of PostgreSQL, but not of the machine. */
 const settings = { fsync: 'off', full_page_writes: 'off' };
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -62,7 +62,7 @@ async function start(log: DatabaseLog = silentLog): Promise<EmbeddedPostgres> {
   return server;
 }
 
-/** Saves a test that is not about initialising the second it takes. */
+/** Copies an initialised cluster, which saves a second in tests that are not about initdb. */
 function useInitialised(): void {
   execFileSync('cp', ['-a', initialised, dataDir]);
 }
@@ -104,7 +104,7 @@ interface Child {
   readonly connection: pg.ClientConfig;
 }
 
-/** Runs a server in a process of its own, which tells its connection, and stops when its input ends. */
+/** Runs a server in a child process, which prints its connection and stops when its input ends. */
 async function startInChild(options: { uid?: number; gid?: number; root?: string } = {}): Promise<Child> {
   const { root = repository, ...account } = options;
   const program = `

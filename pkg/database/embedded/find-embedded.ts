@@ -5,15 +5,15 @@ import { listMajors, locateHome } from './cluster.ts';
 import { connectionTo } from './embedded-postgres.ts';
 import { isPostmaster, readPidFile } from './pid-file.ts';
 
-/** An embedded PostgreSQL that has been here before. */
+/** An embedded PostgreSQL with an existing cluster. */
 export interface FoundEmbedded {
-  /** Undefined where it does not run. */
+  /** Undefined if it is not running. */
   readonly connection: pg.ClientConfig | undefined;
 }
 
 /**
- * Looks for the embedded PostgreSQL of a data folder, and starts and stops nothing: for a command beside the server
- * that it belongs to. Undefined where there is none in the folder. Throws DatabaseError where its data is lost.
+ * Finds the embedded PostgreSQL of a data folder without starting or stopping anything: for commands that run while the
+ * server may be running. Undefined if the folder has none. Throws DatabaseError if its data is lost.
  */
 export async function findEmbedded(dataDir: string): Promise<FoundEmbedded | undefined> {
   const folder = await realpath(dataDir).catch(ignoreMissing);

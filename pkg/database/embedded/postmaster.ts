@@ -9,7 +9,7 @@ import { PROGRAM_ENVIRONMENT } from './run-program.ts';
 const POLL_MS = 100;
 
 /**
- * Shutdown of PostgreSQL: fast (clients are cut off), then immediate (recovery at the next start), then the kernel's.
+ * Shutdown of PostgreSQL: fast (clients are disconnected), then immediate (recovery at the next start), then SIGKILL.
  */
 const SHUTDOWN: readonly (readonly [NodeJS.Signals, number])[] = [
   ['SIGINT', 20_000],
@@ -17,7 +17,7 @@ const SHUTDOWN: readonly (readonly [NodeJS.Signals, number])[] = [
   ['SIGKILL', 2_000],
 ];
 
-/** The main process of a running PostgreSQL: our child, or the orphan of a server that was killed. */
+/** The main process of a running PostgreSQL: a child of this process, or an orphan of a killed server. */
 export class Postmaster {
   readonly pid: number;
   readonly pgdata: string;
@@ -33,7 +33,7 @@ export class Postmaster {
     this.exited = exited;
   }
 
-  /** Ends the process within 28 s. Throws DatabaseError when even the kernel could not. Idempotent. */
+  /** Ends the process within 28 s. Throws DatabaseError if even SIGKILL fails. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#shutDown();
     return this.#stopping;
@@ -41,7 +41,7 @@ export class Postmaster {
 
   async #shutDown(): Promise<void> {
     for (const [signal, timeoutMs] of SHUTDOWN) {
-      // Asked again before each signal: the process may be gone and its number taken.
+      // Checked before each signal: the process may be gone and its id reused.
       if (!(await isPostmaster(this.pid, this.pgdata))) return;
       signalTo(this.pid, signal);
       if (await settledWithin(this.exited, timeoutMs)) return;
@@ -61,7 +61,7 @@ export interface SpawnOptions {
 }
 
 /**
- * Starts PostgreSQL in a session of its own, so that Ctrl-C in the terminal reaches the server only, which stops its
+ * Starts PostgreSQL in its own session, so that Ctrl-C in the terminal reaches only the server, which stops its
  * database last.
  */
 export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
@@ -86,7 +86,7 @@ export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster
   return new Postmaster({ pid: child.pid, pgdata: options.pgdata, socketDirectory: options.socketDirectory }, exited);
 }
 
-/** Takes charge of a running PostgreSQL that is not our child. */
+/** Adopts a running PostgreSQL that is not a child of this process. */
 export function adoptPostmaster(pid: number, pgdata: string, socketDirectory: string): Postmaster {
   return new Postmaster({ pid, pgdata, socketDirectory }, goneFrom(pid, pgdata));
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { DatabaseError } from '../database-error.ts';
 
-/** PG* variables of the caller's shell would otherwise steer initdb and postgres. */
+/** Otherwise PG* variables of the caller's shell would affect initdb and postgres. */
 export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LC_ALL: 'C',
@@ -16,8 +16,8 @@ export interface Account {
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a program to its end, as the account when one is given, and returns what it printed. Throws DatabaseError with
- * the last lines it wrote.
+ * Runs a program to its end, under the account if one is given, and returns its output. Throws DatabaseError with the
+ * last lines of its output.
  */
 export function runProgram(file: string, args: readonly string[], account?: Account): Promise<string> {
   const options = {

@@ -5,13 +5,13 @@ import { DatabaseError } from '../database-error.ts';
 import { canEnter } from './account.ts';
 import type { Account } from './run-program.ts';
 
-/** What fits the address of a unix socket on every system, the closing zero byte not counted. */
+/** The longest address of a unix socket on every system, without the closing zero byte. */
 const LONGEST_PATH = 103;
 
 /**
- * Makes the folder of the unix socket: a short path under the temporary folder, new each time, open to PostgreSQL's
- * user only (and to root). It is what keeps other local users away from the database, hence not a name that somebody
- * else could have taken first.
+ * Creates the folder of the unix socket: a short path under the temporary folder, new each time, open only to
+ * PostgreSQL's user (and root). It protects the database from other local users, so its name must not be one that
+ * another user could create first.
  */
 export async function makeSocketDirectory(account: Account | undefined): Promise<string> {
   for (const base of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
@@ -28,7 +28,7 @@ export async function makeSocketDirectory(account: Account | undefined): Promise
 }
 
 /**
- * Removes a folder made here, with what PostgreSQL put into it and nothing else; one that is gone, or not from here, is
+ * Removes a folder created here and the files of PostgreSQL in it, but nothing else; a missing folder, or any other, is
  * left alone.
  */
 export async function removeSocketDirectory(folder: string): Promise<void> {

@@ -6,9 +6,9 @@ const TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
 /**
- * Ends what a killed PostgreSQL left behind. A backend in the middle of a long computation does not notice that its
- * postmaster is gone, and as long as it holds the shared memory no other can start. The caller knows that no postmaster
- * runs on this folder. Where there is no /proc to find them in, the idle ones get a second to notice.
+ * Ends the processes that a killed PostgreSQL left behind. A backend in a long computation does not notice that its
+ * postmaster is gone, and while it holds the shared memory no new PostgreSQL can start. The caller must know that no
+ * postmaster runs on this folder. Without /proc to find them, idle ones get a second to notice.
  */
 export async function endSurvivors(pgdata: string): Promise<void> {
   if (process.platform !== 'linux') {
@@ -22,7 +22,10 @@ export async function endSurvivors(pgdata: string): Promise<void> {
   }
 }
 
-/** PostgreSQL's processes work in the data folder, and all but the postmaster call themselves `postgres: ...`. */
+/**
+ * PostgreSQL's processes have the data folder as working directory, and all but the postmaster name themselves
+ * `postgres: ...`.
+ */
 async function listSurvivors(pgdata: string): Promise<number[]> {
   const names = await readdir('/proc');
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);

@@ -12,9 +12,9 @@ const compress = promisify(gzip);
 /** Bodies from this size on are compressed for clients that accept it. */
 export const gzipThresholdBytes = 128 * 1024;
 
-/** Answers from this size on are sent when nothing smaller wants the event loop. */
+/** Answers from this size on wait until the event loop has no smaller work. */
 const largeAnswerBytes = 256 * 1024;
-/** A text from this size on that waits to be sent would be copied each time that young memory is collected. */
+/** Texts from this size on become a Buffer: each young-generation garbage collection would copy a waiting string. */
 const encodedBytes = 16 * 1024;
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
@@ -31,8 +31,8 @@ export function sendJson(
 
 /**
  * Answers a request once, in full: Content-Type, Content-Length, the context's warnings, gzip over 128 KiB where
- * accepted, no body for HEAD, 204 and 304. Does nothing where the client is gone or the answer was sent by the
- * time-out; after an answer has begun, throws: that is a mistake of the caller.
+ * accepted, no body for HEAD, 204 and 304. Does nothing if the client is gone or the time-out has already sent the
+ * answer. Throws if an answer has begun: that is a mistake of the caller.
  */
 export async function send(
   context: RequestContext,
@@ -63,12 +63,12 @@ export async function send(
     await largeTurn();
     if (isAnswered(response)) return;
   }
-  // Node writes head and text as one, and would encode the bytes of a warning once more.
+  // Node joins the head and a text, and would encode the bytes of a warning a second time.
   if (typeof payload === 'string' && (size > encodedBytes || context.warnings.length > 0))
     payload = Buffer.from(payload);
   if (size > uncountedBytes) {
     context.bytes.note(size);
-    // What it was made of is needed no more.
+    // The objects behind the payload are no longer needed.
     context.bytes.lower(size);
   }
   beginAnswer(context, status, headers);
@@ -77,8 +77,8 @@ export async function send(
 }
 
 /**
- * Sets status, warnings and headers; a `Vary` is added to what is there, any other header replaces. Whoever is told to
- * ask later (429) is not served what waits on the same connection: most of that would be refused too, at the same cost.
+ * Sets status, warnings and headers. A `Vary` is added to the present one, any other header replaces it. After a 429
+ * the requests that wait on the same connection are dropped: most would be refused too, at the same cost.
  */
 export function beginAnswer(context: RequestContext, status: number, headers: AnswerHeaders | undefined): void {
   const { response, warnings } = context;
@@ -93,7 +93,7 @@ export function beginAnswer(context: RequestContext, status: number, headers: An
   }
 }
 
-/** True where nothing is left to be sent, or nobody to send it to. */
+/** True if the answer has ended or the client is gone. */
 export function isAnswered(response: ServerResponse): boolean {
   return response.writableEnded || response.destroyed;
 }

@@ -15,12 +15,12 @@ export interface StreamOptions {
 }
 
 /**
- * Answers with a body that comes in pieces and need never be whole in memory, at the client's pace.
+ * Streams a body at the client's pace; the whole body need never be in memory.
  *
  * The first 128 KiB are held back: a shorter body is sent with its length, and a failure before then is still answered
  * with its own status. A later failure, or a client that stops reading, destroys the connection, which the client sees
- * as a truncated body. The source is left (its `return` called) when the client is gone; a source that waits must
- * itself watch `context.signal`.
+ * as a truncated body. When the client is gone, the source's `return` is called; a source that waits must itself watch
+ * `context.signal`.
  */
 export async function sendStream(
   context: RequestContext,
@@ -37,7 +37,7 @@ export async function sendStream(
     if (second.done === true)
       return await send(context, status, contentType, first.done === true ? '' : first.value, headers);
     if (isAnswered(response)) return;
-    // The pieces that wait for each other, as they come, joined, compressed and on their way.
+    // Pieces in four states: arrived, joined, compressed, being sent.
     context.bytes.note(4 * gzipThresholdBytes);
     const zipped = acceptsGzip(request.headers['accept-encoding']);
     response.setHeader('Content-Type', contentType);
@@ -59,8 +59,8 @@ export async function sendStream(
 }
 
 /**
- * Writes one piece of an answer and waits while the client's buffers are full. Throws the signal's reason where the
- * request is over, and StatusError 504 where the client does not read for `stallTimeoutMs`.
+ * Writes one piece of an answer and waits while the client's buffers are full. Throws the signal's reason if the
+ * request is over, and StatusError 504 if the client does not read for `stallTimeoutMs`.
  */
 export async function writeChunk(
   context: RequestContext,
@@ -74,7 +74,7 @@ export async function writeChunk(
   await (heldSlots === undefined ? read : heldSlots.whileAnswerIsRead(read));
 }
 
-/** By hand: in Node 20 `AbortSignal.any` leaks on a signal that lives as long as a watch. */
+/** Does not use `AbortSignal.any`: in Node 20 it leaks on a signal that lives as long as a watch. */
 function drained(response: ServerResponse, signal: AbortSignal, stallTimeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let forget = (): void => undefined;
@@ -117,7 +117,7 @@ async function* prefixed(first: Buffer[], rest: AsyncIterator<Buffer, void, void
 
 async function* gzipped(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const zip = createGzip({ level: 1 });
-  // A failure of the source destroys `zip` with it, and reading `zip` throws it.
+  // A failure of the source destroys `zip`, and reading `zip` then throws that failure.
   const done = pipeline(chunks, zip).catch(() => undefined);
   for await (const chunk of zip) yield chunk as Buffer;
   await done;

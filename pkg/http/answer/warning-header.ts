@@ -3,8 +3,8 @@ const maxBytes = 4096;
 const control = /[\u0000-\u001f\u007f]+/g;
 
 /**
- * Values of the `Warning` headers, one a text, each text once, 4 kB in all: what is beyond is cut. Text is sent as
- * UTF-8, which Go's clients read back. Source: RFC 7234, 5.5; k8s.io/apimachinery/pkg/util/net NewWarningHeader.
+ * Values of the `Warning` headers, one per text without duplicates, cut at 4 kB in all. Text is sent as UTF-8, which
+ * Go's clients read back. Source: RFC 7234, 5.5; k8s.io/apimachinery/pkg/util/net NewWarningHeader.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   const values: string[] = [];
@@ -19,8 +19,8 @@ export function warningHeaders(texts: readonly string[]): string[] {
 }
 
 /**
- * Node writes header text as latin1, one byte a character, so UTF-8 bytes are given to it as characters; `send` sees to
- * it that it does.
+ * Node writes header text as latin1, one byte per character, so each UTF-8 byte becomes one character. `send` ensures
+ * that Node does.
  */
 function quotable(text: string, room: number): string {
   let out = '';

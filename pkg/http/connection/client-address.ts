@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 
-/** Who is believed when it says for whom it asks: proxies, by address or range (`10.0.0.0/8`). */
+/** The proxies whose X-Forwarded- headers are trusted, by address or range (`10.0.0.0/8`). */
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** Throws for what is no address and no range. */
+  /** Throws if an entry is neither an address nor a range. */
   constructor(ranges: readonly string[]) {
     this.#isEmpty = ranges.length === 0;
     for (const range of ranges) addRange(this.#list, range);
   }
 
   /**
-   * The client's address: that of the connection, or, behind trusted proxies, the last of X-Forwarded-For that none of
-   * them has. IPv4 within IPv6 is IPv4.
+   * The client's address: the peer of the connection or, behind trusted proxies, the last address in X-Forwarded-For
+   * that is no trusted proxy. An IPv4 address within IPv6 is returned as IPv4.
    */
   addressOf(request: IncomingMessage): string {
     const peer = peerAddress(request.socket);
@@ -23,7 +23,7 @@ export class TrustedProxies {
     const hops = forwarded(request, 'x-forwarded-for');
     for (let i = hops.length - 1; i >= 0; i -= 1) {
       const hop = plain(hops[i]!);
-      // What is beyond something that is no address cannot be believed.
+      // Entries to the left of an invalid address cannot be trusted.
       if (isIP(hop) === 0) break;
       client = hop;
       if (!this.trusts(hop)) break;
@@ -32,8 +32,8 @@ export class TrustedProxies {
   }
 
   /**
-   * `https://access.example.com`, as the client sees this server; behind a trusted proxy as X-Forwarded-Proto and
-   * X-Forwarded-Host say.
+   * `https://access.example.com`, as the client sees this server; behind a trusted proxy from X-Forwarded-Proto and
+   * X-Forwarded-Host.
    */
   originOf(request: IncomingMessage): string {
     const isForwarded = this.trusts(peerAddress(request.socket));
@@ -44,13 +44,13 @@ export class TrustedProxies {
     return URL.canParse(origin) ? new URL(origin).origin : 'http://localhost';
   }
 
-  /** Is it a proxy's that is believed? */
+  /** Whether the address is that of a trusted proxy. */
   trusts(address: string): boolean {
     return !this.#isEmpty && isIP(address) !== 0 && this.#list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
 }
 
-/** Is it an address, or a range of them? */
+/** Whether the text is an address or a range of addresses. */
 export function isAddressRange(text: string): boolean {
   try {
     addRange(new BlockList(), text);
@@ -75,7 +75,7 @@ function forwarded(
 ): string[] {
   const value = request.headers[name];
   const text = Array.isArray(value) ? value.join(',') : (value ?? '');
-  // The last are those that proxies wrote: whoever wrote more than these in front pushes none of them out.
+  // Proxies append: a client that sends many entries of its own cannot push out theirs.
   return text
     .split(',')
     .slice(-256)
@@ -83,12 +83,12 @@ function forwarded(
     .filter((part) => part !== '');
 }
 
-/** Of the other end of a connection; IPv4 within IPv6 is IPv4. */
+/** The address of the other end of a connection; an IPv4 address within IPv6 is returned as IPv4. */
 export function peerAddress(socket: Pick<Socket, 'remoteAddress'>): string {
   return plain(socket.remoteAddress ?? '');
 }
 
-/** Without brackets, port and zone; IPv4 within IPv6 as IPv4. */
+/** The address without brackets, port and zone; an IPv4 address within IPv6 as IPv4. */
 function plain(text: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
   const address = (bracketed ?? text).replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/%.*$/, '');

@@ -4,46 +4,46 @@ import { ConnectionShares } from './connection-shares.ts';
 import { networkOf } from './network-of.ts';
 
 export interface ConnectionLimitsOptions {
-  /** Default 10 000; what comes beyond may ask for nothing but a probe. */
+  /** Default 10 000; connections above it may request only probes. */
   connections: number;
   /**
-   * Of one address (of IPv6: one /64) that is no trusted proxy's; one beyond is closed at once. Default 0: no limit, as
-   * behind a proxy all come from one.
+   * Limit of one address (IPv6: of one /64), trusted proxies exempt; a connection above it is closed at once. Default
+   * 0: no limit, since behind a proxy all connections have one address.
    */
   connectionsPerAddress: number;
-  /** After so many a connection is closed, with the last answer saying so. Default 0: no limit. */
+  /** The last answer announces that the connection closes. Default 0: no limit. */
   requestsPerConnection: number;
 }
 
 export interface ConnectionLimitsParts {
-  /** Whose connections are of many clients, and count as nobody's. */
+  /** Their connections carry many clients and count against no address. */
   proxies: TrustedProxies;
-  /** Is nothing under way on it? Of a connection as it is after its handshake. */
+  /** Whether no request is running on it; takes the socket after the TLS handshake. */
   isIdle: (socket: Socket) => boolean;
-  /** Is nothing left to do on it but to send answers, which its client has not read for some time? */
+  /** Whether the connection only waits for its client, which has not read answers for some time. */
   isUnread: (socket: Socket) => boolean;
 }
 
-/** What a connection is allowed: everything, a probe alone, or nothing. */
+/** What a connection may request: everything, one probe, or nothing. */
 export type Admission = 'full' | 'probe' | 'none';
 
-/** Connections kept beyond the limit, so that whoever watches over the process can still ask how it is. */
+/** Connections accepted above the limit, so that probes of the process still get through. */
 export const reservedConnections = 32;
 
 /**
- * Counts connections against their limits. One beyond the limit takes the place of another on which nothing is under
- * way, or else whose answers are not read, the oldest of the address that has most: so whoever opens very many keeps
- * nobody out. Where there is none, a few are taken in all the same, for one probe each: of those that have not yet
- * asked anything the oldest is closed when there are too many, so that holding them open keeps nobody out.
+ * Enforces the limits of connections. A connection above the limit replaces an idle one, else one whose answers are not
+ * read: the oldest of the address with the most connections, so one client with many connections blocks no other. If
+ * there is none, up to 32 are accepted for one probe each. At more, the oldest that has sent no request is closed, so
+ * open connections never block probes.
  */
 export class ConnectionLimits {
   private readonly options: ConnectionLimitsOptions;
   private readonly open = new Set<Socket>();
   private readonly parts: ConnectionLimitsParts;
   private readonly shares = new ConnectionShares();
-  /** By what they were before their handshake. */
+  /** Key: the socket before the TLS handshake; value: the one after it. */
   private readonly carried = new WeakMap<Socket, Socket>();
-  /** Taken in beyond the limit; deleted from `silent` when they ask. */
+  /** Accepted above the limit; removed from `silent` at their first request. */
   private readonly beyond = new WeakSet<Socket>();
   private readonly silent = new Set<Socket>();
   private readonly cut = new WeakSet<Socket>();
@@ -62,22 +62,22 @@ export class ConnectionLimits {
     return this.open.size;
   }
 
-  /** Connections that came, of whatever fate. */
+  /** All connections that arrived, also refused ones. */
   get seen(): number {
     return this.added;
   }
 
-  /** `idle`: closed for one that came later. */
+  /** `idle`: closed to make room for a newer one. */
   get refused(): { address: number; total: number; idle: number } {
     return { address: this.refusedByAddress, total: this.refusedByCount, idle: this.madeRoom };
   }
 
-  /** For connections that were not even accepted. */
+  /** For connections that Node dropped before accepting them. */
   countRefused(): void {
     this.refusedByCount += 1;
   }
 
-  /** `none` leaves the socket to be destroyed. */
+  /** At `none` the caller destroys the socket. */
   add(socket: Socket): Admission {
     const { connections, connectionsPerAddress } = this.options;
     this.added += 1;
@@ -99,12 +99,12 @@ export class ConnectionLimits {
     return 'probe';
   }
 
-  /** Was it closed for one that came later? */
+  /** Whether it was closed to make room for a newer one. */
   hasCut(socket: Socket): boolean {
     return this.cut.has(socket);
   }
 
-  /** For a connection whose TLS handshake is done: to Node it is another socket from here on. */
+  /** Call when the TLS handshake is done: from then on Node uses another socket. */
   carry(from: Socket, to: Socket): void {
     this.carried.set(from, to);
     if (!this.beyond.has(from)) return;
@@ -114,14 +114,14 @@ export class ConnectionLimits {
     to.once('close', () => this.silent.delete(to));
   }
 
-  /** To be called when a request comes: is the connection one of those for probes alone? */
+  /** Call at each request. Whether the connection may request only probes. */
   isBeyond(socket: Socket): boolean {
     if (!this.beyond.has(socket)) return false;
     this.silent.delete(socket);
     return true;
   }
 
-  /** To be called once a request: Node's own limit says so in the answer, and leaves the connection open. */
+  /** Call once per request. Node's own limit announces the end in the answer, but leaves the connection open. */
   isLastRequest(socket: Socket): boolean {
     const { requestsPerConnection } = this.options;
     if (requestsPerConnection === 0) return false;
@@ -130,7 +130,7 @@ export class ConnectionLimits {
     return count >= requestsPerConnection;
   }
 
-  /** Closes a connection on which nothing is worked for one that came later. */
+  /** Closes an idle connection to make room for a newer one. */
   cutIdle(idle: Socket): void {
     this.madeRoom += 1;
     this.cut.add(idle);

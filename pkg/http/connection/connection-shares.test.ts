@@ -37,7 +37,7 @@ test('who has most gives the oldest that is idle, until another has more', () =>
     shares.remove(names.get(socket)![0]!, socket);
   }
   expect(taken.slice(0, 2)).toEqual(['b1', expect.stringMatching(/^[bc]/)]);
-  // Four of b, three of c and two of a become two, two and one or the like.
+  // After 4 of b, 3 of c and 2 of a, each has about the same number left.
   expect(['a', 'b', 'c'].map((network) => shares.countOf(network)).toSorted((a, b) => a - b)).toEqual([1, 1, 2]);
 });
 

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 
-/** How many connections are looked at for one that fits, at a time. */
+/** How many connections one call of `oldest` checks at most. */
 const maxLooks = 64;
 
 /**
- * Whose the open connections are, by network, and who has most of them; to find one takes hardly longer where there are
- * many.
+ * The open connections by network, with the networks ordered by their number of connections. The cost of a search
+ * hardly depends on the number of connections.
  */
 export class ConnectionShares {
-  /** Of each network the oldest first. */
+  /** Oldest first within each network. */
   private readonly byNetwork = new Map<string, Set<Socket>>();
-  /** Networks that have so many. */
+  /** The networks that have this number of connections. */
   private readonly bySize = new Map<number, Set<string>>();
 
   countOf(network: string): number {
@@ -31,18 +31,18 @@ export class ConnectionShares {
   }
 
   /**
-   * Of who has most, then of who has next most: the oldest connection that fits. Of very many that do not only some are
-   * looked at, others the next time.
+   * The oldest connection that fits, of the network with the most connections, then of the next. Checks at most 64
+   * connections; the next call checks others.
    */
   oldest(fits: (socket: Socket) => boolean): Socket | undefined {
     let looks = maxLooks;
     for (const sockets of this.largestFirst()) {
-      // So that who has many of which none fits leaves some looks for the next.
+      // At most half of the remaining checks for one network, so that the next networks are checked too.
       let left = Math.min(sockets.size, Math.ceil(looks / 2));
       looks -= left;
       for (const socket of sockets) {
         if (fits(socket)) return socket;
-        // To the end, so that the next look meets others.
+        // Moved to the end, so that the next call checks others.
         sockets.delete(socket);
         sockets.add(socket);
         left -= 1;
@@ -54,7 +54,7 @@ export class ConnectionShares {
   }
 
   private *largestFirst(): Generator<Set<Socket>> {
-    // Of N connections there are fewer sizes than the square root of 2 N.
+    // N connections have fewer distinct sizes than the square root of 2 N.
     for (const size of [...this.bySize.keys()].toSorted((a, b) => b - a))
       for (const network of this.bySize.get(size)!) yield this.byNetwork.get(network)!;
   }

@@ -22,7 +22,7 @@ test.each([
 });
 
 test('however an address of IPv6 is written, its first 64 bits count', () => {
-  // Zeros are common, as these are what can be left out.
+  // Zeros are common, because only they can be left out.
   const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }));
   fc.assert(
     fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), (groups) => {

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** By what a client's address is counted: an IPv4 address itself, of IPv6 the /64, all of which is one customer's. */
+/** The key that limits count a client by: an IPv4 address itself; of IPv6 the /64, which belongs to one customer. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');

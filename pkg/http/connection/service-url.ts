@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { TrustedProxies } from './client-address.ts';
 
-/** By which addresses clients know this service. Each is an origin: `https://svc.example.com`. */
+/** The URLs under which clients reach this service. Each is an origin: `https://svc.example.com`. */
 export class ServiceUrl {
   readonly #proxies: Pick<TrustedProxies, 'originOf'>;
   readonly #publicUrl: string | undefined;
 
-  /** `publicUrl` is what the operator says. */
+  /** `publicUrl`: as the operator has configured it. */
   constructor(proxies: Pick<TrustedProxies, 'originOf'>, publicUrl?: string) {
     this.#proxies = proxies;
     this.#publicUrl = publicUrl;
   }
 
   /**
-   * As whoever sent this request sees the service. Of the public host it is the public URL: a proxy that is not trusted
-   * may have ended TLS.
+   * The origin as the client of this request sees it. If it has the public host, this is the public URL: an untrusted
+   * proxy may have terminated TLS.
    */
   originOf(request: IncomingMessage): string {
     const seen = this.#proxies.originOf(request);
@@ -23,20 +23,20 @@ export class ServiceUrl {
       : seen;
   }
 
-  /** Where absolute URLs in an answer begin: the public URL, else what a trusted proxy says, else the Host header. */
+  /** The base of absolute URLs in an answer: the public URL, else what a trusted proxy says, else the Host header. */
   baseOf(request: IncomingMessage): string {
     return this.#publicUrl ?? this.originOf(request);
   }
 
   /**
-   * Does the client come by https? To a public address with TLS everybody does, also by a proxy that is not trusted and
+   * Whether the client uses https. With an https public URL every client does, even through an untrusted proxy that
    * sends another host.
    */
   isSecure(request: IncomingMessage): boolean {
     return [this.baseOf(request), this.originOf(request)].some((origin) => origin.startsWith('https:'));
   }
 
-  /** Pages of these are the service's own, as far as this request can tell. */
+  /** The origins of the service's own pages, as far as this request shows. */
   ownOrigins(request: IncomingMessage): string[] {
     return this.#publicUrl === undefined ? [this.originOf(request)] : [this.#publicUrl, this.originOf(request)];
   }

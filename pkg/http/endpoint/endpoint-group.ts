@@ -1,16 +1,16 @@
 import type { Router } from 'express';
 import type { RequestInfo } from '../request/request-info.ts';
 
-/** The port through which other packages and plugins serve paths of their own. */
+/** The interface through which other packages and plugins serve their own paths. */
 export interface EndpointGroup {
   /**
-   * `/livez`, `/apis/api.blog.example.com/v1`: no trailing slash; it owns this path and all below, unless `owns` says
-   * otherwise.
+   * `/livez`, `/apis/api.blog.example.com/v1`: no trailing slash. The group owns this path and all paths below, unless
+   * `owns` says otherwise.
    */
   readonly prefix: string;
   /**
-   * Which of these decoded paths it owns, asked several times a request; default all. Another is served as if there
-   * were no such group: never open because of it.
+   * Which decoded paths under the prefix it owns; called several times per request. Default: all. Any other path is
+   * served as if the group did not exist, so it is never open because of the group.
    */
   readonly owns?: (path: string) => boolean;
   /** Paths in it are relative to the prefix. */
@@ -18,15 +18,15 @@ export interface EndpointGroup {
   /** Served without authentication and permission; default false. */
   readonly isOpen?: boolean;
   /**
-   * Held by no limit of requests under way: it looks at who asks before it takes in anything, and those it serves were
+   * Exempt from the in-flight limits: the group authenticates the caller before it reads a body, and its requests were
    * counted elsewhere. Default false.
    */
   readonly isUnlimited?: boolean;
 }
 
 /**
- * The group that owns a decoded path: of several the one with the longest prefix. Compares whole segments and letter
- * case.
+ * The group that owns a decoded path; of several, the one with the longest prefix. Compares whole segments,
+ * case-sensitively.
  */
 export function findEndpointGroup(groups: Iterable<EndpointGroup>, path: string): EndpointGroup | undefined {
   let found: EndpointGroup | undefined;

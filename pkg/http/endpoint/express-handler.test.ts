@@ -148,7 +148,7 @@ describe('endpoint groups', () => {
       filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication],
     });
     const ask = async (path: string): Promise<number> => (await limited.send({ path })).status;
-    // More than the places of either kind.
+    // More requests than slots of either kind.
     for (let i = 0; i < 30; i += 1) {
       const socket = await limited.open();
       const silent = `GET ${prefix}/silent HTTP/1.1\r\nHost: h\r\n\r\n`;

@@ -8,7 +8,10 @@ import { isAnswered } from '../answer/respond.ts';
 
 const contexts = new WeakMap<IncomingMessage, RequestContext>();
 
-/** The context of a request, for a handler that express calls; throws for a request that came by another way. */
+/**
+ * The context of a request, for a handler that express calls; throws for a request that did not come through
+ * HttpServer.
+ */
 export function contextOf(request: IncomingMessage): RequestContext {
   const context = contexts.get(request);
   if (context === undefined) throw new Error('the request came by no HttpServer');
@@ -45,10 +48,10 @@ function newApp({ prefix, router }: EndpointGroup): Express {
   return app;
 }
 
-/** Settles when the answer has ended, the client is gone, or the router has passed the request on. */
+/** Settles when the answer has ended, the client is gone, or the router has called `next`. */
 function run(app: Express, context: RequestContext): Promise<void> {
   const { request, response } = context;
-  // The event waited for below would not come again.
+  // Otherwise the code below would wait for an event that has already been emitted.
   if (isAnswered(response)) return Promise.resolve();
   contexts.set(request, context);
   request.url = canonicalUrl(request.url ?? '', context.info.path);
@@ -56,7 +59,7 @@ function run(app: Express, context: RequestContext): Promise<void> {
   return new Promise((resolve, reject) => {
     response.once('close', resolve);
     onEnd(response, resolve);
-    // Express's types ask for its own classes, which it makes of these by setting their prototypes.
+    // Express's types require its own classes; express turns these objects into them by setting their prototypes.
     app(request as express.Request, response as express.Response, (error?: unknown) => {
       response.off('close', resolve);
       reject(error === undefined || error === 'router' || error === 'route' ? newUnknownPath() : toError(error));
@@ -65,8 +68,8 @@ function run(app: Express, context: RequestContext): Promise<void> {
 }
 
 /**
- * When all of the answer is written, by whichever means: each of them calls `end`; `finish` and `close` wait for the
- * client to read it.
+ * Calls `ended` when the whole answer is written: every way to write it calls `end`. `finish` and `close` would wait
+ * until the client has read it.
  */
 function onEnd(response: ServerResponse, ended: () => void): void {
   const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
@@ -77,7 +80,7 @@ function onEnd(response: ServerResponse, ended: () => void): void {
   };
 }
 
-/** Express matches the undecoded path; permission was given to the decoded one. Both must mean the same. */
+/** Express matches the undecoded path, but authorization checked the decoded one. Both must mean the same. */
 function canonicalUrl(url: string, path: string): string {
   const questionMark = url.indexOf('?');
   const raw = questionMark === -1 ? url : url.slice(0, questionMark);
@@ -85,12 +88,12 @@ function canonicalUrl(url: string, path: string): string {
   return path.split('/').map(encodeSegment).join('/') + url.slice(raw.length);
 }
 
-/** Leaves alone what a path may hold as it is (RFC 3986, pchar), as routes are written with it. */
+/** Does not encode characters that a path may contain (RFC 3986, pchar), because routes are written with them. */
 function encodeSegment(segment: string): string {
   return encodeURIComponent(segment).replaceAll(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
 
-/** Express's own middlewares fail with a `status`, and a message that may be shown where `expose` says so. */
+/** Express's own middlewares throw errors with a `status`; the message may be shown if `expose` is true. */
 function toError(error: unknown): Error {
   if (!(error instanceof Error)) return newInternalError(error);
   const { status, expose } = error as Error & { status?: unknown; expose?: unknown };

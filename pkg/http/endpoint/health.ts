@@ -6,23 +6,23 @@ import { contextOf } from './express-handler.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { send, sendJson } from '../answer/respond.ts';
 
-/** One condition of being healthy. */
+/** One health condition. */
 export interface HealthCheck {
   /** Shown to anyone: `database`. */
   readonly name: string;
   /**
-   * Throws, or does not come to an end in 5 s, where it is not met; why is logged, and shown of a NotReadyError alone.
-   * May answer what is shown in place of `ok`.
+   * Fails by throwing, or by not ending within 5 s. The reason is logged; only the message of a NotReadyError is shown.
+   * A returned text is shown instead of `ok`.
    */
   check(signal: AbortSignal): Promise<string | void>;
   /**
-   * Shown with `?verbose`, and decides nothing. It must cost nothing, as anyone may ask; why it fails, somebody else
-   * logs.
+   * Shown with `?verbose`, without effect on the result. It must be cheap, since anyone may call it; its owner logs
+   * failures.
    */
   readonly isInformative?: boolean;
 }
 
-/** A check that is not met for a known reason, which anyone may read: it is logged without a stack. */
+/** A check failed for a known reason, which anyone may read; logged without a stack. */
 export class NotReadyError extends Error {
   constructor(message: string) {
     super(message);
@@ -31,27 +31,27 @@ export class NotReadyError extends Error {
 }
 
 export interface HealthOptions {
-  /** Does the process work at all? Default: it does when it answers. */
+  /** Whether the process works at all. Default: it does if it answers. */
   livez?: readonly HealthCheck[];
-  /** Should requests be sent here? A draining server is never ready. */
+  /** Whether requests should be sent here. A draining server is never ready. */
   readyz: readonly HealthCheck[];
   svcVersion: string;
-  /** Of what was built; not told by default. */
+  /** Of the build; default: not shown. */
   gitCommit?: string;
   registry: Registry;
   checkTimeoutMs?: number;
 }
 
 /**
- * Answered when everything else is refused, and whatever credential is sent: whoever asks would otherwise end the
- * process, send it nothing, or take it for another.
+ * Always answered, even in overload and with any credential: otherwise the orchestrator would kill the process, send it
+ * no traffic, or mistake it for another server.
  */
 export const openHealthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz', '/version']);
 
 /**
- * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose`
- * lists the checks, and `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both:
- * Kubernetes' API health endpoints.
+ * `/livez`, `/readyz`, `/healthz` (same as readyz) and `/version`, open to anyone, and `/metrics`, which is not.
+ * `?verbose` lists the checks; each `?exclude=<check>` leaves one out of the result. Source of both: Kubernetes' API
+ * health endpoints.
  */
 export function healthEndpoints({
   livez = [],
@@ -82,7 +82,7 @@ function probe(
   checks: readonly HealthCheck[],
   options: { checkTimeoutMs: number; failsDraining: boolean },
 ): EndpointGroup {
-  // One run serves all who ask meanwhile: anyone may ask, and a check may cost a query.
+  // Concurrent requests share one run: anyone may send them, and a check may cost a query.
   let running: Promise<Outcomes> | undefined;
   const told: ToldFailures = new Map();
   const router = getOnly(async (context) => {
@@ -123,7 +123,7 @@ interface Outcome {
   word?: string;
 }
 
-/** By the names of the checks, in their order. */
+/** By check name, in order. */
 type Outcomes = ReadonlyMap<string, Outcome>;
 
 function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: string, what: string): string {
@@ -132,10 +132,10 @@ function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: strin
     : `${mark}${name} ${what}: ${failure instanceof NotReadyError ? failure.message : 'reason withheld'}\n`;
 }
 
-/** By check, why it failed when that was logged, and when. */
+/** By check: the reason last logged, and when. */
 type ToldFailures = Map<string, { why: string; at: number }>;
 
-/** One that fails for the same reason is told of once a minute: probes come every second. */
+/** A check that keeps failing for the same reason is logged once a minute: probes come every second. */
 const repeatMs = 60_000;
 
 function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'], told: ToldFailures): void {
@@ -178,7 +178,7 @@ function getOnly(handle: (context: RequestContext) => Promise<void>): Router {
   return router;
 }
 
-/** Clients choose how to talk by the Kubernetes version. Source: k8s.io/apimachinery/pkg/version Info. */
+/** Clients choose their protocol by the Kubernetes version. Source: k8s.io/apimachinery/pkg/version Info. */
 function versionInfo(svcVersion: string, gitCommit: string): string {
   return JSON.stringify({
     major: '1',

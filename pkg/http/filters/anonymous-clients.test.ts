@@ -30,16 +30,16 @@ interface Started extends TestHttpServer {
   refused: RefusedBy[];
   /** Credentials that were looked up. */
   lookups: string[];
-  /** Requests whose handler is done. */
+  /** Number of requests whose handler has ended. */
   readonly answers: number;
-  /** Resolves when so many requests wait in the handler of `/held`. */
+  /** Resolves when `count` requests wait in the handler of `/held`. */
   readonly held: (count: number) => Promise<void>;
   readonly finish: () => void;
 }
 
 /**
- * `Bearer good...` is right, so is the cookie `good`, and a signature of `key` that says `right`; anything else is 401,
- * and nothing at all a stranger.
+ * Valid: `Bearer good...`, the cookie `good`, and a signature of `key` that says `right`. Any other credential is 401;
+ * a request without one is anonymous.
  */
 async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Started> {
   const refused: RefusedBy[] = [];
@@ -113,7 +113,7 @@ async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Star
   };
 }
 
-/** More than the system takes from a server whose client does not read. */
+/** More than the system's buffers hold if the client does not read. */
 const largeBytes = 16 * 1024 * 1024;
 const largeBody = Buffer.alloc(largeBytes);
 
@@ -201,7 +201,7 @@ describe('an answer that nobody reads', () => {
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('')}\r\n`;
 
-  /** On one connection, whose client reads nothing until it is told to. */
+  /** Sends requests on one connection whose client does not read. */
   async function askWithoutReading(server: Started, requests: string): Promise<Socket> {
     const socket = await server.open();
     socket
@@ -215,7 +215,7 @@ describe('an answer that nobody reads', () => {
     { reason: 'of a user', mine: good, others: {}, by: 'user' },
     { reason: 'of strangers of an address', mine: of('192.0.2.1'), others: of('192.0.2.2'), by: 'address' },
   ])('$reason counts for them alone until it is sent', async ({ mine, others, by }) => {
-    // Of one address 32 strangers at most.
+    // At most 32 anonymous requests of one address.
     const server = await start({ total: 200, perUser: 32, maxWaitMs: 0 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const sockets = await Promise.all(Array.from({ length: 32 }, () => askWithoutReading(server, ask('/large', mine))));
@@ -243,7 +243,7 @@ describe('an answer that nobody reads', () => {
     const server = await start({ total: 1, perUser: 8, maxWaitMs: 5 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
-    // It is looked up with its places, and has them until its reader is waited for.
+    // The request keeps its slots after the lookup until it waits for its reader.
     await waitUntil(
       () => server.lookups.length === 2 && server.limits.running === 0,
       undefined,
@@ -271,7 +271,7 @@ describe('who is known', () => {
     expect((await server.send({ path: '/x' })).status).toBe(429);
     expect(server.refused).toEqual(['strangers']);
     expect((await server.send({ path: '/x', headers })).status).toBe(200);
-    // Somebody new with a good one only has to be looked up.
+    // A new client with a valid credential only needs a lookup.
     expect((await server.send({ path: '/x', headers: { authorization: 'Bearer good too' } })).status).toBe(200);
     server.finish();
     for (const answer of strangers) expect((await answer).status).toBe(200);
@@ -311,7 +311,7 @@ describe('wrong credentials', () => {
     expect((await server.send({ path: '/x', headers: { authorization: 'Signature right' } })).status).toBe(200);
     for (let i = 0; i < 3; i += 1)
       expect((await server.send({ path: '/x', headers: { authorization: 'Signature wrong' } })).status).toBe(401);
-    // From elsewhere the name is worth nothing.
+    // From another address the key id gives no priority.
     const elsewhere = { ...of('192.0.2.1'), authorization: 'Signature wrong' };
     expect([
       (await server.send({ path: '/x', headers: elsewhere })).status,

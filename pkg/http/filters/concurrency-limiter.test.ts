@@ -8,7 +8,7 @@ function newResponse(): ServerResponse {
   return new ServerResponse(new IncomingMessage(new Socket()));
 }
 
-/** Enters one after the other; what came of each is added to `outcomes` when it is known. */
+/** Enters one after the other; each result is added to `outcomes` when it is known. */
 function enterAll(limiter: ConcurrencyLimiter, names: readonly string[], outcomes: string[], waitedMs = 0): void {
   for (const name of names)
     void Promise.resolve(limiter.enter(newResponse(), waitedMs)).then((isIn) =>

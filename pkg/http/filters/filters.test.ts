@@ -22,7 +22,7 @@ afterEach(async () => {
 const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
 const posts = '/apis/g.io/v1/posts';
 
-/** The given filters stand within `withStatus`. */
+/** Starts a server with the given filters inside `withStatus`. */
 async function start(
   filters: readonly Filter[],
   handler: Handler = ok,
@@ -61,7 +61,7 @@ describe('withCors', () => {
       'access-control-allow-credentials': 'true',
       vary: 'Origin',
     });
-    // For changes by a session.
+    // For writes of a client with a session.
     expect(headers['access-control-allow-headers']).toContain('X-CSRFToken');
   });
 

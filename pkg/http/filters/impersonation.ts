@@ -1,6 +1,6 @@
 import { newBadRequest } from '#pkg/apimachinery/index';
 
-/** Whom the `Impersonate-` headers of a request name. */
+/** The user that the `Impersonate-` headers of a request name. */
 export interface Impersonation {
   user: string;
   uid: string;
@@ -13,11 +13,11 @@ const prefix = 'impersonate-';
 const extraPrefix = 'extra-';
 
 /**
- * Reads the headers of one request; undefined where none of them is about impersonation. Source:
- * k8s.io/apiserver/pkg/endpoints/filters/impersonation, which ignores what it does not know and takes the first of
- * several users: both would do as somebody else than was asked for, and are refused here.
- * @throws StatusError 400 for a group, uid or extra without a user, for two users or uids, an empty value, and names
- * that are not known
+ * Reads the headers of one request; undefined if none is about impersonation. Source:
+ * k8s.io/apiserver/pkg/endpoints/filters/impersonation. Kubernetes ignores unknown headers and uses the first of
+ * several users; both could run the request as a user that the client did not mean, so both are refused here.
+ * @throws StatusError 400 for a group, uid or extra without a user, for two users or uids, an empty value, and an
+ * unknown header
  */
 export function readImpersonation(rawHeaders: readonly string[]): Impersonation | undefined {
   let impersonation: Impersonation | undefined;
@@ -57,7 +57,7 @@ function readHeader(impersonation: Impersonation, header: string, value: string)
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Node gives each byte as a character. */
+/** Node returns each byte of a header as one character. */
 function decode(header: string, value: string): string {
   if (value === '') throw newBadRequest(`the header ${header} is empty`);
   try {
@@ -67,7 +67,7 @@ function decode(header: string, value: string): string {
   }
 }
 
-/** A key that is escaped badly is taken as it stands, as in Kubernetes. */
+/** An invalid escape is kept as it is, as in Kubernetes. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);

@@ -26,7 +26,7 @@ const exemptions = new Map([
 ] as const);
 const exemption: NonNullable<MaxInFlight['exemption']> = ({ path }) => exemptions.get(path as '/livez');
 
-/** The header names the user, as `withAuthentication` would. */
+/** Sets the user from a header, in place of `withAuthentication`. */
 const withUser: Filter = (next) => (context) => {
   const name = context.request.headers['x-user'];
   if (typeof name === 'string') context.user = { name, uid: '', groups: [] };
@@ -37,13 +37,13 @@ interface Held {
   server: TestHttpServer;
   limits: InFlightLimits;
   refused: RefusedBy[];
-  /** Resolves when so many requests have come to the handler. */
+  /** Resolves when `count` requests have reached the handler. */
   readonly arrived: (count: number) => Promise<void>;
-  /** Lets every handler end, from now on. */
+  /** From now on every handler ends. */
   readonly finish: () => void;
 }
 
-/** A handler that holds whatever comes, until it is told to finish. */
+/** Starts a server whose handler holds every request until `finish` is called. */
 async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<Held> {
   const refused: RefusedBy[] = [];
   const limits = new InFlightLimits({
@@ -231,7 +231,7 @@ test('what was answered by a time-out counts until its work has ended', async ()
   await arrived(1);
   expect((await server.send({ path: posts })).status).toBe(429);
   finish();
-  // Its work ends in its own time.
+  // The handler ends later.
   let status: number;
   do ({ status } = await server.send({ path: posts }));
   while (status === 429);
@@ -305,7 +305,7 @@ describe('a connection cut at any stage leaves no slot taken', () => {
     socket.destroy();
     open.open();
     await held;
-    // Waits its turn behind what the server has yet to notice.
+    // The server may not have noticed the closed connections yet.
     let status: number;
     do ({ status } = await server.send({ path: posts, headers: { 'x-user': 'u' } }));
     while (status === 429);

@@ -17,7 +17,7 @@ export interface LimitRefusal {
   body: Buffer;
 }
 
-/** 429 of each limit. Made once: under overload each costs more than the rest of the answer. */
+/** The 429 of each limit. Created once: under overload creating an error costs more than the rest of the answer. */
 export const refusals: Readonly<Record<RefusedBy, LimitRefusal>> = {
   total: newRefusal('too many requests, please try again later'),
   user: newRefusal('too many requests of one user, please try again later'),

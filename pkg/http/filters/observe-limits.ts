@@ -6,20 +6,20 @@ import { durationBuckets, SeriesHistogram } from '../metrics/series-histogram.ts
 import type { InFlightObserver } from './in-flight-limits.ts';
 import type { RefusedBy } from './limit-refusal.ts';
 
-/** Overload is told so long after the first refusal, with what was refused meanwhile. Milliseconds. */
+/** Delay from the first refusal to its log line, which counts all refusals up to then. Milliseconds. */
 const tellFirstMs = 1000;
-/** Then once in so long, while there are more. Milliseconds. */
+/** Interval of further log lines while there are refusals. Milliseconds. */
 const tellEveryMs = 10_000;
 
 export interface LimitsObserver extends InFlightObserver, BytesObserver {
   refused(by: RefusedBy | BytesRefusedBy): void;
-  /** Tells what is not told yet, and leaves no timer. */
+  /** Logs the refusals that are not logged yet, and stops the timer. */
   close(): void;
 }
 
 /**
- * Counts what the limits of requests under way refuse and delay, and says in the log that they do: a line for each
- * would be part of the overload.
+ * Counts requests that the in-flight limits refuse and delay, and logs a summary: one line per refusal would add to the
+ * overload.
  */
 export function observeLimits({
   log,

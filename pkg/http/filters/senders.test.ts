@@ -6,7 +6,7 @@ let now = 0;
 
 afterEach(() => void jest.restoreAllMocks());
 
-/** A clock that stands, and senders that tell how they were cut. */
+/** A fixed clock, and senders that record why they were cut off. */
 function start(options: ConstructorParameters<typeof Senders>[0]): {
   senders: Senders;
   add: (network?: string) => ReturnType<Senders['add']>;

@@ -23,7 +23,7 @@ test('of one owner the latest are kept, and push out nobody else', () => {
   verified.add('of ada', 'ada');
   for (let i = 0; i < 10; i += 1) verified.add(String(i), 'bob');
   expect(['of ada', '7', '8', '9'].filter((name) => verified.has(name))).toEqual(['of ada', '8', '9']);
-  // What has another owner now counts for that one.
+  // A key that gets another owner counts for the new one.
   verified.add('9', 'ada');
   verified.add('of bob', 'bob');
   expect(['of ada', '8', '9', 'of bob'].filter((name) => verified.has(name))).toEqual(['of ada', '8', '9', 'of bob']);

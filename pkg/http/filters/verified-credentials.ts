@@ -1,4 +1,4 @@
-/** How long after its last success a credential still counts as good. Milliseconds. */
+/** How long a credential counts as verified after its last success. Milliseconds. */
 const defaultMaxAgeMs = 3_600_000;
 const defaultMaxCount = 10_000;
 const defaultMaxPerOwner = 100;
@@ -10,15 +10,15 @@ export interface VerifiedCredentialsOptions {
 }
 
 /**
- * Which credentials were good the last time, or have just been made, so that they need not stand in line with invented
- * ones. It admits nobody: each request is authenticated all the same. Holds what `CredentialKey` has alone, for an
- * hour: of at most 10 000 the latest, of one owner of 100, so that nobody pushes others out.
+ * Credentials that were valid the last time or have just been issued; they do not wait behind invalid ones. This admits
+ * no request: each is still authenticated. Keeps only `CredentialKey`s, for an hour: the latest 10 000, and 100 per
+ * owner, so that no owner pushes out others.
  */
 export class VerifiedCredentials {
   private readonly options: Required<VerifiedCredentialsOptions>;
-  /** When each was last good, by `performance.now()`, in this order. */
+  /** When each was last valid, by `performance.now()`; oldest first. */
   private readonly goodAt = new Map<string, { at: number; owner: string }>();
-  /** The keys of each owner, in the same order. */
+  /** The keys of each owner, oldest first. */
   private readonly byOwner = new Map<string, Set<string>>();
 
   constructor({
@@ -44,7 +44,7 @@ export class VerifiedCredentials {
     if (this.goodAt.size > this.options.maxCount) this.delete(this.goodAt.keys().next().value!);
   }
 
-  /** It was good, and is no longer. */
+  /** For a credential that is no longer valid. */
   delete(key: string): void {
     const owner = this.goodAt.get(key)?.owner;
     if (owner === undefined) return;

@@ -20,7 +20,7 @@ const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
 const whoami: Handler = (context) => sendJson(context, 200, JSON.stringify(context.user.name));
 const posts = '/apis/g.io/v1/posts';
 
-/** The given filters stand within `withStatus`. */
+/** Starts a server with the given filters inside `withStatus`. */
 async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), ...filters] });
   started.push(server);

@@ -4,18 +4,15 @@ import type { Filter } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 
 export interface OpenPaths {
-  /** Served to anyone, without authentication and permission; default: nothing is. */
+  /** Paths served to anyone, without authentication and authorization. Default: none. */
   isOpen?: (info: RequestInfo) => boolean;
-  /**
-   * Served without looking at the credential at all: a probe must not depend on what tokens are looked up in. Default:
-   * nothing is.
-   */
+  /** Paths served without reading the credential: a probe must not depend on the store of tokens. Default: none. */
   isExempt?: (info: RequestInfo) => boolean;
 }
 
 /**
- * Sets the context's user; 401 without a credential, unless the path is open. A wrong credential is 401 on an open path
- * too.
+ * Sets the context's user. 401 without a credential, unless the path is open, and for a wrong credential, also on an
+ * open path.
  */
 export function withAuthentication(
   authenticator: RequestAuthenticator,

@@ -3,7 +3,7 @@ import type { Filter } from '../request/request-context.ts';
 import { newForbiddenRequest } from './forbidden-request.ts';
 import type { OpenPaths } from './with-authentication.ts';
 
-/** 403 unless the user may do what the request asks, or the path is open. */
+/** 403 unless the user has the permission for the request, or the path is open. */
 export function withAuthorization(authorizer: Authorizer, { isOpen = () => false }: OpenPaths = {}): Filter {
   return (next) => async (context) => {
     const { info, user } = context;

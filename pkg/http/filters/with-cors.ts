@@ -8,9 +8,9 @@ const exposedHeaders = 'Allow, ETag, Idempotent-Replayed, Location, Retry-After,
 const preflightMaxAgeSeconds = '600';
 
 /**
- * Lets pages of the listed origins, and no others, read answers, with credentials. Default: none. An origin is written
- * as browsers send it (`https://app.example.com`); throws for anything else, a wildcard included: it would let every
- * page act as its visitor.
+ * Lets pages of the listed origins, and no others, read answers, with credentials. Default: none. Write an origin as
+ * browsers send it (`https://app.example.com`). Throws for anything else, also for a wildcard: it would let every page
+ * act as its visitor.
  */
 export function withCors({ allowedOrigins = [] }: { allowedOrigins?: readonly string[] } = {}): Filter {
   const allowed = new Set(allowedOrigins.map(checkOrigin));

@@ -19,7 +19,7 @@ const narrowed: UserInfo = {
   restriction: { roles: ['view'] },
 };
 const authenticated = 'system:authenticated';
-/** Who asks. */
+/** The authenticated user. */
 let real: UserInfo;
 let asked: Attributes[];
 let server: TestHttpServer;
@@ -134,10 +134,10 @@ const allowed: { reason: string; headers: OutgoingHttpHeaders; user: object; ask
 ];
 
 test.each(allowed)('$reason', async ({ headers, user, asks }) => {
-  // What narrows the credential goes on to do so.
+  // The restriction of the credential still applies.
   expect(await send(headers)).toEqual({ status: 200, body: { ...user, restriction: { roles: ['view'] } } });
   expect(questions()).toEqual(asks);
-  // With what narrows the credential.
+  // Authorization sees the restriction of the credential.
   expect(asked.every((attributes) => attributes.user === real)).toBe(true);
 });
 

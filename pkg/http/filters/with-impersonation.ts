@@ -15,11 +15,11 @@ const systemUnauthenticated = 'system:unauthenticated';
 const authenticationGroup = 'authentication.k8s.io';
 
 /**
- * Does a request as somebody else, whom its `Impersonate-` headers name: 403 unless the user may `impersonate` each of
- * the user, uid, groups and extras, and 400 where the headers cannot be read. From here on the context's user is who
- * was named, with that user's permissions alone, narrowed to what an extra names and to what narrows the credential of
- * who asked; that is `impersonator`. To stand behind `withAuthentication`. The name of a service account is a user like
- * any other. Source: k8s.io/apiserver/pkg/endpoints/filters/impersonation.
+ * Runs a request as the user that its `Impersonate-` headers name. 403 unless the authenticated user may `impersonate`
+ * the user, the uid, and each group and extra; 400 for invalid headers. The context's user becomes the named user with
+ * only its permissions, restricted by an extra and by the restriction of the credential; `impersonator` becomes the
+ * authenticated user. Must run after `withAuthentication`. The name of a service account is a user like any other.
+ * Source: k8s.io/apiserver/pkg/endpoints/filters/impersonation.
  */
 export function withImpersonation(authorizer: Authorizer): Filter {
   return (next) => async (context) => {
@@ -54,7 +54,7 @@ function* questions(user: UserInfo, { user: name, uid, groups, extra }: Imperson
   if (uid !== '') yield { ...common, group: authenticationGroup, resource: 'uids', name: uid };
 }
 
-/** Everyone is of one of the two groups; a user with a name may be said to be of the other. */
+/** Every user is in one of the two groups; headers may put a named user into the other. */
 function userOf({ user: name, uid, groups, extra }: Impersonation): UserInfo {
   const isTold =
     groups.includes(systemUnauthenticated) || (name !== anonymousUser.name && groups.includes(systemAuthenticated));

@@ -7,16 +7,16 @@ const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 const maxPath = 1024;
 
 export interface LoggingOptions {
-  /** From here on a request is slow. Milliseconds, default 1000. */
+  /** A request that takes this long is slow. Milliseconds, default 1000. */
   slowMs?: number;
 }
 
 /**
- * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info,
- * others at debug, 429 too, however slow: where there is one there are thousands; and one at its beginning, at trace.
- * Never the query, a header or a body: they hold credentials. `clientAddress` is what trusted proxies say; `bytes`
- * counts what went over the connection, headers included; `waitedMs` is there where the request had to wait for others
- * to end, and makes none slow. A probe that fails is at debug: why it does has a line of its own.
+ * Logs one line per request when it ends. Level: error for 5xx; warn for 503, 504 and slow requests (never a watch);
+ * info for 4xx; debug for others, and for 429 even if slow, because they come by the thousand. At trace also a line
+ * when it begins. Never logs the query, headers or bodies: they contain credentials. `clientAddress` comes from trusted
+ * proxies; `bytes` counts the bytes sent on the connection, headers included; `waitedMs` is the time that the request
+ * waited for others, and does not count as slow. A failed probe is at debug: its reason has a line of its own.
  */
 export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
   return (next) => async (context) => {
@@ -51,12 +51,12 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
   };
 }
 
-/** The one whose credential it was, and as whom. */
+/** The owner of the credential, and the impersonated user. */
 function whoAsked({ user, impersonator }: RequestContext): { user: string; as?: string } {
   return impersonator === undefined ? { user: user.name } : { user: impersonator.name, as: user.name };
 }
 
-/** 503 and 504 are said of passing states: the answer tells the client to come back. */
+/** 503 and 504 are temporary: the answer asks the client to retry. */
 function levelOf(status: number, isSlow: boolean): 'error' | 'warn' | 'info' | 'debug' {
   if (status >= 500) return status > 502 ? 'warn' : 'error';
   if (isSlow) return 'warn';
@@ -67,7 +67,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-/** 499 (nginx's number) where the client left before any answer. */
+/** 499 (nginx's number) if the client disconnected before any answer. */
 export function responseStatus({ response }: RequestContext): number {
   return response.headersSent ? response.statusCode : 499;
 }

@@ -17,7 +17,7 @@ export interface MetricsOptions {
 
 type Labels = 'http_request_method' | 'http_response_status_code' | 'http_route' | 'url_scheme' | 'verb';
 
-/** What is observed of requests that are alike. */
+/** The series of one combination of labels. */
 interface RequestSeries {
   duration: HistogramSeries;
   requestSize: HistogramSeries | undefined;
@@ -25,9 +25,9 @@ interface RequestSeries {
 }
 
 /**
- * Duration, active requests, and sizes of bodies, by method, status, route and verb, each from a set no client can add
- * to. A watch counts with its whole length. Source: OpenTelemetry semantic conventions for HTTP metrics, in the names
- * Prometheus gives them; `verb` is ours, and tells watches from lists.
+ * Duration, active requests, and sizes of bodies, by method, status, route and verb; clients cannot add label values. A
+ * watch counts with its whole length. Source: OpenTelemetry semantic conventions for HTTP metrics, with Prometheus'
+ * names; `verb` is ours, to separate watches from lists.
  */
 export function withMetrics({ registry }: MetricsOptions): Filter {
   const find = seriesFinder(registry);
@@ -54,7 +54,8 @@ export function withMetrics({ registry }: MetricsOptions): Filter {
 }
 
 /**
- * Series by route, and by method, verb and status in one number: a text of all would have to be made for every request.
+ * Finds series by route, and by one number for method, verb and status: a text key would have to be built at each
+ * request.
  */
 function seriesFinder(registry: Registry): (context: RequestContext, method: number) => RequestSeries {
   const labelNames: readonly Labels[] = [
@@ -131,15 +132,15 @@ function registerActive(registry: Registry, active: readonly (readonly number[])
   });
 }
 
-/** The last one stands for all that are not listed. */
+/** The last name is for all that are not listed. */
 function indexIn(names: readonly string[], name: string): number {
   const index = names.indexOf(name);
   return index === -1 ? names.length - 1 : index;
 }
 
 /**
- * Of an answer without Content-Length, what went over the connection: its head and the marks of its chunks are a small
- * part of it.
+ * For an answer without Content-Length: the bytes sent on the connection, of which head and chunk marks are a small
+ * part.
  */
 function sizeOfAnswer({ request, response }: RequestContext, sentBefore: number): number {
   const length = response.getHeader('content-length');

@@ -1,9 +1,6 @@
 import type { Filter } from '../request/request-context.ts';
 
-/**
- * Names the request in its answer, by our header and Kubernetes', and keeps answers out of caches unless a handler says
- * otherwise.
- */
+/** Sends the request id in our header and in Kubernetes', and forbids caching of answers unless a handler allows it. */
 export function withRequestId(): Filter {
   return (next) => (context) => {
     const { id, response } = context;

@@ -1,9 +1,6 @@
 import type { Filter } from '../request/request-context.ts';
 
-/**
- * Headers that keep a browser from making more of an answer than data; a handler that serves pages replaces the policy
- * by its own.
- */
+/** Headers that make a browser treat an answer as data only; a handler that serves pages sets its own policy. */
 export function withSecurityHeaders(): Filter {
   return (next) => (context) => {
     const { response } = context;

@@ -17,7 +17,7 @@ afterEach(async () => {
 const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
 const posts = '/apis/g.io/v1/posts';
 
-/** The given filters stand within `withStatus`. */
+/** Starts a server with the given filters inside `withStatus`. */
 async function start(filters: readonly Filter[], handler: Handler = ok): Promise<TestHttpServer> {
   const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), ...filters] });
   started.push(server);

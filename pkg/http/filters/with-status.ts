@@ -10,15 +10,16 @@ const offers = [
   { type: 'application/problem+json' },
   { type: 'application/yaml' },
 ] as const;
-/** Headers a handler may have set for an answer that did not come to be. */
+/** Headers that a handler may have set for the answer that it did not send. */
 const answerHeaders = ['Content-Encoding', 'Content-Disposition', 'ETag', 'Last-Modified', 'Location'];
 
 /**
- * Turns whatever is thrown below it into the one answer: Status as JSON or YAML, or RFC 9457 where asked for.
+ * Turns every error from inner filters and handlers into one answer: a Status as JSON or YAML, or RFC 9457 if
+ * requested.
  *
- * Anything but a StatusError is logged with its stack and answered as 500 without a word of it. A 401 always has
- * WWW-Authenticate. A handler that knows the methods of a path sets `Allow` on the response before it throws 405. Where
- * an answer has begun, the connection is destroyed: the client must not take it for whole.
+ * An error that is no StatusError is logged with its stack and answered with a plain 500. A 401 always has
+ * WWW-Authenticate. A handler that knows the methods of a path sets `Allow` on the response before it throws 405. If an
+ * answer has begun, the connection is destroyed, so that the client does not take it for complete.
  */
 export function withStatus(): Filter {
   return (next) => async (context) => {
@@ -51,13 +52,13 @@ async function answerFailure(context: RequestContext, error: unknown): Promise<v
   if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter);
   if (failure.code === 401 && !response.hasHeader('WWW-Authenticate'))
     response.setHeader('WWW-Authenticate', 'Bearer realm="svc"');
-  // A client that was never told to go on may or may not send its body: the connection cannot be used again.
+  // A client that got no 100 Continue may or may not send its body: the connection cannot be reused.
   if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
   const { type } = formatOf(request.headers.accept);
   await send(context, failure.code, type, bodyOf(context, failure, type));
 }
 
-/** Whoever lists problems wants failures so, wherever in the list: successes have other types. */
+/** A client that lists problem types anywhere wants failures in it: successes have other types. */
 function formatOf(accept: string | undefined): (typeof offers)[number] {
   const takesProblems =
     accept?.includes('problem') === true && parseAccept(accept).some(({ type, q }) => q > 0 && type === offers[1].type);
@@ -70,7 +71,7 @@ function bodyOf(context: RequestContext, failure: StatusError, type: (typeof off
 }
 
 /**
- * The same facts by RFC 9457; `about:blank` has the status's own phrase as title, and `code` tells the reason to
+ * The failure in the form of RFC 9457. `about:blank` requires the status phrase as title; `code` has the reason for
  * programs.
  */
 function problemOf({ id, request }: RequestContext, failure: StatusError): Record<string, unknown> {

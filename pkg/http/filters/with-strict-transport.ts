@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import type { Filter } from '../request/request-context.ts';
 
 /**
- * Tells browsers to come by https alone from now on, on answers over TLS: for `days`, to every port of the name; 0
- * takes it back, undefined says nothing. Never to a name that other programs of the same machine share (localhost, an
- * address): these would be shut out as well. Source: RFC 6797.
+ * Makes browsers use only https for `days`, for every port of the name; sent only over TLS. 0 revokes it; undefined
+ * sends nothing. Never sent for localhost or an address: it would block http to other programs of that machine. Source:
+ * RFC 6797.
  */
 export function withStrictTransport(days: number | undefined): Filter {
   if (days === undefined) return (next) => next;
@@ -17,7 +17,7 @@ export function withStrictTransport(days: number | undefined): Filter {
   };
 }
 
-/** Does the connection speak TLS? */
+/** Whether the connection uses TLS. */
 export function isEncrypted(socket: Socket): boolean {
   return (socket as { encrypted?: boolean }).encrypted === true;
 }

@@ -3,10 +3,9 @@ import { hasBody, newBodyTimeout } from '../request/read-body.ts';
 import type { Filter, RequestContext } from '../request/request-context.ts';
 
 /**
- * Answers 504 when no answer has begun after `timeoutMs` (default 30 s), and aborts the request's signal so that its
- * work stops; 408 where it is the body that has not arrived. Watches have no such limit, and an answer that has begun
- * is bound by its reader's pace (`writeChunk`). Nothing is written twice: what the handler still sends after its time
- * is dropped.
+ * Answers 504 if no answer has begun after `timeoutMs` (default 30 s), or 408 if the body has not arrived, and aborts
+ * the request's signal so that its work stops. Watches have no such limit; for an answer that has begun `writeChunk`
+ * limits the time. Nothing is written twice: what the handler sends after the timeout is dropped.
  */
 export function withTimeout({ timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Filter {
   const deadlines = new Deadlines(timeoutMs);
@@ -39,8 +38,8 @@ interface Deadline {
 }
 
 /**
- * Equal times run out in the order they began, so one timer serves all requests: one each would cost as much as the
- * rest of the filters.
+ * All timeouts are equal, so they expire in the order in which they began and one timer serves all requests. One timer
+ * each would cost as much as the rest of the filters.
  */
 class Deadlines {
   private readonly timeoutMs: number;
@@ -61,7 +60,7 @@ class Deadlines {
     this.running.delete(deadline);
   }
 
-  /** Runs on after the last request, once; it holds no process open. */
+  /** Fires once more after the last request; it does not keep the process alive. */
   private arm(ms: number): void {
     this.isArmed = true;
     setTimeout(() => this.expire(), Math.max(1, ms)).unref();

@@ -1,14 +1,14 @@
-/** Networks that are counted; the one that has been quiet for longest goes. */
+/** How many networks are counted; the one whose last wrong credential is oldest is removed. */
 const maxNetworks = 20_000;
 
 /**
- * How many wrong credentials came from each network: beyond so many a minute none of its credentials is looked up that
- * was not good before, until time has passed. None is remembered itself: it may be good in a moment, on another replica
- * it may be so already.
+ * Limits wrong credentials per network: above so many a minute, no credential of the network is looked up that was not
+ * valid before, until time has passed. Wrong credentials themselves are not remembered: one may become valid at any
+ * moment, or already be on another replica.
  */
 export class WrongCredentials {
   private readonly perMinute: number;
-  /** How many may still come, and when that was so. */
+  /** The remaining number, and the time it was computed. */
   private readonly rests = new Map<string, { rest: number; at: number }>();
 
   constructor(perMinute: number) {

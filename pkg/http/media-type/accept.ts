@@ -6,7 +6,7 @@ export interface AcceptClause extends MediaType {
   q: number;
 }
 
-/** Something the server can answer with; `parameters` (`as`, `v`, `g`, `stream`) are part of what it is. */
+/** A representation that the server offers; `parameters` (`as`, `v`, `g`, `stream`) are part of its identity. */
 export interface Offer {
   type: string;
   parameters?: Readonly<Record<string, string>>;
@@ -14,12 +14,12 @@ export interface Offer {
 
 const maxClauses = 32;
 const qualityForm = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
-/** The parameters by which Kubernetes tells one answer from another; clients send others, which mean nothing here. */
+/** The parameters that select a representation in Kubernetes; others that clients send are ignored. */
 const meaningful = ['as', 'v', 'g', 'stream'] as const;
 
 /**
- * Clauses by falling q, equal ones in the client's order. Malformed clauses, and those after the 32nd, are passed over.
- * Source: RFC 9110, 12.5.1.
+ * Clauses by descending q, equal ones in the client's order. Ignores malformed clauses and all after the 32nd. Source:
+ * RFC 9110, 12.5.1.
  */
 export function parseAccept(header: string): AcceptClause[] {
   const clauses: AcceptClause[] = [];
@@ -32,9 +32,9 @@ export function parseAccept(header: string): AcceptClause[] {
 }
 
 /**
- * The offer for the client's first clause that has one; the first offer where the client does not care; undefined: 406.
- * A clause with `as=Table` asks for that offer alone, and a clause without never means it. Who accepts failures as
- * `application/problem+json` takes JSON where there is none.
+ * The offer that matches the client's first clause with a match; the first offer if the client has no preference;
+ * undefined: 406. A clause with `as=Table` matches only that offer, and a clause without never does. A client that
+ * accepts `application/problem+json` for failures gets JSON if nothing else matches.
  */
 export function negotiate<T extends Offer>(header: string | undefined, offers: readonly T[]): T | undefined {
   if (header === undefined || header === '' || header === '*/*') return offers[0];
@@ -62,7 +62,7 @@ function isRangeOf(range: string, type: string): boolean {
   return range.endsWith('/*') && type.startsWith(range.slice(0, -1));
 }
 
-/** Does an Accept-Encoding header allow gzip? Source: RFC 9110, 12.5.3. */
+/** Whether an Accept-Encoding header allows gzip. Source: RFC 9110, 12.5.3. */
 export function acceptsGzip(header: string | undefined): boolean {
   if (header === undefined) return false;
   for (const text of header.split(',').slice(0, maxClauses)) {

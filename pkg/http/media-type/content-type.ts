@@ -2,8 +2,8 @@ import { newUnsupportedMediaType } from '#pkg/apimachinery/index';
 import { parseMediaType, type MediaType } from './media-type.ts';
 
 /**
- * The media type of a request's body, which must be one of those accepted; the first of them where the request names
- * none. Only UTF-8 is read, so another `charset` is refused too. Throws StatusError 415.
+ * The media type of a request body, which must be one of `accepted`; the first of them if the request has none. Only
+ * UTF-8 is supported, so another `charset` is refused too. Throws StatusError 415.
  */
 export function parseContentType(header: string | undefined, accepted: readonly [string, ...string[]]): MediaType {
   if (header === undefined || header === '') return { type: accepted[0], parameters: new Map() };

@@ -10,7 +10,7 @@ const maxParameters = 16;
 const typeForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const tokenForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Undefined where the text is not a media type, or has more than 16 parameters. */
+/** Undefined if the text is not a media type or has more than 16 parameters. */
 export function parseMediaType(text: string): MediaType | undefined {
   const [first, ...rest] = splitOutsideQuotes(text, ';');
   const type = first!.trim().toLowerCase();
@@ -28,7 +28,7 @@ export function parseMediaType(text: string): MediaType | undefined {
   return { type, parameters };
 }
 
-/** Splits at each separator that is in no quoted string. */
+/** Splits at each separator outside quoted strings. */
 export function splitOutsideQuotes(text: string, separator: ',' | ';'): string[] {
   if (!text.includes('"')) return text.split(separator);
   const parts: string[] = [];

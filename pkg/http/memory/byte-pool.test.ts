@@ -5,7 +5,7 @@ function reservationOf(owner: string): Reservation {
   return { owner, bytes: 0 };
 }
 
-/** Of a reservation that has to wait: has it got its bytes by now? */
+/** Whether a reservation has its bytes by now. */
 async function isTaken(turn: boolean | Promise<boolean>): Promise<boolean | 'waits'> {
   const later = new Promise<'waits'>((resolve) => {
     setImmediate(() => resolve('waits'));
@@ -23,7 +23,7 @@ test('an owner takes no more than then stays free, so that the next finds room, 
   expect(await isTaken(pool.take(second, 20))).toBe(true);
   expect(await isTaken(pool.take(third, 10))).toBe(true);
   expect(pool.used).toBe(80);
-  // Of b and c: as much is free as a may hold.
+  // b and c: the free bytes are as many as one owner may hold.
   pool.give(first, 40);
   expect(await isTaken(beyond)).toBe(true);
 });

@@ -1,17 +1,17 @@
-/** What one request holds of a pool. */
+/** The bytes of a pool that one request holds. */
 export interface Reservation {
-  /** Whose share it counts towards. */
+  /** The owner whose share it counts against. */
   readonly owner: string;
   bytes: number;
 }
 
 export interface TakeOptions {
   /**
-   * Where nothing is free, one reservation at a time may hold more than there is, so that whoever holds something and
-   * waits for more comes to their end. Default false.
+   * If nothing is free, one reservation at a time may exceed the pool, so that requests that hold bytes and wait for
+   * more can end. Default false.
    */
   overdraws?: boolean;
-  /** Milliseconds; default for ever. */
+  /** Milliseconds; default: no limit. */
   maxWaitMs?: number;
   signal?: AbortSignal;
 }
@@ -24,9 +24,9 @@ interface Waiting {
 }
 
 /**
- * A number of bytes that requests share. No owner takes more than `perOwner`, nor more than then stays free for all
- * others, so that whoever comes next finds room; of those who wait the owner who holds least is next. One reservation
- * larger than that has the pool to itself.
+ * A pool of bytes that requests share. An owner may hold at most `perOwner`, and never more than remains free for all
+ * others, so that a new owner finds room. Of the waiting owners, the one that holds least is next. A reservation larger
+ * than that gets the pool to itself.
  */
 export class BytePool {
   readonly total: number;
@@ -49,21 +49,20 @@ export class BytePool {
     return this.#waiting.size;
   }
 
-  /** Is it the owner's share that is used up, not the whole? */
+  /** Whether the owner's share is used up, rather than the pool. */
   isShareOf(owner: string, bytes: number): boolean {
     return this.#used + bytes <= this.total && this.#heldBy(owner) > 0;
   }
 
   /**
-   * True: the reservation has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal
-   * aborts.
+   * True if the reservation has the bytes, else false or a promise: false after `maxWaitMs`, or when the signal aborts.
    */
   take(
     reservation: Reservation,
     bytes: number,
     { overdraws = false, maxWaitMs, signal }: TakeOptions = {},
   ): boolean | Promise<boolean> {
-    // Whoever waits is not overtaken, but by the one that has more than there is: all wait for its end.
+    // Only the overdrawn reservation overtakes those that wait: they wait for its end.
     if ((this.#waiting.size === 0 || this.#overdrawn === reservation) && this.#mayTake(reservation, bytes, overdraws)) {
       this.#grant(reservation, bytes);
       return true;
@@ -86,14 +85,16 @@ export class BytePool {
     });
   }
 
-  /** At once or not at all, before those who wait: whoever asks has something to let go otherwise. */
+  /**
+   * Takes the bytes now, ahead of waiting reservations, or not at all: a caller that fails frees other bytes instead.
+   */
   takeNow(reservation: Reservation, bytes: number): boolean {
     if (!this.#fits(reservation, bytes)) return false;
     this.add(reservation, bytes);
     return true;
   }
 
-  /** Takes what is in memory already, whether there is room or not: others wait until there is again. */
+  /** Counts bytes that are already in memory, even above the total; others wait until there is room again. */
   add(reservation: Reservation, bytes: number): void {
     reservation.bytes += bytes;
     this.#used += bytes;
@@ -135,7 +136,7 @@ export class BytePool {
     while (this.#waiting.size > 0 && this.#admitNext());
   }
 
-  /** Answers whether somebody got what they wait for. */
+  /** Returns whether a waiting reservation got its bytes. */
   #admitNext(): boolean {
     let isKept = false;
     for (const one of this.#inTurn()) {
@@ -145,13 +146,16 @@ export class BytePool {
         one.settle(true);
         return true;
       }
-      // What is free is kept until it is enough for this one: others would take it again and again.
+      // Free bytes are kept until they suffice for this one: otherwise others would take them again and again.
       isKept ||= !one.overdraws && this.#heldBy(one.reservation.owner) === 0;
     }
     return false;
   }
 
-  /** The first of each owner, of those who hold something already and of the others: whoever holds least first. */
+  /**
+   * The first waiting reservation of each owner, those with and without overdraft apart; the owner that holds least
+   * first.
+   */
   #inTurn(): Waiting[] {
     const first = new Map<string, Waiting>();
     for (const one of this.#waiting) {

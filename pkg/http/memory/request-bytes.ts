@@ -4,54 +4,51 @@ import { networkOf } from '../connection/network-of.ts';
 import { unparsedBytes, parsedBytesOf, type ByteBudget } from './byte-budget.ts';
 import type { BytePool, Reservation } from './byte-pool.ts';
 
-/** What is to be known of the request. */
+/** The part of the request context that is needed here. */
 export interface AskingRequest {
   readonly user: { readonly name: string };
-  /** The client's, as a trusted proxy says. */
+  /** The client's address; behind a trusted proxy from its headers. */
   readonly clientAddress: string;
   readonly signal: AbortSignal;
-  /** Time spent waiting is added. */
+  /** The time spent waiting is added. */
   waitedMs: number;
 }
 
 export type BytesRefusedBy = 'bytes' | 'user_bytes';
 
-/** Hears what a budget of bytes does; must not throw. */
+/** Called for what a byte budget does; must not throw. */
 export interface BytesObserver {
   refused(by: BytesRefusedBy): void;
   waited(ms: number): void;
 }
 
 export interface ParseOptions {
-  /** Besides what the request has parsed already. Default false. */
+  /** In addition to what the request has already parsed. Default false. */
   extra?: boolean;
-  /** Waits as long as the request may: it has begun what must not be left half done. Default false. */
+  /** Waits until the request ends: it has begun work that must not stay half done. Default false. */
   isPatient?: boolean;
 }
 
-/**
- * What one request takes of the process's memory, from its body to its answer. Amounts are the most that it has at one
- * time, not sums.
- */
+/** The memory that one request uses, from its body to its answer. Amounts are the peak, not sums. */
 export interface RequestBytes {
-  /** Whose share it takes: a user's, or of who is not known a network's. */
+  /** The owner whose share it uses: the user, or the network of an anonymous client. */
   readonly owner: string;
-  /** So many it has now, of those that are counted. */
+  /** The counted bytes that it holds now. */
   readonly held: number;
   /**
-   * Resolves when there is room for so many bytes in all. @throws StatusError 429 where there is none in time, and what
-   * the signal aborted with.
+   * Resolves when there is room for a total of `bytes`. @throws StatusError 429 if there is none in time, or the reason
+   * of the signal
    */
   admit(bytes: number): Promise<void>;
-  /** Counts so many bytes in all where there is room for them at once; answers whether there is. */
+  /** Counts a total of `bytes` if there is room now; returns whether there is. */
   admitNow(bytes: number): boolean;
-  /** Counts so many bytes in all, which are there already. */
+  /** Counts a total of `bytes`, which are already in memory. */
   note(bytes: number): void;
-  /** Holds no more than these from now on. */
+  /** Lowers the total to at most `bytes`. */
   lower(bytes: number): void;
   /**
-   * Resolves when a text of so many bytes may be parsed, with what ends it; the end of the request does, too. @throws
-   * as `admit` does
+   * Resolves when a text of `bytes` may be parsed, with a function that frees its memory; the end of the request frees
+   * it, too. @throws as `admit` does
    */
   parse(bytes: number, options?: ParseOptions): Promise<() => void>;
 }
@@ -64,7 +61,7 @@ export class CountedRequestBytes implements RequestBytes {
   readonly #parsed: Reservation;
   #isOver = false;
 
-  /** To be made when its user is known. */
+  /** Create it after authentication: the user must be known. */
   constructor(budget: ByteBudget, context: AskingRequest, observer?: BytesObserver) {
     this.#budget = budget;
     this.#context = context;
@@ -87,7 +84,7 @@ export class CountedRequestBytes implements RequestBytes {
     const more = bytes - this.#moved.bytes;
     if (more <= 0 || this.#isOver) return;
     const { signal } = this.#context;
-    // One that holds a body already might wait for others who wait for it.
+    // A request that already holds a body could wait for others that wait for it.
     const overdraws = this.#moved.bytes > 0;
     const turn = moved.take(this.#moved, more, {
       overdraws,
@@ -125,12 +122,12 @@ export class CountedRequestBytes implements RequestBytes {
     return end;
   }
 
-  /** The handler is done: nothing parsed is needed any more. */
+  /** The handler has ended: parsed objects are no longer needed. */
   endParsing(): void {
     this.#budget.parsed.give(this.#parsed, this.#parsed.bytes);
   }
 
-  /** The answer is sent, or nobody waits for it. */
+  /** The answer is sent, or the client is gone. */
   end(): void {
     this.#isOver = true;
     this.endParsing();
@@ -158,13 +155,13 @@ export class CountedRequestBytes implements RequestBytes {
     );
   }
 
-  /** Its end may have come in the turn in which the wait was over. */
+  /** The request may have ended in the same turn as the wait. */
   #giveIfOver(): void {
     if (this.#isOver) this.lower(0);
   }
 }
 
-/** Where there is no budget. */
+/** Used without a budget. */
 export const uncounted: RequestBytes = {
   owner: '',
   held: 0,

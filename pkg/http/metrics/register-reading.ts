@@ -1,6 +1,6 @@
 import type { Gauge, Registry } from 'prom-client';
 
-/** A value and what tells it from the metric's others. */
+/** A value and its labels. */
 export interface Reading {
   labels?: Readonly<Record<string, string | number>>;
   value: number;
@@ -11,13 +11,13 @@ export interface ReadingOptions {
   name: string;
   help: string;
   type: 'counter' | 'gauge';
-  /** Asked at every scrape. None at all where it cannot be known now; must not throw. */
+  /** Called at every scrape. Returns no reading if the value is unknown now; must not throw. */
   readonly read: () => number | readonly Reading[] | Promise<readonly Reading[]>;
 }
 
 /**
- * Registers a metric whose value is kept elsewhere: to count costs an addition there, and labels that are gone from the
- * reading are gone from the metric.
+ * Registers a metric whose value is kept elsewhere: counting is then an addition, and labels missing from the reading
+ * disappear from the metric.
  */
 export function registerReading({ registry, name, help, type, read }: ReadingOptions): void {
   const get = async (): Promise<object> => {
@@ -28,6 +28,6 @@ export function registerReading({ registry, name, help, type, read }: ReadingOpt
         : readings.map(({ value, labels = {} }) => ({ value, labels }));
     return { name, help, type, values, aggregator: 'sum' };
   };
-  // The registry asks its metrics for no more than their name and `get`; its type names prom-client's own classes.
+  // The registry uses only a metric's name and `get`; its type requires prom-client's own classes.
   registry.registerMetric({ name, help, get, reset: () => {} } as unknown as Gauge);
 }

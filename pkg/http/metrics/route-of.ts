@@ -2,9 +2,9 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 
 /**
- * The pattern a request's path matched, with no text of the client's in it:
- * `/apis/{group}/{version}/{resource}/{name}`, `/metrics`; '' where nothing did. Groups and resources are not named: a
- * server may come to serve thousands, and clients could make the names. Source: OpenTelemetry, `http.route`.
+ * The pattern that a request's path matched, without any text of the client:
+ * `/apis/{group}/{version}/{resource}/{name}`, `/metrics`; '' without a match. Groups and resources are not named: a
+ * server may have thousands, and clients could invent names. Source: OpenTelemetry, `http.route`.
  */
 export function routeOf({ route, info }: Pick<RequestContext, 'route' | 'info'>): string {
   if (route !== undefined) return route;
@@ -20,7 +20,7 @@ const resourceRoutes = bases.flatMap((base) =>
 );
 
 function indexOf({ group, namespace, resource, name, subresource, verb }: RequestInfo): number {
-  // `/api/v1/namespaces/x` is read as being in the namespace x too; and a list by a name has that name.
+  // The info of `/api/v1/namespaces/x` has the namespace x too, and the info of a list by a name has that name.
   const inNamespace = namespace !== '' && !(group === '' && resource === 'namespaces');
   const tail = subresource !== '' ? 2 : name !== '' && verb !== 'list' && verb !== 'watch' ? 1 : 0;
   return (group === '' ? 0 : 6) + (inNamespace ? 3 : 0) + tail;

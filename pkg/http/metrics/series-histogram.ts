@@ -14,10 +14,10 @@ export const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 /** From a small answer to the largest. Bytes. */
 export const sizeBuckets = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** One combination of labels: whoever observes often keeps it. */
+/** One combination of labels; a caller that observes often keeps it. */
 export class HistogramSeries<L extends string = string> {
   readonly labels: Readonly<Record<L, string | number>>;
-  /** Not cumulative; the last is for what exceeds all bounds. */
+  /** Not cumulative; the last counts values above all bounds. */
   readonly counts: number[];
   sum = 0;
   private readonly bounds: readonly number[];
@@ -44,9 +44,9 @@ interface Sample {
 }
 
 /**
- * A histogram for what happens at every request: prom-client's own sorts and joins the labels at each observation,
- * which costs as much as a filter; here that is done once, by whoever keeps the series. A series once made stays:
- * labels must be from a bounded set.
+ * A histogram for observations at every request. prom-client's histogram sorts and joins the labels at each
+ * observation, which costs as much as a filter; here this is done once, by the caller that keeps the series. A series
+ * is never removed: labels must be from a bounded set.
  */
 export class SeriesHistogram<L extends string> {
   readonly name: string;
@@ -58,18 +58,18 @@ export class SeriesHistogram<L extends string> {
     this.options = options;
     this.name = options.name;
     this.help = options.help;
-    // The registry asks its metrics for no more than their name and `get`; its type names prom-client's own classes.
+    // The registry uses only a metric's name and `get`; its type requires prom-client's own classes.
     options.registry.registerMetric(this as unknown as Histogram);
   }
 
-  /** A new series, to be kept by the caller: two with the same labels would be shown as two. */
+  /** Creates a series, which the caller keeps: two with the same labels would be exported twice. */
   series(labels: Readonly<Record<L, string | number>>): HistogramSeries<L> {
     const series = new HistogramSeries(labels, this.options.buckets);
     this.all.push(series);
     return series;
   }
 
-  /** As prom-client's registry wants it. */
+  /** In the form that prom-client's registry expects. */
   get(): Promise<object> {
     const { name, help } = this;
     return Promise.resolve({
@@ -81,7 +81,7 @@ export class SeriesHistogram<L extends string> {
     });
   }
 
-  /** For the registry. */
+  /** Called by the registry. */
   reset(): void {
     for (const series of this.all) {
       series.counts.fill(0);

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { ByteBudget } from '../memory/byte-budget.ts';
 import { registerReading } from './register-reading.ts';
 
-/** Shows what requests take of the process's memory, as it is when asked. */
+/** Exports the memory that requests use at the time of the scrape. */
 export function showByteBudget(registry: Registry, { moved, parsed }: ByteBudget): void {
   const pools = { moved, parsed };
   const reading = (name: string, help: string, read: (pool: typeof moved) => number): void =>

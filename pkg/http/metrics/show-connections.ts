@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { HttpServer } from '../server/http-server.ts';
 import { registerReading } from './register-reading.ts';
 
-/** Shows a server's connections as they are when asked. */
+/** Exports a server's connections at the time of the scrape. */
 export function showConnections(registry: Registry, connections: () => HttpServer['connections']): void {
   registerReading({
     registry,

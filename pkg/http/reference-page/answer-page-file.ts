@@ -10,7 +10,7 @@ import type { PageFile } from './page-files.ts';
 const contentSecurityPolicy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/** Answers with a file as it is kept, compressed already: `send` would compress it for each request anew. */
+/** Answers with a file that is already compressed: `send` would compress it at each request. */
 export function answerPageFile(
   { request, response }: RequestContext,
   { contentType, hash, body, gzipped }: PageFile,

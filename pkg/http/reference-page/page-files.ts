@@ -10,7 +10,7 @@ export interface PageFile {
   contentType: string;
   hash: string;
   body: Buffer;
-  /** Compressed once: anyone may ask for it, as often as they like. */
+  /** Compressed once: anyone may request it, any number of times. */
   gzipped: Buffer;
 }
 
@@ -19,7 +19,7 @@ export type PageSource = { readonly contentType: string } & (
   { readonly text: string } | { readonly path: () => string }
 );
 
-/** A page's files by name; each is made when first asked for. */
+/** A page's files by name; each is created at its first request. */
 export class PageFiles {
   readonly #sources: Readonly<Record<string, PageSource>>;
   readonly #made = new Map<string, Promise<PageFile>>();
@@ -28,7 +28,7 @@ export class PageFiles {
     this.#sources = sources;
   }
 
-  /** Undefined for a name that is no file of the page. */
+  /** Undefined for an unknown name. */
   find(name: string): Promise<PageFile> | undefined {
     if (!Object.hasOwn(this.#sources, name)) return undefined;
     let file = this.#made.get(name);

@@ -4,8 +4,8 @@ import type { PageSource } from './page-files.ts';
 import { referenceStyleCss } from './style-css.ts';
 
 /**
- * What every page of an API's reference is made of, from the package swagger-ui-dist; none of its other files is
- * served. The page itself and its script are the API's own.
+ * The files of every API reference page, from the package swagger-ui-dist, none of whose other files is served. The
+ * page itself and its script belong to the API.
  */
 export const referencePageFiles: Readonly<Record<string, PageSource>> = {
   'style.css': { text: referenceStyleCss, contentType: 'text/css; charset=utf-8' },
@@ -17,7 +17,7 @@ export const referencePageFiles: Readonly<Record<string, PageSource>> = {
   'favicon.png': { path: () => packaged('favicon-32x32.png'), contentType: 'image/png' },
 };
 
-/** Looked for when first asked for, where it is installed. */
+/** Resolved at the first request, in the installed package. */
 function packaged(file: string): string {
   return join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), file);
 }

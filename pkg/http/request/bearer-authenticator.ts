@@ -5,8 +5,8 @@ import type { RequestAuthenticator, TokenAuthenticator, UserInfo } from '#pkg/id
 const form = /^bearer +([A-Za-z0-9._~+/-]{1,8192}=*)$/i;
 
 /**
- * Reads `Authorization: Bearer <token>`; undefined where there is no Authorization header. Any other scheme, a
- * malformed value and a token nobody knows are StatusError 401, so in a union it comes last. Source: RFC 6750, 2.1.
+ * Reads `Authorization: Bearer <token>`; undefined without an Authorization header. Any other scheme, a malformed value
+ * and an unknown token are StatusError 401, so it comes last in a union. Source: RFC 6750, 2.1.
  */
 export class BearerAuthenticator implements RequestAuthenticator {
   private readonly tokens: TokenAuthenticator;

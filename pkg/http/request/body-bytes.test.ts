@@ -12,7 +12,7 @@ let server: TestHttpServer;
 
 afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
 
-/** Answers how long a body of at most 3 MiB was. */
+/** Starts a server that answers the length of a body of at most 3 MiB. */
 async function start(budget: ByteBudget): Promise<void> {
   server = await startTestServer(async (context) => sendJson(context, 200, String((await readBody(context)).length)), {
     memory: { budget },
@@ -22,7 +22,7 @@ async function start(budget: ByteBudget): Promise<void> {
 const declared = (bytes: number): string => `Content-Length: ${bytes}`;
 const chunked = 'Transfer-Encoding: chunked';
 
-/** Of a body that arrives; `send` so many bytes of it, in one chunk. */
+/** Begins a request; `send` sends this many bytes of its body in one chunk. */
 async function begin(
   length: string,
 ): Promise<{ socket: Socket; send: (bytes: number) => void; answer: Promise<string> }> {
@@ -76,7 +76,7 @@ test('a large body is taken in when nothing smaller wants the event loop', async
   if (turns.due) await turns.next();
   keepBusy(60);
   let isAnswered = false;
-  // The event loop never has nothing to do, so that large work rests as long as it may.
+  // The event loop always has work, so that large work waits as long as possible.
   const others = (): void => {
     keepBusy(1);
     if (!isAnswered) setImmediate(others);
@@ -117,7 +117,7 @@ describe('bodies that each hold a part of all there is, and wait for more', () =
     const bodies = await Promise.all([1, 2].map(() => begin(declared(600_000))));
     for (const { send } of bodies) send(70_000);
     await until(() => budget.moved.used === 256 * kilobyte);
-    // Neither ends: the one that has more than there is goes on sending.
+    // Neither body ends: the overdrawn one keeps arriving.
     for (const { send } of bodies) send(520_000);
     expect(await Promise.race(bodies.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 429 /);
     for (const { send } of bodies) send(10_000);

@@ -3,27 +3,27 @@ import type { RequestContext } from './request-context.ts';
 import { uncountedBytes } from '../memory/byte-budget.ts';
 
 /**
- * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says
- * that will come. Nothing more is read until there is room for the next step, and the event loop has no smaller work to
- * do.
+ * The bytes of one body as they arrive. A large body counts with the bytes that have arrived, in doubling steps, not
+ * with its announced length. Reading pauses until there is room for the next step and the event loop has no smaller
+ * work.
  *
- * Bodies that each hold a part and wait for more come to an end: one at a time may have more than there is
- * (`TakeOptions.overdraws`), and whoever waits longer than a request may is 429, and leaves its part to the others.
+ * Bodies that each hold a part and wait for more still end: one at a time may exceed the budget
+ * (`TakeOptions.overdraws`), and one that waits too long is answered 429 and frees its part.
  */
 export class BodyBytes {
   readonly #context: Pick<RequestContext, 'request' | 'bytes'>;
   readonly #limit: number;
   #chunks: Buffer[] = [];
   /**
-   * Of a large body, all of it: its end is known, or the most it may be. Of what nothing is written to the system gives
-   * no memory.
+   * A buffer for a whole large body, of its announced length or the limit. The system gives no memory for pages that
+   * are never written.
    */
   #whole: Buffer | undefined;
   #size = 0;
-  /** How large it may become without asking for more. */
+  /** How large it may become before it must reserve more. */
   #room = uncountedBytes;
 
-  /** `limit`: what a body without a Content-Length may come to. */
+  /** `limit`: the most that a body without a Content-Length may have. */
   constructor(context: Pick<RequestContext, 'request' | 'bytes'>, limit: number) {
     this.#context = context;
     this.#limit = limit;
@@ -33,7 +33,7 @@ export class BodyBytes {
     return this.#size;
   }
 
-  /** A promise where nothing more is to be read until it resolves; it rejects as `RequestBytes.admit` does. */
+  /** Returns a promise if reading must pause until it resolves; it rejects as `RequestBytes.admit` does. */
   add(chunk: Buffer): Promise<void> | undefined {
     if (this.#whole === undefined) this.#chunks.push(chunk);
     else chunk.copy(this.#whole, this.#size);

@@ -4,15 +4,15 @@ import { newBadRequest, StatusError } from '#pkg/apimachinery/index';
 export interface RequestLimits {
   /** Default 64 KiB; longer is 414. */
   urlBytes: number;
-  /** Names and values in sum; default 32 KiB; more is 431. */
+  /** Sum of names and values; default 32 KiB; more is 431. */
   headerBytes: number;
   /** Default 256; more is 431. */
   headerCount: number;
 }
 
 /**
- * Refuses what is no honest request, whatever it asks: limits, and headers that two readers could read differently.
- * Node keeps only the first of several Authorization headers; a proxy in front may have looked at the last.
+ * Refuses requests that are malformed whatever their path: exceeded limits, and headers that two readers could read
+ * differently. Node keeps only the first of several Authorization headers; a proxy in front may have checked the last.
  */
 export function checkRequest(request: IncomingMessage, limits: RequestLimits): StatusError | undefined {
   const { rawHeaders, headers } = request;
@@ -32,7 +32,7 @@ export function checkRequest(request: IncomingMessage, limits: RequestLimits): S
   }
   if (size > limits.headerBytes) return newHeadersTooLarge();
   const coding = headers['transfer-encoding'];
-  // Node takes `gzip, chunked` for chunked, and would hand on the compressed bytes as the body. A client's mistake is
+  // Node treats `gzip, chunked` as chunked, and would pass on the compressed bytes as the body. A client's mistake is
   // no 501 here.
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     return newBadRequest('the only Transfer-Encoding that is understood is "chunked"');

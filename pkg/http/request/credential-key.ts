@@ -1,28 +1,24 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What tells one credential from another over the requests that bring it. */
+/** Identifies a credential across requests. */
 export interface CredentialKey {
-  /** Nothing that could be used: a hash, or a name. */
+  /** A hash or a name, never the secret itself. */
   readonly key: string;
-  /**
-   * Anybody may know it, as the name of a key that signs: it counts as good only together with the address from which
-   * it was.
-   */
+  /** Not secret, for example the id of a signing key: it counts as verified only together with the client address. */
   readonly isPublic: boolean;
 }
 
-/** Undefined for a request that brings none. Must be quick: it is asked for each request. */
+/** Undefined for a request without a credential. Must be fast: it is called for each request. */
 export type CredentialReader = (headers: IncomingHttpHeaders) => CredentialKey | undefined;
 
-/** Of a secret that comes with each request. */
+/** The key of a secret that each request contains. */
 export function secretKey(secret: string): CredentialKey {
   return { key: hash('sha256', secret, 'base64'), isPublic: false };
 }
 
 /**
- * The header Authorization. Its scheme may be written in either case, with any spaces around: the same credential has
- * one key.
+ * The key of the Authorization header. Case of the scheme and spaces do not matter: the same credential has one key.
  */
 export const authorizationKey: CredentialReader = ({ authorization }) => {
   if (authorization === undefined) return undefined;

@@ -11,15 +11,15 @@ export interface EntityTags {
 }
 
 /**
- * Undefined where the header is absent. Source: RFC 9110, 8.8.3 and 13.1. @throws StatusError 400 for what is no list
- * of entity tags.
+ * Undefined without the header. Source: RFC 9110, 8.8.3 and 13.1. @throws StatusError 400 if it is not a list of entity
+ * tags.
  */
 export function parseEntityTags(header: string | undefined, name: string): EntityTags | undefined {
   if (header === undefined) return undefined;
   const tags: EntityTags = { any: header.trim() === '*', strong: [], weak: [] };
   if (tags.any) return tags;
   if (header.length > maxHeaderLength) throw newBadRequest(`the header ${name} is too long`);
-  // A comma may stand inside a tag; none of ours holds one, and a tag cut in two is refused.
+  // A tag may contain a comma, but none of ours does, and a tag cut in two is refused.
   for (const part of header.split(',').map((text) => text.trim())) {
     if (part === '') continue;
     const match = entityTag.exec(part);
@@ -30,7 +30,7 @@ export function parseEntityTags(header: string | undefined, name: string): Entit
   return tags;
 }
 
-/** Is the client's copy, which If-None-Match names, the present one? Compared weakly. Source: RFC 9110, 13.1.2. */
+/** Whether the client's copy, named by If-None-Match, is current. Compared weakly. Source: RFC 9110, 13.1.2. */
 export function isNotModified(header: string | undefined, tag: string): boolean {
   const tags = parseEntityTags(header, 'If-None-Match');
   if (tags === undefined) return false;

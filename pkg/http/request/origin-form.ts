@@ -1,13 +1,13 @@
 /**
- * Scheme and authority of a request target in absolute form. A user in it would be a way to show people another host
- * than the one meant.
+ * Scheme and authority of a request target in absolute form. User info is refused: it can make a URL seem to name
+ * another host.
  */
 const authority = /^https?:\/\/[^/?#@\\\s]+(?=[/?]|$)/i;
 
 /**
- * The request target without scheme and authority, which a client that takes this server for a proxy writes before the
- * path. Which host it names makes no difference here, nor does the Host header. Any other target comes back as it is.
- * Source: RFC 9112, 3.2.2: a server must accept this form.
+ * The request target without scheme and authority, which a client sends if it takes this server for a proxy. The host
+ * in it is ignored, as is the Host header here. Any other target is returned unchanged. Source: RFC 9112, 3.2.2: a
+ * server must accept this form.
  */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target;

@@ -10,8 +10,8 @@ function parse(method: string, url: string): RequestInfo {
 }
 
 /**
- * verb group/version namespace resource name subresource rest, `-` for an empty part; `path <verb> <path>` where it is
- * no resource.
+ * verb group/version namespace resource name subresource rest, `-` for an empty part; `path <verb> <path>` if it is no
+ * resource request.
  */
 function show(info: RequestInfo): string {
   if (!info.isResourceRequest) return `path ${info.verb} ${info.path}`;

@@ -9,22 +9,19 @@ const methodVerbs: Readonly<Record<string, string>> = {
   PATCH: 'patch',
   DELETE: 'delete',
 };
-/**
- * One clause that compares a field with a plain value. What else there may be in a selector has characters that are
- * none of these.
- */
+/** One clause that compares a field with a plain value. Any other form of selector contains other characters. */
 const plainClause = /^([A-Za-z0-9][A-Za-z0-9._-]*)(==?|!=)([A-Za-z0-9.:_-]*)$/;
 const plainName = /^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$/;
 
 /**
- * What a request is about, by the rules of Kubernetes; `path` is the raw path, without the query.
+ * Parses a request by the rules of Kubernetes; `path` is the raw path, without the query.
  *
  * Segments are split before they are decoded, so no encoding can move a boundary. A path that is not plain (an empty
  * segment, `.` or `..`, broken percent-encoding, an encoded slash, a control character, anything that is not ASCII) is
- * a StatusError 400. A path that ends in a slash is no resource: it ends as 404. `?watch` counts unless its first value
+ * a StatusError 400. A path that ends in a slash is no resource: it becomes 404. `?watch` counts unless its first value
  * is `0` or `false`, and only without a name in the path. A list or watch by `fieldSelector=metadata.name=x` carries
- * that name (see `selectedName`), so that permissions limited to names apply to it; a handler tells by the verb.
- * Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
+ * that name (see `selectedName`), so that permissions limited to names apply to it; a handler distinguishes it by the
+ * verb. Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
  */
 export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const parts = splitPath(path);
@@ -57,7 +54,7 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
   return info;
 }
 
-/** The info of a path that is no resource, or is not to be read. */
+/** The info of a path that is no resource or cannot be parsed. */
 export function unparsedRequestInfo(method: string, path: string): RequestInfo {
   return {
     isResourceRequest: false,
@@ -88,9 +85,8 @@ function isWatch(query: URLSearchParams): boolean {
 }
 
 /**
- * The one name that a field selector leaves, so that permissions limited to names apply to a list or watch by it; ''
- * where it leaves more, or where that is not plain to see: every clause must be a comparison (`=`, `==`, `!=`) with a
- * value that has nothing to escape.
+ * The single name that a field selector selects, so that permissions limited to names apply to a list or watch by it.
+ * '' if it may select more: every clause must be a comparison (`=`, `==`, `!=`) with a value without escapes.
  */
 export function selectedName(fieldSelector: string | null | undefined): string {
   let found = '';
@@ -102,7 +98,7 @@ export function selectedName(fieldSelector: string | null | undefined): string {
   return found;
 }
 
-/** Decoded segments; one trailing slash leaves an empty last one. */
+/** Decoded segments; a trailing slash yields an empty last one. */
 function splitPath(path: string): string[] {
   if (path.charCodeAt(0) !== 47) throw newBadRequest('the path must begin with a slash');
   const encoded = isEncoded(path);
@@ -119,7 +115,7 @@ function splitPath(path: string): string[] {
   return parts;
 }
 
-/** Does the path hold a percent sign? Refuses what no well-formed path holds. */
+/** Whether the path contains a percent sign. Throws for characters that no well-formed path contains. */
 function isEncoded(path: string): boolean {
   let encoded = false;
   for (let i = 0; i < path.length; i += 1) {

@@ -88,7 +88,7 @@ test('outlives a client that leaves just as the reader of its body is done with 
     if (info.path === '/livez') return sendJson(context, 200, '{}');
     const listener = (): void => undefined;
     request.on('error', listener).resume();
-    // Between Node's look at who listens and its telling them.
+    // Between Node's check for listeners and its call of them.
     request.once('aborted', () => process.nextTick(() => process.nextTick(() => request.off('error', listener))));
     await once(request, 'close').catch(() => undefined);
     gone.open();

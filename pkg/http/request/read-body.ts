@@ -12,11 +12,10 @@ export interface ReadBodyOptions {
 /**
  * The whole body of a request, as raw bytes.
  *
- * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server
- * closes the connection after the answer); 415 for a compressed body: none of the clients sends one, and a small one
- * may unpack to gigabytes; 408 where it does not arrive in time, or too slowly; 429 where too many are on their way,
- * and where there is no room in memory for a large one; the signal's reason where the client went away. To be called
- * once a request.
+ * Throws StatusError 413 above the limit, at once if Content-Length exceeds it, without reading the rest (the server
+ * closes the connection after the answer); 415 for a compressed body: no client sends one, and a small one may expand
+ * to gigabytes; 408 if it arrives too late or too slowly; 429 if too many bodies are arriving, or memory has no room
+ * for a large one; the signal's reason if the client disconnected. Call it once per request.
  */
 export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
   const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
@@ -27,7 +26,7 @@ export async function readBody(context: RequestContext, options: ReadBodyOptions
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   if (request.readableEnded || request.readableAborted) throw newBadRequest('the body was already read');
-  // A small body mostly comes with its head: nothing to wait for, and no need of a timer and listeners.
+  // A small body mostly arrives with its head, and needs no timer and no listeners.
   if (request.complete && request.readableLength <= limit) return (request.read() as Buffer | null) ?? Buffer.alloc(0);
   const arrive = (sender?: Sender): Promise<Buffer> => {
     sendContinue(context);
@@ -36,12 +35,12 @@ export async function readBody(context: RequestContext, options: ReadBodyOptions
   return await (context.heldSlots === undefined ? arrive() : context.heldSlots.whileBodyArrives(arrive));
 }
 
-/** Tells a client that waits with `Expect: 100-continue` to send its body; to be called before the body is read. */
+/** Asks a client that waits with `Expect: 100-continue` to send its body; call it before the body is read. */
 export function sendContinue({ request, response }: RequestContext): void {
   if (request.headers.expect !== undefined && !response.headersSent && !request.complete) response.writeContinue();
 }
 
-/** Does the request announce a body? */
+/** Whether the request announces a body. */
 export function hasBody(headers: RequestContext['request']['headers']): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
@@ -81,7 +80,7 @@ function collect(
       const since = performance.now();
       room.then(() => readOn(performance.now() - since), settle);
     };
-    // That others were waited for is not the client's fault.
+    // The time limit does not include the wait for other requests.
     const readOn = (waitedMs: number): void => {
       if (isSettled) return;
       endsAt += waitedMs;

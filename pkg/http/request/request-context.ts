@@ -5,36 +5,36 @@ import type { UserInfo } from '#pkg/identity/index';
 import type { RequestBytes } from '../memory/request-bytes.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** One request on its way through the filters to its handler. */
+/** One request, as filters and handler see it. */
 export interface RequestContext {
-  /** Sent back as X-Request-Id, and on every log line. */
+  /** Sent as X-Request-Id, and part of every log line. */
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client's, behind trusted proxies too; IPv4 within IPv6 is IPv4. */
+  /** The client's address, also behind trusted proxies; an IPv4 address within IPv6 as IPv4. */
   readonly clientAddress: string;
   readonly query: URLSearchParams;
   readonly info: RequestInfo;
   /**
-   * Set where the request cannot be served whatever it asks (a malformed path, a header sent twice): `withStatus`
-   * throws it before anything else runs.
+   * Set if the request is refused whatever its path (a malformed path, a duplicate header): `withStatus` throws it
+   * before anything else runs.
    */
   readonly rejection?: StatusError | undefined;
   /** Anonymous until `withAuthentication` has run. */
   user: UserInfo;
-  /** Who asked, where that is not `user`: somebody who may impersonate. */
+  /** The authenticated user, if `user` is impersonated. */
   impersonator: UserInfo | undefined;
-  /** With `requestId`, and `traceId` where the client named its trace. */
+  /** With `requestId`, and `traceId` if the client sent one. */
   readonly log: Logger;
-  /** Of the trace the client says this request belongs to. */
+  /** The trace that the client says this request belongs to. */
   readonly traceId: string | undefined;
   /** The route pattern for metrics, if the handler has one. */
   route: string | undefined;
-  /** How long the request waited for others to end. Milliseconds. */
+  /** Time that the request waited for others. Milliseconds. */
   waitedMs: number;
   /** The slots of the request, to free them while it waits for its client; undefined without limits. */
   heldSlots: PausableSlots | undefined;
-  /** Its part of the process's memory. */
+  /** The memory that the request uses. */
   readonly bytes: RequestBytes;
   /** Texts of the `Warning: 299` headers that the answer will carry. */
   readonly warnings: string[];
@@ -42,10 +42,7 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Aborted when the server begins to drain: a watch ends cleanly then. */
   readonly draining: AbortSignal;
-  /**
-   * Where requests wait behind this one on its connection, they are not served, and the connection ends with this
-   * answer.
-   */
+  /** If requests wait behind this one on its connection, drops them and closes the connection after this answer. */
   dropPipelined(): void;
   /** Makes `signal` abort with this reason; the first reason stays. */
   abort(reason: Error): void;
@@ -54,21 +51,21 @@ export interface RequestContext {
 /** Slots that a request frees while it waits for its client. */
 export interface PausableSlots {
   /**
-   * Runs `arrive` without the shared slots, takes them again, and answers the result. @throws StatusError 429 if too
+   * Runs `arrive` without the shared slots, takes them again, and returns the result. @throws StatusError 429 if too
    * many bodies are arriving, or if the request gets no slot again
    */
   whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T>;
   /**
-   * Resolves when the reader is ready and the request may go on; it goes on too where it finds no place again. Throws
-   * what `read` rejects with.
+   * Frees the shared slots until `read` resolves and then takes them again; the request continues even without a slot.
+   * Rejects as `read` does.
    */
   whileAnswerIsRead(read: Promise<void>): Promise<void>;
 }
 
-/** Who sends a body. */
+/** The sender of a body. */
 export interface Sender {
   received(bytes: number): void;
-  /** Called at most once, when the body is not to be waited for any longer. */
+  /** Called at most once, when the body must not be read any further. */
   onCut: (reason: StatusError) => void;
 }
 

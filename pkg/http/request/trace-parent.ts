@@ -2,8 +2,8 @@ const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const allZero = /^0+$/;
 
 /**
- * The trace a request belongs to, by its `traceparent` header; undefined for none, or a malformed one, which is as good
- * as none. A version newer than ours may have more fields. Source: W3C Trace Context, 3.2.
+ * The trace id from the `traceparent` header; undefined if it is missing or malformed. A newer version may have more
+ * fields. Source: W3C Trace Context, 3.2.
  */
 export function traceIdOf(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string' || header.length > 256) return undefined;

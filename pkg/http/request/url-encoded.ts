@@ -1,28 +1,28 @@
 import { newBadRequest } from '#pkg/apimachinery/index';
 
-/** Of a query, and of a form. */
+/** Most parameters of a query or fields of a form. */
 export const maxUrlEncoded = 1000;
 
-/** What the text is, for the words of a refusal. */
+/** The kind of text, for error messages. */
 export type UrlEncodedText = 'query' | 'form';
 
 const parts = { query: 'query parameter', form: 'form field' } as const;
 
 /**
- * The parameters of a request target's query. URLSearchParams alone takes a malformed escape for plain text, and bytes
- * that are no UTF-8 for U+FFFD.
- * @throws StatusError 400 that names the parameter, for an escape that is malformed or no UTF-8, for what must be
- * escaped, and for more than 1000 parameters
+ * The parameters of a request target's query. URLSearchParams alone reads a malformed escape as plain text, and bytes
+ * that are not UTF-8 as U+FFFD.
+ * @throws StatusError 400 that names the parameter, for an escape that is malformed or not UTF-8, for an unescaped
+ * special character, and for more than 1000 parameters
  */
 export function parseQuery(text: string): URLSearchParams {
-  // Node gives bytes above 0x7f as Latin-1.
+  // Node returns bytes above 0x7f as Latin-1.
   if (/[^\x21-\x7e]/.test(text)) throw newBadRequest('the query has a character that must be percent-encoded');
   return parseUrlEncoded(text, 'query');
 }
 
 /**
- * The same of `application/x-www-form-urlencoded`, which may hold any character as it is. The value is never repeated:
- * it may be a secret.
+ * The same for `application/x-www-form-urlencoded`, which may contain any character unescaped. Errors never repeat the
+ * value: it may be a secret.
  */
 export function parseUrlEncoded(text: string, what: UrlEncodedText): URLSearchParams {
   if (text.split('&', maxUrlEncoded + 1).length > maxUrlEncoded)

@@ -29,7 +29,7 @@ async function start(
   return server;
 }
 
-/** Of nobody: made for these tests, valid for 127.0.0.1. */
+/** A key and certificate for these tests only, valid for 127.0.0.1. */
 const testKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRPk+pzf3N/ZFm0p2
 /sucTGOAyGxKsMtmzmyM4h7TzUWhRANCAARjUxLolIqJf02PIIdFPvu4nocPhkBn
@@ -127,7 +127,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
   ])('%s', async (_reason, rest, answers) => {
     const parsed = deferred();
     const { raw } = await start(async (context) => {
-      // By then the parser has seen all there is.
+      // By then the parser has read all bytes.
       setImmediate(parsed.open);
       await parsed.opened;
       await answerOk(context);
@@ -166,7 +166,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
       const answers = readAll(socket);
       socket.write(`${post}Content-Length: 0\r\n\r\n${get}\r\n${rest}`);
       const { request } = await begun.opened;
-      // What Node does about these bytes it does as it reads them.
+      // Node reacts to these bytes as it reads them.
       for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
       expect(request.socket.bytesWritten).toBe(0);
       finish.open();
@@ -208,7 +208,7 @@ describe('connections beyond the limit', () => {
     context.response.flushHeaders();
     await once(context.signal, 'abort');
   };
-  /** A connection on which something is under way. */
+  /** A connection with a running request. */
   const held = async (open: TestHttpServer['open']): Promise<Socket> => {
     const socket = await open();
     socket.write('GET /held HTTP/1.1\r\nHost: h\r\n\r\n');
@@ -242,7 +242,7 @@ describe('connections beyond the limit', () => {
     const ask = (path: string): Promise<string> => raw(`GET ${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
     const busy = await held(open);
     const unread = await open();
-    // With one behind it, which waits for its turn.
+    // With a second request that waits behind it.
     unread
       .pause()
       .on('error', () => undefined)
@@ -479,7 +479,7 @@ test('handshakes that are not done, from however many addresses, close no connec
       ),
     ),
   );
-  // Half of the connections are left to them; those before are closed.
+  // Unfinished handshakes may keep half of the connections; the older ones are closed.
   await Promise.all(halfDone.slice(0, 110).map((socket) => readAll(socket)));
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
   expect(server.connections).toMatchObject({ open: 71, refused: { idle: 110 } });

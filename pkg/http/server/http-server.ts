@@ -127,7 +127,7 @@ export class HttpServer {
   /** Connections whose further bytes are not read as requests. */
   private readonly broken = new WeakSet<Duplex>();
   private readonly onIdle = new Set<() => void>();
-  /** The drain no longer waits for what connections that are open might ask. */
+  /** The drain no longer waits for further requests on open connections. */
   private isParting = false;
   private closing: Promise<void> | undefined;
 
@@ -218,7 +218,7 @@ export class HttpServer {
       'close',
       certificate.onReplace((pair) => server.setSecureContext({ ...pair, minVersion: 'TLSv1.2' })),
     );
-    // Before Node's own, which takes the connection out of its socket.
+    // Before Node's own listener, which detaches the connection from its socket.
     server.prependListener('connection', (socket: Socket) => {
       if (this.admitted.add(socket) === 'none') socket.destroy();
       else this.greet(socket);
@@ -248,7 +248,7 @@ export class HttpServer {
     });
   }
 
-  /** From here on the connection may bring requests. */
+  /** From now on the connection may send requests. */
   private expect(socket: Socket): void {
     this.fresh.add(socket);
     this.pipelines.set(socket, new Pipeline(socket));
@@ -258,12 +258,12 @@ export class HttpServer {
     });
   }
 
-  /** Connections open now; and so far those refused, and those on which TLS did not come about. */
+  /** Open connections now, and the totals of refused connections and failed TLS handshakes. */
   get connections(): { open: number; refused: ConnectionLimits['refused']; failedHandshakes: number } {
     return { open: this.admitted.count, refused: this.admitted.refused, failedHandshakes: this.failedHandshakes };
   }
 
-  /** Of the first listener. Throws before `listen` and after `close`. */
+  /** The address of the first listener. Throws before `listen` and after `close`. */
   get address(): AddressInfo {
     const [first] = this.servers;
     if (first === undefined) throw new Error('the server is not listening');
@@ -286,7 +286,7 @@ export class HttpServer {
     this.drain.abort(newServiceUnavailable('the server is shutting down'));
     await this.acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
     const closed = this.stopListening();
-    // Between two requests of a connection none is under way.
+    // Between two requests a connection has none in flight.
     const done = closed.then(() => this.idle());
     if (!(await endsWithin(Math.min(idleDrainMs, drainTimeoutMs / 4), closed))) {
       this.isParting = true;

@@ -35,7 +35,7 @@ describe('pipelined requests', () => {
     socket.write(`${head}abc`.repeat(20) + head);
     const { request } = await begun.opened;
     const before = request.socket.bytesRead;
-    // Each piece ends within a body, where Node would read on.
+    // Each piece ends inside a body, where Node would continue to read.
     for (let piece = 0; piece < 20; piece += 1) {
       socket.write(`abc${head}`);
       for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
@@ -75,7 +75,7 @@ describe('pipelined requests', () => {
     const socket = await open();
     socket.write(`${get}\r\n`.repeat(40));
     await waitUntil(() => contexts.length === 1);
-    // A connection that is not read does not hear of its end before its time is over.
+    // A connection that is not read does not notice its end before its timeout.
     contexts[0]!.request.socket.destroy();
     await server.close({ drainTimeoutMs: 20_000 });
     expect(contexts.map(({ signal, response }) => [signal.aborted, response.destroyed])).toEqual([[true, true]]);
@@ -163,7 +163,7 @@ describe('pipelined requests', () => {
     await begun.opened;
     let isClosed = false;
     const closed = server.close({ drainTimeoutMs: 20_000 }).then(() => (isClosed = true));
-    // The drain is past its beginning when nothing is accepted any more.
+    // The drain has begun when no connection is accepted any more.
     const isRefused = async (): Promise<boolean> => {
       const late = await open().catch(() => undefined);
       late?.destroy();

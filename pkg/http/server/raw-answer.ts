@@ -6,8 +6,8 @@ import { newBadRequest, newRequestEntityTooLarge, StatusError } from '#pkg/apima
 import { newHeadersTooLarge } from '../request/check-request.ts';
 
 /**
- * Answers bytes that Node's parser refused: there is no request, hence no context. Of other failures (a reset, a TLS
- * handshake) nobody can be told.
+ * Answers bytes that Node's parser refused: there is no request, hence no context. Other failures (a reset, a TLS
+ * handshake) get no answer.
  */
 export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex, log: Logger): void {
   if (isParseError(error) && socket.writable && !hasBegunAnswer(socket))
@@ -15,12 +15,12 @@ export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex, l
   else socket.destroy();
 }
 
-/** Was it the parser that failed, or the time for a request's head that ran out? Otherwise it is the connection. */
+/** Whether the parser failed or a request's head timed out, rather than the connection. */
 export function isParseError({ code = '' }: NodeJS.ErrnoException): boolean {
   return code.startsWith('HPE_') || code.startsWith('ERR_HTTP_');
 }
 
-/** Writes a Status straight to a socket and closes it; no filter sees it, so the log has its id from here. */
+/** Writes a Status directly to a socket and closes it. No filter sees it, so its id is logged here. */
 export function answerRaw(socket: Duplex, failure: StatusError, log: Logger): void {
   const id = randomUUID();
   log.debug(
@@ -55,7 +55,7 @@ function parseFailure(code: string): StatusError {
   }
 }
 
-/** An answer already begun on this socket would be garbled by a second. Node offers no public way to ask. */
+/** Whether an answer has begun on this socket: a second would garble it. Node has no public way to check. */
 function hasBegunAnswer(socket: Duplex): boolean {
   const { _httpMessage: current } = socket as Duplex & { _httpMessage?: { headersSent: boolean } | null };
   return current?.headersSent === true;

@@ -15,7 +15,7 @@ import type { RequestInfo } from '../request/request-info.ts';
 import { traceIdOf } from '../request/trace-parent.ts';
 import { parseQuery } from '../request/url-encoded.ts';
 
-/** The budget that a request shares with others, and who hears what it does. */
+/** The budget that requests share, and its observer. */
 export interface ContextMemory {
   budget: ByteBudget;
   observer?: BytesObserver;
@@ -34,7 +34,8 @@ interface ContextOptions {
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * The context HttpServer makes; what only some requests need (logger, abort controller) is made when it is asked for.
+ * The context that HttpServer creates; the logger and abort controller, which only some requests need, are created on
+ * first use.
  */
 export class ServerRequestContext implements RequestContext {
   readonly id: string;
@@ -73,7 +74,7 @@ export class ServerRequestContext implements RequestContext {
     this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
     this.traceId = traceIdOf(request.headers['traceparent']);
     const url = originForm(request.url ?? '');
-    // For whoever reads the request itself.
+    // For code that reads the request itself.
     request.url = url;
     const questionMark = url.indexOf('?');
     const path = questionMark === -1 ? url : url.slice(0, questionMark);
@@ -109,12 +110,12 @@ export class ServerRequestContext implements RequestContext {
     return (this.counted ??= new CountedRequestBytes(this.memory.budget, this, this.memory.observer));
   }
 
-  /** The handler is done. */
+  /** Call when the handler has ended. */
   endParsing(): void {
     this.counted?.endParsing();
   }
 
-  /** The answer is sent, or cannot be, and the handler is done. */
+  /** Call when the handler has ended and the answer is sent or cannot be sent. */
   endBytes(): void {
     this.counted?.end();
   }
@@ -137,7 +138,7 @@ export class ServerRequestContext implements RequestContext {
   }
 }
 
-/** What every log line of a request begins with. */
+/** The first fields of every log line of a request. */
 export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId'>): {
   requestId: string;
   traceId?: string;

@@ -22,9 +22,9 @@ export interface TestHttpServer {
   port: number;
   /** Parsed log lines. */
   logs: Record<string, unknown>[];
-  /** Sends one request on a connection of its own. */
+  /** Sends one request on its own connection. */
   readonly send: (options: RequestOptions & { body?: string | Buffer }) => Promise<TestAnswer>;
-  /** Sends raw bytes and resolves with all that comes back until the server closes. */
+  /** Sends raw bytes and resolves with all bytes received until the server closes. */
   readonly raw: (bytes: string) => Promise<string>;
   readonly open: () => Promise<Socket>;
 }
@@ -73,7 +73,7 @@ export async function startTestServer(
   };
 }
 
-/** All a socket brings until it is closed, by whichever means. */
+/** All bytes received from a socket until it is closed, in whichever way. */
 export function readAll(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -102,7 +102,7 @@ function sendRequest(
   });
 }
 
-/** A promise and the function that resolves it: how a test waits for what a handler does. */
+/** A promise and the function that resolves it: a test uses it to wait for a handler. */
 export function deferred<T = void>(): { opened: Promise<T>; open: (value: T) => void } {
   let open!: (value: T) => void;
   const opened = new Promise<T>((resolve) => {
@@ -116,7 +116,10 @@ export function answerOk(context: RequestContext): Promise<void> {
   return sendJson(context, 200, '{"ok":true}');
 }
 
-/** A handler that answers the first request 201, once the test lets it, and others 200 when their body is there. */
+/**
+ * A handler that answers the first request with 201 once the test lets it, and others with 200 when their body has
+ * arrived.
+ */
 export function heldFirst(): {
   begun: ReturnType<typeof deferred<RequestContext>>;
   finish: ReturnType<typeof deferred<void>>;

@@ -13,7 +13,7 @@ let started: TestHttpServer | undefined;
 
 afterEach(() => started?.server.close({ drainTimeoutMs: 0 }));
 
-/** Refuses a body once its first bytes are there. */
+/** Refuses a body once its first bytes have arrived. */
 const refuse: Handler = async (context) => {
   if (context.request.method === 'GET') return sendJson(context, 200, '{"read":"on"}');
   await once(context.request, 'data');
@@ -21,7 +21,7 @@ const refuse: Handler = async (context) => {
   throw newTooManyRequests('no room');
 };
 
-/** Holds the event loop for most of so many milliseconds. */
+/** Blocks the event loop for most of `ms`. */
 function* longWork(ms: number): SlicedWork<void> {
   const end = performance.now() + ms;
   while (performance.now() < end) {
@@ -48,7 +48,7 @@ test('what has arrived while the event loop was held counts as sent', async () =
   const socket = await started.open();
   const answers = readAll(socket);
   socket.once('data', () => {
-    // The system takes over a part of it at once.
+    // The system buffers a part of it at once.
     socket.write(Buffer.alloc(bodyBytes - 1));
     socket.write(last);
     for (const end = performance.now() + 900; performance.now() < end;);
@@ -76,6 +76,6 @@ test('refused bodies leave nothing behind on their connection', async () => {
   socket.destroy();
   await answers;
   await started.server.close({ drainTimeoutMs: 0 });
-  // Those of the body before, at most, which ends as the next request comes.
+  // At most the listeners of the previous body, which ends as the next request arrives.
   expect(Math.max(...listeners) - listeners[0]!).toBeLessThanOrEqual(1);
 });

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { EventLoopTurns } from '#pkg/apimachinery/index';
 
-/** For all of the body to arrive. Milliseconds. */
+/** Time for the whole body to arrive. Milliseconds. */
 const longestMs = 30_000;
-/** What arrives before it can be told to wait again. */
+/** Bytes that may arrive before the stream pauses again. */
 const chunkBytes = 64 * 1024;
 
 /**
- * Takes in the rest of a body that nobody reads, as the event loop has time for it: a socket closed over unread bytes
- * is reset, and the client may lose the answer. Closes the connection of a client that sends nothing for `silenceMs`,
- * or is not done after 30 s.
+ * Reads and discards the rest of a body that no handler reads, as the event loop has time: closing a socket with unread
+ * bytes resets it, and the client may lose the answer. Closes the connection if the client sends nothing for
+ * `silenceMs`, or is not done after 30 s.
  */
 export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): void {
   const { socket } = request;
@@ -23,7 +23,7 @@ export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): v
   };
   const goOn = (): void => {
     if (socket.destroyed) return;
-    // Where the event loop was held, what has arrived meanwhile is read first.
+    // If the event loop was blocked, reads first what has arrived meanwhile.
     timer = setTimeout(() => (lastLook = setImmediate(() => socket.destroy())), silenceMs);
     turns.expect(chunkBytes);
     request.resume();

@@ -4,25 +4,24 @@ import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { CertificateError, ServerCertificate, type KeyPair } from './server-certificate.ts';
 
-/** A chain of a few certificates takes a tenth. */
+/** A chain of a few certificates takes a tenth of it. */
 const longestFile = 1024 * 1024;
-/** Of files that are replaced again and again while they are read. */
+/** Limit of reads while the files are replaced again and again. */
 const MAX_READS = 5;
 
 export interface CertificateFilesOptions {
   certFile: string;
   keyFile: string;
   log: Logger;
-  /** Files are looked at this often besides: a network volume tells of no change. Default 30 s. */
+  /** Interval at which the files are also read, because a network volume reports no changes. Default 30 s. */
   pollMs?: number;
-  /** From the first sign of a change until the files are read: both are written by then. Default 200 ms. */
+  /** Delay from a change until the files are read, so that both are written. Default 200 ms. */
   settleMs?: number;
 }
 
 /**
- * A certificate from two files, read anew when they change: both at once, as a pair. A pair that cannot be used is
- * logged once, and the one before stays in use. Kubernetes replaces the folder behind a mounted Secret, so folders are
- * watched, not files.
+ * A certificate from two files, read again as a pair when they change. An unusable pair is logged once, and the
+ * previous one stays in use. Kubernetes replaces the folder behind a mounted Secret, so folders are watched, not files.
  */
 export class CertificateFiles {
   readonly certificate: ServerCertificate;
@@ -32,9 +31,9 @@ export class CertificateFiles {
   #settling: NodeJS.Timeout | undefined;
   #reading: Promise<void> = Promise.resolve();
   #isClosed = false;
-  /** What was last read and refused. */
+  /** The last pair that was refused. */
   #refused: KeyPair | undefined;
-  /** What was last said of files that cannot be read. */
+  /** The last logged reason of a failed read. */
   #complaint: string | undefined;
 
   private constructor(options: CertificateFilesOptions, pair: KeyPair) {
@@ -52,7 +51,7 @@ export class CertificateFiles {
     return files;
   }
 
-  /** No change is noticed any more. Idempotent. */
+  /** Stops watching. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#poll);
@@ -64,7 +63,7 @@ export class CertificateFiles {
   #watch(folder: string): void {
     try {
       const watcher = watch(folder, { persistent: false }, () => this.#settle());
-      // The folder is gone, or the system watches too many: what is looked at from time to time is enough.
+      // The folder is gone, or the system has too many watches: polling is enough.
       watcher.on('error', () => watcher.close());
       this.#watchers.push(watcher);
     } catch (error) {
@@ -78,7 +77,7 @@ export class CertificateFiles {
     this.#settling = setTimeout(() => this.#look(), this.#options.settleMs ?? 200);
   }
 
-  /** One look after the other. */
+  /** Reads one after the other. */
   #look(): void {
     this.#reading = this.#reading.then(() => this.#readAgain());
   }
@@ -113,10 +112,7 @@ export class CertificateFiles {
   }
 }
 
-/**
- * Both files of one version: where they are replaced between the two reads, the certificate of one and the key of the
- * other would be no pair.
- */
+/** Reads both files of one version: if they are replaced between the two reads, certificate and key would not match. */
 async function readPair({ certFile, keyFile }: CertificateFilesOptions): Promise<KeyPair> {
   let cert = await readText(certFile);
   for (let attempt = 1; ; attempt += 1) {

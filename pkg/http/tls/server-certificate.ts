@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 
-/** A certificate, those that lead to its authority after it, and its key; PEM. */
+/** A certificate followed by its chain, and its key; PEM. */
 export interface KeyPair {
   cert: string;
   key: string;
 }
 
-/** A pair that no listener can use; the message is a sentence's end, and never repeats the key. */
+/** A pair that no listener can use; the message ends a sentence, and never contains the key. */
 export class CertificateError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -15,7 +15,7 @@ export class CertificateError extends Error {
   }
 }
 
-/** What listeners speak TLS with. It may be replaced while they listen: connections that are open stay as they are. */
+/** The certificate of TLS listeners. It may be replaced while they listen; open connections keep the old one. */
 export class ServerCertificate {
   #pair: KeyPair;
   #leaf: X509Certificate;
@@ -35,20 +35,20 @@ export class ServerCertificate {
     return new Date(this.#leaf.validTo);
   }
 
-  /** The DNS names it is for, wildcards left out. */
+  /** Its DNS names without wildcards. */
   get dnsNames(): string[] {
     const names = this.#leaf.subjectAltName?.match(/DNS:[^,\s]+/g) ?? [];
     return names.map((name) => name.slice(4)).filter((name) => /^[a-z0-9.-]+$/i.test(name));
   }
 
-  /** Throws CertificateError, and goes on with the one it has. */
+  /** Throws CertificateError, and keeps the present pair. */
   replace(pair: KeyPair): void {
     this.#leaf = check(pair);
     this.#pair = pair;
     for (const listener of this.#listeners) listener(pair);
   }
 
-  /** Tells of every later pair; the answer ends that. */
+  /** Calls the listener for every later pair; the returned function removes it. */
   onReplace(listener: (pair: KeyPair) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

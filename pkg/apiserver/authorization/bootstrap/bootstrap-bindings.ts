@@ -1,10 +1,10 @@
 import { systemNamespace } from '#pkg/apis/index';
 import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
 
-/** A binding that every server sees to: it is there, and gives the role to the group at least. */
+/** A binding that every server ensures: it exists and grants the role at least to the group. */
 export interface BootstrapBinding {
   name: string;
-  /** Of a RoleBinding to a Role; absent for a ClusterRoleBinding. */
+  /** For a RoleBinding to a Role; absent for a ClusterRoleBinding. */
   namespace?: string;
   role: string;
   group: string;

@@ -15,7 +15,7 @@ import { RuleIndex } from '../rule-index.ts';
 import type { BootstrapBinding } from './bootstrap-bindings.ts';
 import { aggregateLabel, type BootstrapRole } from './bootstrap-roles.ts';
 
-/** The annotation by which somebody keeps a role or binding as it is: `"false"`. */
+/** The annotation that keeps a role or binding unchanged: `"false"`. */
 export const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';
 const mark = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 const apiVersion = formatApiVersion({ group: rbacGroup, version: 'v1' });
@@ -41,7 +41,7 @@ export function bindingObject({ name, namespace, role, group }: BootstrapBinding
   );
 }
 
-/** What is there, and what is wanted and missing in it. */
+/** The present object plus the missing parts of the wanted one. */
 export function reconciled(present: JsonApiObject, wanted: JsonApiObject): JsonApiObject {
   const { metadata } = present;
   return {

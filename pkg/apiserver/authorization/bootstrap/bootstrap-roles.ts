@@ -3,27 +3,27 @@ import { leaseModel, pluginGroup, rbacGroup, systemNamespace, type PolicyRule } 
 const read = ['get', 'list', 'watch'];
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 
-/** A role that every server sees to: it is there, and has at least these rules. */
+/** A role that every server ensures: it exists and has at least these rules. */
 export interface BootstrapRole {
   name: string;
-  /** Of a Role; absent for a ClusterRole. */
+  /** For a Role; absent for a ClusterRole. */
   namespace?: string;
   rules: PolicyRule[];
-  /** It has the rules of all ClusterRoles that say they are part of it. */
+  /** Whether it has the rules of all ClusterRoles with its aggregation label. */
   aggregates?: boolean;
-  /** The aggregating roles that it is part of. */
+  /** The aggregated roles that it is part of. */
   partOf?: readonly string[];
 }
 
 /**
- * The label by which a ClusterRole says that it is part of `view`, `edit` or `admin`, its value being `"true"`. Source:
- * Kubernetes' user-facing roles.
+ * The label, with value `"true"`, of a ClusterRole that is part of `view`, `edit` or `admin`. Source: Kubernetes'
+ * user-facing roles.
  */
 export function aggregateLabel(role: string): string {
   return `rbac.authorization.k8s.io/aggregate-to-${role}`;
 }
 
-/** Source: k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy, for what there is here. */
+/** Source: k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy, for the resources of this server. */
 export const bootstrapRoles: readonly BootstrapRole[] = [
   { name: 'cluster-admin', rules: [rule(['*'], ['*'], ['*']), { verbs: ['*'], nonResourceURLs: ['*'] }] },
   { name: 'admin', aggregates: true, rules: [] },
@@ -78,10 +78,10 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     name: 'svc:personal-tokens',
     rules: [rule(['*'], ['uc.api.security.svc.run'], ['personalaccesstokens', 'personalaccesstokens/actions'])],
   },
-  // Everything but to act as somebody else, which is given by name.
+  // Everything except impersonation, which is granted by name.
   { name: 'system:controller-manager', rules: [rule([...read, ...write, 'bind', 'escalate'], ['*'], ['*'])] },
-  // What the runtime of a plugin does beside the plugin: it tells people what happened, and keeps how far its
-  // controllers have come.
+  // Permissions of a plugin's runtime, apart from the plugin's own: it writes events, and stores the positions of its
+  // controllers.
   { name: 'system:plugins', rules: [rule(['create', 'get', 'patch', 'update'], [''], ['events'])] },
   {
     name: 'system:plugins',

@@ -8,7 +8,7 @@ import { bootstrapBindings } from './bootstrap-bindings.ts';
 import { autoUpdate, bindingObject, reconciled, roleObject } from './bootstrap-object.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';
 
-/** At one object, where others change it meanwhile. */
+/** Attempts per object, if others change it meanwhile. */
 const maxAttempts = 10;
 
 export interface BootstrapOptions {
@@ -17,13 +17,12 @@ export interface BootstrapOptions {
 }
 
 /**
- * Sees to it that the roles and bindings that every server relies on are there: what is missing is made, or added to
- * what is there; what somebody added stays, and so does all of an object that is annotated
- * `rbac.authorization.kubernetes.io/autoupdate: "false"`. Safe from several replicas at once. Source:
- * k8s.io/component-helpers/auth/rbac/reconciliation.
+ * Ensures that the roles and bindings that every server relies on exist: creates missing objects and adds missing
+ * parts. Additions by users stay, and objects annotated `rbac.authorization.kubernetes.io/autoupdate: "false"` stay
+ * unchanged. Several replicas may run it at once. Source: k8s.io/component-helpers/auth/rbac/reconciliation.
  */
 export async function ensureBootstrapRoles(options: BootstrapOptions): Promise<void> {
-  // All at once: they go to the database in few statements.
+  // Concurrently: the database then gets few statements.
   await Promise.all([
     ...bootstrapRoles.map((role) =>
       ensure(options, role.namespace === undefined ? clusterRoleModel : roleModel, roleObject(role)),
@@ -43,7 +42,7 @@ async function ensure({ storageOf, signal }: BootstrapOptions, model: Model, wan
     try {
       if (await isEnsured(storageOf(model), wanted, signal)) return;
     } catch (error) {
-      // Another replica is at it too.
+      // Another replica is doing the same.
       if (!passing.some((reason) => isStatusError(error, reason)) || attempt === maxAttempts) throw error;
     }
   }
@@ -51,7 +50,7 @@ async function ensure({ storageOf, signal }: BootstrapOptions, model: Model, wan
 
 const passing: readonly StatusReason[] = ['AlreadyExists', 'Conflict', 'NotFound'];
 
-/** False: it is to be looked at again. */
+/** False if it must be checked again. */
 async function isEnsured(storage: ResourceStorage, wanted: JsonApiObject, signal: AbortSignal): Promise<boolean> {
   const { name, namespace = '' } = wanted.metadata;
   const key = { namespace, name };
@@ -63,12 +62,12 @@ async function isEnsured(storage: ResourceStorage, wanted: JsonApiObject, signal
   const { annotations, uid } = present.metadata;
   if (annotations?.[autoUpdate] === 'false') return true;
   if (!equalJson(present['roleRef'], wanted['roleRef'])) {
-    // The role of a binding never changes: it is made anew.
+    // The role of a binding never changes, so the binding is recreated.
     await storage.delete({ key, preconditions: uid === undefined ? {} : { uid } }, systemWrite(signal));
     return false;
   }
   const object = reconciled(present, wanted);
-  // Its revision is that of what it was made from, so nothing that was written since is lost.
+  // Its revision is the one that was read, so no later write is lost.
   if (!equalJson(object, present))
     await storage.update(
       { key, subresource: '', preconditions: {}, transform: () => structuredClone(object) },

@@ -4,11 +4,11 @@ import type { UserInfo } from '#pkg/identity/index';
 import { describeRule, quotedList } from '../permissions.ts';
 import type { RoleIndex } from '../role-index.ts';
 
-/** Rules named in one answer, and characters of each. */
+/** Rules listed in one answer, and characters of each. */
 const maxShown = 20;
 const maxLength = 1000;
 
-/** What is written, and by whom. */
+/** The object being written, and its writer. */
 export interface EscalationSubject {
   user: UserInfo;
   resource: GroupResource;
@@ -18,8 +18,8 @@ export interface EscalationSubject {
 }
 
 /**
- * Refuses to give away what one does not have: who writes a role holds its rules.
- * @throws StatusError 403 that names the rules the user does not hold. Source:
+ * Refuses to grant rules that the writer does not hold.
+ * @throws StatusError 403 that lists the rules the user does not hold. Source:
  * k8s.io/kubernetes/pkg/registry/rbac/validation ConfirmNoEscalation.
  */
 export async function checkHeld(
@@ -33,7 +33,7 @@ export async function checkHeld(
   );
 }
 
-/** @throws StatusError 403 where something is missing */
+/** @throws StatusError 403 if any rule is missing */
 export function refuseMissing(missing: readonly PolicyRule[], { user, resource, name }: EscalationSubject): void {
   if (missing.length === 0) return;
   const lines = missing
@@ -49,7 +49,7 @@ export function refuseMissing(missing: readonly PolicyRule[], { user, resource, 
   );
 }
 
-/** May the user do with roles what others must hold their rules for: `escalate` or `bind`? */
+/** Whether the user has `escalate` or `bind` on the role, so need not hold its rules. */
 export function mayExceed(
   roles: RoleIndex,
   verb: 'escalate' | 'bind',

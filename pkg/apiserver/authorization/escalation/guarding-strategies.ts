@@ -15,8 +15,8 @@ import { RoleBindingStrategy } from './role-binding-strategy.ts';
 import { RoleStrategy } from './role-strategy.ts';
 
 /**
- * Of the kinds by which somebody could get, or give away, what they may not do. `catchUp` resolves when what other
- * replicas wrote is known to `roles`.
+ * The strategies of all kinds through which a user could gain, or grant, permissions beyond their own. `catchUp`
+ * resolves when `roles` knows the writes of other replicas.
  */
 export function guardingStrategies(roles: RoleIndex, catchUp: () => Promise<unknown>): [Model, Strategy][] {
   return [

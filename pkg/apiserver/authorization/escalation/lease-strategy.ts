@@ -4,15 +4,15 @@ import type { WriteContext } from '../../rest/write-context.ts';
 import type { JsonApiObject, Strategy } from '../../rest/strategy.ts';
 import type { RoleIndex } from '../role-index.ts';
 
-/** Of the Leases by which API servers make known with what keys they sign calls to each other. */
+/** Prefix of the Leases in which API servers publish the keys that sign their calls to each other. */
 const serverLeasePrefix = 'svc-apiserver-';
-/** Of those in which controllers keep how far they have come. */
+/** Prefix of the Leases in which controllers store their positions. */
 const positionPrefix = 'resume-';
 
 /**
- * Leases in the platform's namespace: plugins may write them to keep their positions, and nothing else. Another, such
- * as the one that says who runs the controllers, takes the right to update Leases everywhere. Who writes that of an API
- * server can sign calls as any user, so that takes the right to impersonate all users.
+ * Leases in the platform's namespace: plugins may write only those with their positions. Any other, such as the leader
+ * lease of the controllers, requires permission to update Leases in all namespaces. A writer of an API server's Lease
+ * can sign calls as any user, so that requires permission to impersonate all users.
  */
 export class LeaseStrategy implements Strategy {
   readonly #roles: RoleIndex;

@@ -2,14 +2,14 @@ const ofPlugins = 'system:plugin';
 const kinds = [':view', ':manage'];
 
 /**
- * Is it the name of a ClusterRole that the platform writes as plugins and models come and go? What such a role allows
- * tomorrow nobody knows who writes it today, so its rules of today decide nothing.
+ * Whether the platform writes the ClusterRole of this name, as plugins and models come and go. Its rules may change
+ * later, so holding its present rules is no permission to write it.
  */
 export function isPlatformRole(name: string): boolean {
   return name.startsWith(`${ofPlugins}:`) || name === `${ofPlugins}-impersonator` || isModelRole(name);
 }
 
-/** Those of plugins: also who gives them to somebody gives more than what they hold today. */
+/** Roles of plugins: a binding to one may later grant more than the user who wrote the binding holds. */
 export function isPluginRole(name: string): boolean {
   return name.startsWith(ofPlugins);
 }

@@ -7,8 +7,8 @@ import type { RoleIndex } from '../role-index.ts';
 import { checkHeld, mayExceed } from './escalation-check.ts';
 
 /**
- * Plugins: their permissions become the ClusterRole `system:plugin:<name>`, so who writes them holds them, or may
- * `escalate` that role.
+ * Plugins: their permissions become the ClusterRole `system:plugin:<name>`, so a writer must hold them, or have
+ * `escalate` on that role.
  */
 export class PluginStrategy implements Strategy {
   readonly #roles: RoleIndex;

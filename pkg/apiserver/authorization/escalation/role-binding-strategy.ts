@@ -25,13 +25,13 @@ import { isPluginRole } from './platform-roles.ts';
 export interface RoleBindingStrategyOptions {
   roles: RoleIndex;
   model: Model;
-  /** Resolves when what other replicas wrote is known here. */
+  /** Resolves when the writes of other replicas are known here. */
   catchUp: () => Promise<unknown>;
 }
 
 /**
- * RoleBindings and ClusterRoleBindings: who writes one holds all the rules of its role where they are given, or may
- * `bind` the role. A role that is not there, and those of plugins, whose rules change with them, take `bind`. Source:
+ * RoleBindings and ClusterRoleBindings: a writer must hold all rules of the role where the binding grants them, or have
+ * `bind` on the role. A missing role, and roles of plugins, whose rules change with them, require `bind`. Source:
  * k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
  */
 export class RoleBindingStrategy implements Strategy {
@@ -76,7 +76,7 @@ export class RoleBindingStrategy implements Strategy {
     refuseMissing(missing, subject);
   }
 
-  /** A role made a moment ago by another replica is there too. */
+  /** Also finds a role that another replica has just written. */
   async #missing(ref: RoleRef, { user, namespace, signal }: EscalationSubject): Promise<PolicyRule[] | undefined> {
     const { roles, catchUp } = this.#options;
     const look = (): Promise<PolicyRule[] | undefined> =>

@@ -8,10 +8,9 @@ import { checkHeld, mayExceed, type EscalationSubject } from './escalation-check
 import { isPlatformRole } from './platform-roles.ts';
 
 /**
- * Roles and ClusterRoles: who writes one holds all of its rules, or may `escalate` it; an aggregation rule, which may
- * gather anything, takes all rights there are. What changes nothing about what the role allows is let through.
- * ClusterRoles that the platform writes take the right to `escalate` them. Source:
- * k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
+ * Roles and ClusterRoles: a writer must hold all of its rules, or have `escalate` on it. An aggregation rule, which may
+ * collect any rules, requires full authority. Changes that do not affect permissions are allowed. ClusterRoles that the
+ * platform writes require `escalate`. Source: k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
  */
 export class RoleStrategy implements Strategy {
   readonly #roles: RoleIndex;
@@ -37,7 +36,7 @@ export class RoleStrategy implements Strategy {
     if (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))
       return;
     const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
-    // What is made has no name yet, as far as permissions go.
+    // For authorization, an object being created has no name.
     if (
       mayExceed(this.#roles, 'escalate', {
         user,
@@ -63,7 +62,7 @@ export class RoleStrategy implements Strategy {
   }
 }
 
-/** By its labels others may take in a ClusterRole. */
+/** Labels count because aggregated roles select ClusterRoles by them. */
 function whatCounts({ metadata, rules = [], aggregationRule = null }: JsonApiObject, namespaced: boolean): JsonObject {
   return { rules, aggregationRule, labels: namespaced ? {} : (metadata.labels ?? {}) };
 }

@@ -11,19 +11,19 @@ import { reviewedUser, type Reviewer } from './review.ts';
 
 const longestLagMs = 5000;
 
-/** May I do this? */
+/** Whether the caller may do this. */
 export const reviewSelf: Reviewer = async ({ parts, user, spec }) => {
   refuse('SelfSubjectAccessReview', attributesCauses(spec));
   return decide(parts.authorizer, user, spec);
 };
 
-/** May somebody do this? */
+/** Whether another user may do this. */
 export const reviewSubject: Reviewer = async ({ parts, spec }) => {
   refuse('SubjectAccessReview', [...attributesCauses(spec), ...subjectCauses(spec)]);
   return decide(parts.authorizer, reviewedUser(spec), spec);
 };
 
-/** May somebody do this in the namespace? */
+/** Whether another user may do this in the namespace. */
 export const reviewSubjectLocally: Reviewer = async ({ parts, spec, namespace }) => {
   const { resourceAttributes, nonResourceAttributes } = spec;
   const causes = [...attributesCauses(spec), ...subjectCauses(spec)];
@@ -44,7 +44,7 @@ export const reviewSubjectLocally: Reviewer = async ({ parts, spec, namespace })
   return decide(parts.authorizer, reviewedUser(spec), spec);
 };
 
-/** What may I do in the namespace? */
+/** The caller's permissions in the namespace. */
 export const reviewRules: Reviewer = async ({ parts: { roles }, user, spec }) => {
   const { namespace = '' } = spec;
   if (typeof namespace !== 'string' || namespace === '') throw newBadRequest('no namespace on request');

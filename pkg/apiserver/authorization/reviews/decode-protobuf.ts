@@ -1,6 +1,6 @@
 import { isPrototypeKey, newBadRequest, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 
-/** The fields of a message that are read, by their numbers; others are passed over. */
+/** The fields of a message to read, by number; others are skipped. */
 export type MessageFields = Readonly<Record<number, { name: string; type: FieldType }>>;
 /** A text, a list of texts, a map from texts to lists of texts, or a message. */
 export type FieldType = 'text' | 'texts' | 'lists' | MessageFields;
@@ -15,8 +15,8 @@ const typeMetaFields: MessageFields = { 1: { name: 'apiVersion', type: 'text' },
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * An object as Go clients write it: `k8s`, a zero byte, and an envelope with the type and the object's bytes. Empty
- * texts count as absent. Source: k8s.io/apimachinery/pkg/runtime Unknown. @throws StatusError 400
+ * Decodes an object as Go clients write it: `k8s`, a zero byte, and an envelope with the type and the object's bytes.
+ * Empty texts count as absent. Source: k8s.io/apimachinery/pkg/runtime Unknown. @throws StatusError 400
  */
 export function decodeProtobuf(bytes: Buffer, fields: MessageFields): JsonObject {
   if (!bytes.subarray(0, magic.length).equals(magic)) throw malformed('it does not begin as such');
@@ -67,7 +67,7 @@ function readText(bytes: Buffer): string {
   return text;
 }
 
-/** The fields that have a length; numbers are passed over. Source: protobuf.dev/programming-guides/encoding. */
+/** The fields with a length; numbers are skipped. Source: protobuf.dev/programming-guides/encoding. */
 function* fieldsOf(bytes: Buffer): Generator<[number, Buffer]> {
   let at = 0;
   const varint = (): number => {

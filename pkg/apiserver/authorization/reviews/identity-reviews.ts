@@ -2,10 +2,10 @@ import { isStatusError, newBadRequest } from '#pkg/apimachinery/index';
 import type { TokenAuthenticator, UserInfo } from '#pkg/identity/index';
 import { userStatus, type Reviewer } from './review.ts';
 
-/** Who am I? */
+/** The caller's own user. */
 export const reviewOneself: Reviewer = async ({ user }) => ({ userInfo: userStatus(user) });
 
-/** Whose token is this? */
+/** The user of a token. */
 export const reviewToken: Reviewer = async ({ parts, spec: { token = '' } }) => {
   if (typeof token !== 'string' || token === '')
     throw newBadRequest('token is required for TokenReview in authentication');

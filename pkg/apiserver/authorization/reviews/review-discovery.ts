@@ -8,7 +8,7 @@ const reviews: readonly RegisteredModel[] = reviewModels.map((model) => ({
   verbs: ['create'],
 }));
 
-/** What discovery tells of where reviews are answered: them too. */
+/** Adds the review models to discovery, on servers that answer reviews. */
 export function withReviewModels(
   registry: Pick<ModelRegistry, 'models' | 'generation'>,
 ): Pick<ModelRegistry, 'models' | 'generation'> {

@@ -15,7 +15,7 @@ const anybody: MessageFields = {
   6: { name: 'uid', type: 'text' },
 };
 
-/** The fields of each kind of review. Selectors, which would only narrow what is asked, are passed over. */
+/** The fields of each kind of review. Selectors, which would only narrow the check, are skipped. */
 export const reviewFields: Readonly<Record<string, MessageFields>> = {
   SelfSubjectAccessReview: withSpec(self),
   SelfSubjectRulesReview: withSpec(message('namespace')),
@@ -25,7 +25,7 @@ export const reviewFields: Readonly<Record<string, MessageFields>> = {
   TokenReview: withSpec({ 1: { name: 'token', type: 'text' }, 2: { name: 'audiences', type: 'texts' } }),
 };
 
-/** Texts, numbered from 1. */
+/** A message of text fields, numbered from 1. */
 function message(...names: string[]): MessageFields {
   return Object.fromEntries(
     names.map((name, index): [number, { name: string; type: FieldType }] => [index + 1, { name, type: 'text' }]),

@@ -8,28 +8,28 @@ import {
 } from '#pkg/identity/index';
 import type { RoleIndex } from '../role-index.ts';
 
-/** What answers reviews. */
+/** The parts that answer reviews. */
 export interface ReviewParts {
   authorizer: Authorizer;
   roles: RoleIndex;
-  /** Whose tokens TokenReview knows. */
+  /** Authenticates the tokens of a TokenReview. */
   tokens: TokenAuthenticator;
 }
 
-/** One question, its types checked. */
+/** One review request with checked types. */
 export interface Review {
   parts: ReviewParts;
-  /** Who asks. */
+  /** The caller. */
   user: UserInfo;
   spec: JsonObject;
-  /** Of the path; '' where it has none. */
+  /** The namespace of the path; '' if it has none. */
   namespace: string;
 }
 
-/** Tells the status of a review. @throws StatusError */
+/** Computes the status of a review. @throws StatusError */
 export type Reviewer = (review: Review) => Promise<JsonObject>;
 
-/** A user as the API tells of one. Source: authentication.k8s.io/v1 UserInfo. */
+/** A user as the API returns it. Source: authentication.k8s.io/v1 UserInfo. */
 export function userStatus({ name, uid, groups, extra = {}, restriction }: UserInfo): JsonObject {
   const all = { ...extra, ...(restriction === undefined ? {} : { [restrictionKey]: restriction.roles }) };
   const shown = Object.fromEntries(Object.entries(all).map(([key, values]) => [key, [...values]]));
@@ -41,7 +41,7 @@ export function userStatus({ name, uid, groups, extra = {}, restriction }: UserI
   };
 }
 
-/** The way back, of what a SubjectAccessReview says of a user. */
+/** The inverse for the user in a SubjectAccessReview. */
 export function reviewedUser({
   user = '',
   uid = '',

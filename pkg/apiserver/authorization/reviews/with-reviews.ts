@@ -32,7 +32,7 @@ import type { Reviewer, ReviewParts } from './review.ts';
 
 const protobuf = 'application/vnd.kubernetes.protobuf';
 const accepted = ['application/json', 'application/yaml', 'text/yaml', protobuf] as const;
-/** A question is short. Bytes. */
+/** Reviews are short. Bytes. */
 const bodyLimit = 256 << 10;
 
 interface ServedReview {
@@ -58,8 +58,8 @@ const served = new Map(
 );
 
 /**
- * Answers reviews: POST of a question about who somebody is or may do, 201 with the answer as its status. Bodies may
- * come in protobuf, as kubectl sends them; answers are JSON or YAML. A token is not told again in the answer.
+ * Answers reviews: a POST of a question about a user's identity or permissions gets 201 with the answer as its status.
+ * Bodies may be protobuf, as kubectl sends them; answers are JSON or YAML. A token is not repeated in the answer.
  * @throws StatusError 400, 404, 405, 406, 413, 415, 422
  */
 export function withReviews(parts: ReviewParts): Filter {

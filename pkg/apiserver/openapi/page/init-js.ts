@@ -1,7 +1,6 @@
 /**
- * The script of the documentation page; plain browser JavaScript. The token lives in this script's memory alone, and is
- * sent to this origin only. It is written without backticks and backslashes, which the template literal would take for
- * its own.
+ * The script of the documentation page; plain browser JavaScript. The token stays in this script's memory, and is sent
+ * only to this origin. The text has no backticks and backslashes, which would be special in the template literal.
  */
 export const initJs = `'use strict';
 (function () {
