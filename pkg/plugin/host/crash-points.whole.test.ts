@@ -22,9 +22,7 @@ afterAll(async () => {
 
 const writes: ReadonlySet<unknown> = new Set(['create', 'update', 'patch', 'updateStatus', 'patchStatus', 'delete']);
 
-/**
- * A client whose process dies after so many writes: nothing that it asks for happens any more. `died` resolves then.
- */
+/** A client whose process dies after `count` writes: later calls have no effect. `died` resolves then. */
 function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
   let left = count;
   let tell: (what: 'died') => void;
@@ -35,7 +33,7 @@ function dyingAfter(count: number): { dying: Client; died: Promise<'died'> } {
     get: (target, verb) => {
       const method = Reflect.get(target, verb) as (type: ResourceType, ...rest: unknown[]) => Promise<unknown>;
       return (type: ResourceType, ...rest: unknown[]) => {
-        // Leases come and go as they will.
+        // Writes of Leases do not count, because their number varies.
         if (type.plural === 'leases') return method.call(target, type, ...rest);
         if (writes.has(verb)) left -= 1;
         if (left >= 0) return method.call(target, type, ...rest);
@@ -73,7 +71,7 @@ async function write(name: string): Promise<void> {
   });
 }
 
-/** Lets a process die after so many writes; false where that was enough for all it had to do. */
+/** Kills a process after `count` writes; false if it finished with fewer. */
 async function dies(count: number, work: (signal: AbortSignal) => Promise<unknown>): Promise<boolean> {
   const { dying, died } = dyingAfter(count);
   const host = new TestPluginHost(dying, folder);

@@ -1,6 +1,6 @@
 import type { Client, Fence, WriteOptions } from '#pkg/apimachinery/index';
 
-/** A client whose writes hold only while the lease is whose it was, unless they name another. */
+/** A client whose writes fail once the fence's lease has another holder; a call can name another fence. */
 export function fencedClient(client: Client, fence: Fence | undefined): Client {
   if (fence === undefined) return client;
   const fenced = <Options extends WriteOptions>(options?: Options): Options =>

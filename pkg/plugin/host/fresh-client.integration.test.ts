@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => env?.stop());
 
 test('reads what no cache shows yet, and writes with the fence', async () => {
-  // It lists, and hears of nothing afterwards.
+  // A watch that lists and then reports no event.
   const silent: Client['watch'] = (_type, { signal }) =>
     new Promise((_resolve, reject) =>
       signal?.addEventListener('abort', () => reject(newServiceUnavailable('stopped'))),
