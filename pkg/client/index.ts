@@ -1,6 +1,6 @@
 /**
- * The transports of Client that cross a process or thread: HTTP, and a worker's MessagePort.
- * The third, within the server's process, is the server's own.
+ * The transports of Client across processes and threads: HTTP, and a worker's MessagePort. The third one, within the
+ * server's process, belongs to the server.
  */
 export type { ActAs } from './rest/acting-as.ts';
 export { RestClient, type ConnectOptions, type RestClientOptions } from './rest/rest-client.ts';
