@@ -1,6 +1,7 @@
 /**
- * Packages of hundreds of modules, each as one file. Jest links every module anew for every test file, and most test
- * files load these: as they are published, they take a quarter of the processor time until the first test begins.
+ * Packages with hundreds of modules, bundled into one file each. Jest links every module again for every test file, and
+ * most test files load these packages: unbundled, they take a quarter of the processor time until the first test
+ * starts.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { buildSync, version as esbuildVersion } from 'esbuild';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const names = ['kysely', 'typebox'];
 
-/** From the name of a package to its file, which need not be there yet. */
+/** Package names with their files, which need not exist yet. */
 export const bundledPackages = new Map(
   names.map((name) => [
     name,
@@ -18,7 +19,7 @@ export const bundledPackages = new Map(
   ]),
 );
 
-/** Makes the files that are missing. Runs at the same time do not disturb each other. */
+/** Creates the missing files. Safe for concurrent runs. */
 export function bundlePackages() {
   for (const [name, file] of bundledPackages) {
     if (existsSync(file)) continue;

@@ -9,7 +9,7 @@ import type { TestRun } from './test-run.ts';
 
 const PREFIX = 'svc-jest-';
 
-/** More than a run's databases take at a time. */
+/** More than the databases of a run use at once. */
 const roomBytes = 4 * 1024 ** 3;
 
 const log: DatabaseLog = {
@@ -19,8 +19,9 @@ const log: DatabaseLog = {
 };
 
 /**
- * One PostgreSQL per run, for all test files: its connection is in SVC_TEST_DATABASE, as JSON.
- * SVC_TEST_RUN tells that nobody else uses it. SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
+ * Starts one PostgreSQL for all test files of a run; SVC_TEST_DATABASE has its connection, as JSON. SVC_TEST_RUN says
+ * that no other run uses it. SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to
+ * create databases.
  */
 export default async function globalSetup({ rootDir }: { rootDir: string }): Promise<void> {
   const { EmbeddedPostgres, removeAbandoned, processorSlowness, bundlePackages } = await loadModules(rootDir);
@@ -34,7 +35,7 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   const folder = await databaseFolder();
   await removeAbandoned(folder, PREFIX);
   const dataDir = await mkdtemp(join(folder, PREFIX));
-  // mkdtemp makes it 0700, and PostgreSQL's own user has to pass when we are root.
+  // mkdtemp creates it with 0700, and PostgreSQL's user must be able to enter if we are root.
   if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
   const stopGuard = startGuard(rootDir, dataDir);
   const settings = {
@@ -45,9 +46,9 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
     max_wal_senders: '0',
     max_connections: '200',
     max_wal_size: '256MB',
-    // Each database that is dropped is looked for in all of them.
+    // Dropping a database searches all buffers.
     shared_buffers: '128MB',
-    // No statement of a test runs long enough to gain from it.
+    // Statements of tests are too short to gain from it.
     jit: 'off',
   };
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
@@ -60,17 +61,17 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   };
 }
 
-/** In memory where there is room: every test file makes a database of a thousand files, and removes it. */
+/** In memory if there is enough: every test file creates a database of a thousand files, and removes it. */
 async function databaseFolder(): Promise<string> {
   const memory = await statfs('/dev/shm').catch(() => undefined);
   if (memory !== undefined && memory.bavail * memory.bsize > roomBytes) return '/dev/shm';
-  // A temporary folder of root's own would be closed to PostgreSQL's user.
+  // PostgreSQL's user could not read a temporary folder of root.
   return process.getuid?.() === 0 ? '/tmp' : tmpdir();
 }
 
 /**
- * Removes the database where this process is killed; in a session of its own, as Ctrl-C goes to all of ours. The answer
- * ends it.
+ * Removes the database if this process is killed; in its own session, because Ctrl-C reaches all processes of ours. The
+ * returned function ends it.
  */
 function startGuard(rootDir: string, dataDir: string): () => void {
   const guard = spawn(process.execPath, ['--import', 'tsx', join(rootDir, 'hack/jest/database-guard.ts'), dataDir], {
@@ -92,7 +93,7 @@ interface Modules {
   readonly bundlePackages: () => void;
 }
 
-/** Jest turns this file into CommonJS; what it starts must stay ESM, for `import.meta`. */
+/** Jest converts this file to CommonJS; the modules it starts must stay ESM, for `import.meta`. */
 async function loadModules(rootDir: string): Promise<Modules> {
   const { tsImport } = await import('tsx/esm/api');
   const parent = pathToFileURL(join(rootDir, 'hack/jest/global-setup.ts')).href;

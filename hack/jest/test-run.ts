@@ -1,2 +1,2 @@
-/** What setup leaves for teardown: jest loads each by itself, so they share nothing but the process. */
+/** State from setup for teardown: jest loads each separately, so they share only the process. */
 export type TestRun = typeof globalThis & { stopTestDatabase?: () => Promise<void> };
