@@ -1,7 +1,7 @@
 import type { Instant, LogRow, Operation, WatcherRecord, WatchStreamRecord } from '../history.ts';
 import { lastWhere } from './replayed-log.ts';
 
-/** Who did or saw something, for messages. */
+/** The origin of a bound, for messages. */
 export type Source = Operation | LogRow | { watcher: WatcherRecord; stream: WatchStreamRecord };
 
 export interface Bound {
@@ -10,7 +10,7 @@ export interface Bound {
 }
 
 /**
- * The states of the log that a request may have met: from the change at `from` (-1: before the first) to the one at
+ * The states of the log that a request may have seen: from the change at `from` (-1: before the first) to the one at
  * `to`.
  */
 export interface Window {
@@ -42,14 +42,14 @@ export class CommitTimes {
     this.latestSources = Array.from({ length }, () => undefined);
   }
 
-  /** The change at `index` was asked for at `at`. */
+  /** The change at `index` was requested at `at`. */
   notBefore(index: number, at: Instant, source: Source): void {
     if (at <= this.earliest[index]!) return;
     this.earliest[index] = at;
     this.earliestSources[index] = source;
   }
 
-  /** The change at `index` was seen, or one after it; -1 is none. */
+  /** The change at `index`, or a later one, was seen; -1 is none. */
   notAfter(index: number, at: Instant, source: Source): void {
     if (index < 0 || at >= this.latest[index]!) return;
     this.latest[index] = at;
