@@ -32,7 +32,7 @@ export interface OpenLoadResult {
   failed: number;
   /** The message of the first failure. */
   failure?: string;
-  /** Of good responses. Milliseconds. */
+  /** Latency of good responses. Milliseconds. */
   p50: number;
   p99: number;
 }

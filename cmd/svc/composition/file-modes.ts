@@ -151,7 +151,7 @@ async function warnOfMode(
   log.warn({ path, mode: modeOf(stats) }, what);
 }
 
-/** The reader of a missing file reports the error. */
+/** The code that reads the file reports a failure. */
 async function statOf(path: string, look: (path: string) => Promise<Stats> = stat): Promise<Stats | undefined> {
   try {
     return await look(path);

@@ -28,7 +28,7 @@ async function tell() {
     residentBytes: rss,
     timers: count(resources, 'Timeout'),
     ports: count(resources, 'MessagePort'),
-    // Of a worker, next to its ports.
+    // Workers, in addition to their ports.
     workers: count(resources, 'Worker'),
     resources: resources.length,
     descriptors: readdirSync('/proc/self/fd').length,

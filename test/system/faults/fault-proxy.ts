@@ -148,7 +148,7 @@ export class FaultProxy {
     });
     from.on('error', () => from.destroy());
     from.on('close', () => {
-      // The other end is not told of a deliberately lost one.
+      // The other end does not learn of a deliberately lost one.
       if (pair.lost.size < 2) void last.then(() => to.destroy());
       if (pair.client.destroyed && pair.upstream.destroyed) this.#pairs.delete(pair);
     });

@@ -1,6 +1,7 @@
 /**
  * Random numbers from a seed, so that a run can be repeated. Each part of a run uses its own `fork`, so that parts do
  * not affect each other.
+ *
  * Source: sfc32 of PractRand; the seed's text is hashed by FNV-1a with a finalizer.
  */
 export class SeededRandom {

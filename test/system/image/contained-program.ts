@@ -60,7 +60,7 @@ export class ContainedProgram {
     this.#ended = once(this.#child, 'close').then(([code]) => code as number | null);
   }
 
-  /** Of both streams. */
+  /** Output of both streams. */
   get output(): string {
     return this.#output;
   }

@@ -83,7 +83,7 @@ export class Traffic {
     this.problems = run.problems;
   }
 
-  /** The results of requests during `work`, and until everything that started before `afterMs` later has ended. */
+  /** Runs `work`, and returns the results of requests from its start until `afterMs` after its end. */
   async during<Result>(
     name: string,
     work: () => Promise<Result>,

@@ -14,7 +14,7 @@ export interface Experience {
   requests: number;
   /** By status; 0 without a response. */
   statuses: Map<number, number>;
-  /** Of the responses. Milliseconds. */
+  /** Latency of the responses. Milliseconds. */
   p50: number;
   p99: number;
   longest: number;

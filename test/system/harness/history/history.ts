@@ -1,10 +1,9 @@
 /**
- * What a fault run records, and all that its checker sees. Plain data, so that a run can be kept as JSON and checked
- * again.
+ * The record of a fault run, and the only input of its checker. Plain data, so that a run can be saved as JSON and
+ * checked again.
  *
- * Everything is what really happened, as the client saw it: nothing is repaired, sorted, merged or left out by whoever
- * records. Where the harness is in doubt what a request did, the outcome is `unknown`; that is never a fault of the
- * system, a wrong certainty is.
+ * Everything is recorded as the client saw it: recorders repair, sort, merge and omit nothing. If the harness cannot
+ * know the effect of a request, the outcome is `unknown`; that is never a fault of the system, a wrong certainty is.
  */
 export interface History {
   /** Shown in messages; enough to repeat the run. */

@@ -19,15 +19,15 @@ export interface Window {
 }
 
 /**
- * When each change of the log can have been committed, from what clients did and saw. Commits are made in the order of
- * revisions, so a change was committed no earlier than the last request among those that made it and the ones before
- * it, and no later than the first moment at which anybody saw it or one after it.
+ * The possible commit time of each change of the log, from the clients' requests and observations. Commits happen in
+ * the order of revisions. So a change was committed no earlier than the latest request among those that made it and the
+ * changes before it, and no later than the first observation of it or a later change.
  *
- * Nothing more is needed to decide whether a history is linearizable: a read between `invoked` and `completed` of what
- * change v made and change n ended demands that v may lie before `completed` and n after `invoked`; commit times that
- * meet all such bounds, and the order of revisions, give every read a moment of its own.
+ * This suffices to decide whether a history is linearizable: a read between `invoked` and `completed` of a state that
+ * change v made and change n ended requires that v can be before `completed` and n after `invoked`; commit times that
+ * meet all such bounds, in the order of revisions, give every read its own moment.
  *
- * In use: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the questions.
+ * Usage: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the queries.
  */
 export class CommitTimes {
   private readonly earliest: Float64Array;
